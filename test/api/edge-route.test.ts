@@ -7,8 +7,9 @@ import { callflowsArea } from '../../src/areas/voice/callflows/area.ts'
 import { devicesArea } from '../../src/areas/voice/devices/area.ts'
 import { groupsArea } from '../../src/areas/voice/groups/area.ts'
 import { resourcesArea } from '../../src/areas/voice/resources/area.ts'
+import type { Resources } from '../../src/areas/voice/resources/operations.ts'
 import { routingArea } from '../../src/areas/voice/routing/area.ts'
-import { type Carriers, createRouting, type Routing } from '../../src/areas/voice/routing/operations.ts'
+import { createRouting, type Routing } from '../../src/areas/voice/routing/operations.ts'
 import type { Actor } from '../../src/auth/identity.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { Answer, Client } from '../support/world/client.ts'
@@ -20,13 +21,12 @@ const out = { module: 'resources', data: {}, children: {} }
 /** The routing of a server whose accounts have a carrier, and what that was asked. */
 const createCarried = () => {
   const carried: { asked: unknown[]; routing?: Routing } = { asked: [] }
-  const carriers: Carriers = {
+  const carriers: Pick<Resources, 'targetsFor'> = {
     async targetsFor({ id }, number) {
       carried.asked.push([id, number])
       const uri = 'sip:carrier.test'
-      return [
-        { resource_id: 'one', uri, number: number.number, progress_timeout_s: 6, failover_codes: [503] },
-      ]
+      const target = { resource_id: 'one', uri, number: number.number, progress_timeout_s: 6 }
+      return [{ ...target, type: 'gateway', failover_codes: [503], global: true }]
     },
   }
   const defined = area({

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { effectiveLimits, noWishes } from '../../src/areas/billing/limits/rules.ts'
 import type { Limits } from '../../src/areas/billing/limits/schema.ts'
 import { callCost } from '../../src/areas/billing/rates/pricing.rules.ts'
-import type { Funds, Reserved } from '../../src/areas/voice/routing/facts.ts'
+import type { Funds, Reserved } from '../../src/areas/voice/routing/offnet.rules.ts'
 import {
   billingOf,
   creditOf,

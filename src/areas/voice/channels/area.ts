@@ -22,13 +22,7 @@ const listed = ({ found, unreachable }: Heard<Channel>) =>
 
 const listing = { isLong: true, allow: accountMember, answers: list(Channel), fails: edgeFails } as const
 
-interface Deps {
-  channels: Channels
-  devices: Devices
-  records: Records
-}
-
-const channelRoutes = ({ channels, devices, records }: Deps): Route[] => [
+const channelRoutes = (channels: Channels, devices: Devices, records: Records): Route[] => [
   get(all, {
     summary: 'List the calls of an account that go on',
     ...listing,
@@ -77,6 +71,6 @@ export const channelsArea = area({
   describes: { channels: 'Calls that go on.' },
   needs: { devices: devicesArea },
   create: ({ mediaSwitch, store: { clock, records } }, { devices }) => ({
-    routes: channelRoutes({ channels: createChannels({ clock, devices, mediaSwitch }), devices, records }),
+    routes: channelRoutes(createChannels({ clock, devices, mediaSwitch }), devices, records),
   }),
 })

@@ -2,43 +2,49 @@ import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/
 import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { present } from '../../../lib/json.ts'
 import { assertAllResponded } from '../../../switch/answers.ts'
 import type { ActiveCall, Heard, MediaSwitch, Registration } from '../../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Channel } from './schema.ts'
 
-const told = ['direction', 'authorizing_id', 'authorizing_type', 'owner_id', 'interaction_id'] as const
+const shownVariables = [
+  'direction',
+  'authorizing_id',
+  'authorizing_type',
+  'owner_id',
+  'interaction_id',
+] as const
 
+/** The user of a SIP address. */
 const userIn = (address: string) => /^sips?:([^@;?]+)@/i.exec(address)?.[1]
 
 const channelOf = (call: ActiveCall, nowMs: number): Channel => {
   const { variables, from, to, answered } = call
-  const username = userIn(from)
   return {
     uuid: call.callId,
     answered: call.isAnswered,
-    ...Object.fromEntries(
-      told.flatMap((key) => (variables[key] === undefined ? [] : [[key, variables[key]]])),
-    ),
+    ...present(Object.fromEntries(shownVariables.map((name) => [name, variables[name]]))),
     bridge_id: variables.bridge_id ?? variables.interaction_id ?? call.callId,
     from,
     to,
     destination: variables.to_number ?? userIn(to) ?? to,
-    ...(username === undefined ? {} : { username }),
+    ...present({ username: userIn(from) }),
     timestamp: gregorianOfUnix(call.began),
     elapsed_s: answered === undefined ? 0 : Math.max(0, Math.floor(nowMs / 1000) - answered),
     node: call.edge,
   }
 }
 
+/** Whether a device has begun a call or has answered it. */
 const hasPart = ({ variables, called }: ActiveCall, deviceId: string) =>
   variables.authorizing_id === deviceId || (called?.type === 'device' && called.id === deviceId)
 
-const bare = (address: string | undefined) => address?.split(';')[0]
+const withoutParameters = (address: string | undefined) => address?.split(';')[0]
 
 /** Edges may have added parameters to the contacts. */
-const isAt = ({ contacts }: ActiveCall, { contact }: Pick<Registration, 'contact'>) =>
-  bare(contacts.caller) === bare(contact) || bare(contacts.callee) === bare(contact)
+const isAt = ({ contacts: { caller, callee } }: ActiveCall, { contact }: Registration) =>
+  [caller, callee].some((address) => withoutParameters(address) === withoutParameters(contact))
 
 interface Deps {
   clock: Clock

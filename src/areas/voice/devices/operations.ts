@@ -9,11 +9,11 @@ import {
   type Problems,
 } from '../../../lib/failure.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
-import type { MediaSwitch, Notice, Phone } from '../../../switch/media-switch.ts'
+import type { Notice, Phone } from '../../../switch/media-switch.ts'
 import type { HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
 import type { MobileNumbers } from '../../numbers/phone-numbers/operations.ts'
+import type { AreaDeps } from '../../area.ts'
 import { ownerProblems, records, uniqueProblems } from '../../records.ts'
 import type { Destinations } from '../resources/destinations.operations.ts'
 import {
@@ -46,9 +46,7 @@ export const phoneUnregistered = failureKind('phone_unregistered', () => ({
   data: { message: 'the device is not registered: nothing was sent' },
 }))
 
-interface Deps {
-  store: Store
-  mediaSwitch: MediaSwitch
+interface Deps extends Pick<AreaDeps, 'store' | 'mediaSwitch'> {
   hostNames: HostNames
   mobileNumbers: MobileNumbers
   destinations: Pick<Destinations, 'problems'>

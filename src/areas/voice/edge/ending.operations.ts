@@ -2,21 +2,18 @@ import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Conclusion, JobKind } from '../../../jobs/queue.ts'
 import { isFailure, mediaSwitchUnreachable } from '../../../lib/failure.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
-import type { Gate, Store } from '../../../storage/store.ts'
-import type { Identity, MediaSwitch } from '../../../switch/media-switch.ts'
+import type { Gate } from '../../../storage/store.ts'
+import type { Identity } from '../../../switch/media-switch.ts'
 import { switchSettings } from '../../../switch/settings.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Trunks } from '../connectivity/operations.ts'
 import type { Devices } from '../devices/operations.ts'
 import { type Ending, endingsOf } from './ending.rules.ts'
 import type { Edge } from './operations.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  mediaSwitch: MediaSwitch
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'mediaSwitch'> {
   accounts: Accounts
   devices: Devices
   trunks: Pick<Trunks, 'servers'>

@@ -1,4 +1,4 @@
-import type { Refusal, Refusals } from '../../../events/refusals.ts'
+import type { Refusal } from '../../../events/refusals.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { hasProblems } from '../../../lib/failure.ts'
@@ -7,7 +7,7 @@ import { dropNulls } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { Validate } from '../../area.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Intake } from '../../calls/cdrs/intake/operations.ts'
 import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
 import type { IntakeReport } from '../../calls/cdrs/intake/schema.ts'
@@ -27,7 +27,7 @@ import {
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 
-interface Deps {
+interface Deps extends Pick<AreaDeps, 'refusals' | 'validate'> {
   store: Pick<Store, 'clock' | 'commit' | 'records'>
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   alerts: Pick<Alerts, 'raise'>
@@ -35,8 +35,6 @@ interface Deps {
   intake: Pick<Intake, 'take'>
   legs: Pick<Cdrs['legs'], 'find'>
   running: Pick<RunningCallRegister, 'end'>
-  refusals: Refusals
-  validate: Validate
 }
 
 /** The request of an edge, not validated. */

@@ -1,4 +1,5 @@
 // Call records as mod_json_cdr of FreeSWITCH posts them, one leg a request: as plain JSON, or in a form with the field `cdr`,
+
 // which is the JSON percent-encoded or in base64. The values of `variables` may also be percent-encoded (`encode-values`).
 import { hash, timingSafeEqual } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
@@ -9,13 +10,12 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { parseWithRawQuotes } from '../../../lib/lenient-json.ts'
 import { elementAt } from '../../../lib/list.ts'
-import type { Log } from '../../../lib/log.ts'
 import { loosePercentDecoded, looseUtf8Text } from '../../../lib/utf8.ts'
-import { type Settings, type SettingsDoc, settingsKind } from '../../../settings/settings.ts'
+import { type SettingsDoc, settingsKind } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
 import { createCollection } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Intake, LegVerdict } from '../../calls/cdrs/intake/operations.ts'
 import type { Leg } from '../../calls/cdrs/intake/rules.ts'
 import { callRecordSettings } from '../../calls/cdrs/settings.ts'
@@ -80,12 +80,9 @@ export const readPostedLeg = (bytes: Buffer): { leg: Json; isRepaired: boolean }
   return { leg, isRepaired: isRepaired || !text.isWellFormed() }
 }
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'log'> {
   accounts: Accounts
   intake: Intake
-  log: Log
   count(verdict: LegVerdict): void
 }
 

@@ -1,11 +1,9 @@
 import type { Job, JobKind } from '../../../jobs/queue.ts'
 import type { Json } from '../../../lib/json.ts'
 import { withoutEchoes } from '../../../lib/secrets.ts'
-import type { Outgoing } from '../../../outgoing/client.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
 import { provisioningSettings } from './settings.ts'
@@ -55,10 +53,7 @@ const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, reply }:
   to: [...new Set([accountId, resellerId])].map((id) => ({ type: id, value: 'admins' })),
 })
 
-interface Deps {
-  store: Store
-  settings: Settings
-  outgoing: Outgoing
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'outgoing'> {
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }

@@ -13,17 +13,11 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { createQuickcalls, type Quickcalls } from './operations.ts'
 import { callWishesIn } from './rules.ts'
 
-const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/quickcall/{number}'
-const onUser = '/v2/accounts/{account_id}/users/{user_id}/quickcall/{number}'
-
-interface Rung {
-  devices: readonly DeviceRecord[]
-}
-
 interface Calling {
   account: AccountRecord
   path: { number: string }
-  subject: Rung
+  /** The devices that ring. */
+  subject: { devices: readonly DeviceRecord[] }
   request: RequestFacts
 }
 
@@ -64,46 +58,40 @@ const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Reco
   const start = ({ account, path, subject, request }: Calling) =>
     quickcalls.start(account, subject.devices, callWishesIn(path.number, request.value))
 
-  const startOnly = async (call: Calling) => {
-    await start(call)
-    return accepted('quickcall initiated')
-  }
-
-  const startAndWait = async (call: Calling) => (await start(call)).ended
-
   const fails = [quickcallFailed, ...switchFails]
-  const starting = { allow: accountMemberOrInvited, acts: true, query, answers: anyText(), fails, price }
-  const waiting = { allow: accountMember, query, answers: anyObject(), fails, price }
+  const starting = {
+    allow: accountMemberOrInvited,
+    acts: true,
+    query,
+    answers: anyText(),
+    fails,
+    price,
+    async run(call: Calling) {
+      await start(call)
+      return accepted('quickcall initiated')
+    },
+  }
+  const waiting = {
+    allow: accountMember,
+    query,
+    answers: anyObject(),
+    fails,
+    price,
+    run: async (call: Calling) => (await start(call)).ended,
+  }
+  const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/quickcall/{number}'
+  const onUser = '/v2/accounts/{account_id}/users/{user_id}/quickcall/{number}'
+  const byDevice = { resource: 'devices', subject: ofDevice } as const
+  const byUser = { resource: 'users', subject: ofUser } as const
+  const untilEnd = ', and wait for the end of the attempt'
+  const fromDevice = 'Call a number from a device'
+  const fromUser = "Call a number from a user's devices"
 
   return [
-    get(onDevice, {
-      summary: 'Call a number from a device',
-      resource: 'devices',
-      ...starting,
-      subject: ofDevice,
-      run: startOnly,
-    }),
-    post(onDevice, {
-      summary: 'Call a number from a device, and wait for the end of the attempt',
-      resource: 'devices',
-      ...waiting,
-      subject: ofDevice,
-      run: startAndWait,
-    }),
-    get(onUser, {
-      summary: "Call a number from a user's devices",
-      resource: 'users',
-      ...starting,
-      subject: ofUser,
-      run: startOnly,
-    }),
-    post(onUser, {
-      summary: "Call a number from a user's devices, and wait for the end of the attempt",
-      resource: 'users',
-      ...waiting,
-      subject: ofUser,
-      run: startAndWait,
-    }),
+    get(onDevice, { summary: fromDevice, ...byDevice, ...starting }),
+    post(onDevice, { summary: `${fromDevice}${untilEnd}`, ...byDevice, ...waiting }),
+    get(onUser, { summary: fromUser, ...byUser, ...starting }),
+    post(onUser, { summary: `${fromUser}${untilEnd}`, ...byUser, ...waiting }),
   ]
 }
 

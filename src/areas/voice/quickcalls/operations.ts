@@ -2,15 +2,12 @@ import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/
 import { failure, forbidden, invalidCredentials } from '../../../lib/failure.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
-import type { MediaSwitch } from '../../../switch/media-switch.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { CallWishes } from './rules.ts'
 
-interface Deps {
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'settings' | 'mediaSwitch'> {
   devices: Devices
-  mediaSwitch: MediaSwitch
 }
 
 interface Callable {

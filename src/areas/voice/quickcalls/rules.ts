@@ -1,5 +1,5 @@
 import { hasProblems, invalid, type Problems } from '../../../lib/failure.ts'
-import { isObject } from '../../../lib/json.ts'
+import { isObject, isTrue, type Json, present } from '../../../lib/json.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import type { Quickcall } from '../../../switch/media-switch.ts'
 
@@ -7,7 +7,7 @@ export type CallWishes = Omit<Quickcall, 'phones'>
 
 type Parameter = (name: string) => unknown
 
-const shortestTimeoutSeconds = 3
+const minTimeoutSeconds = 3
 
 const createReader = (parameter: Parameter) => {
   const problems: Problems = {}
@@ -17,22 +17,24 @@ const createReader = (parameter: Parameter) => {
     return undefined
   }
 
+  const refuseType = (name: string, target: string, message: string) =>
+    refuse(name, 'type', { message: `Value must be ${message}`, target, value: parameter(name) })
+
   return {
     problems,
     refuse,
 
-    flag(name: string, fallback: boolean): boolean {
-      const value = parameter(name) ?? fallback
-      if (value === true || value === 'true') return true
-      if (value === false || value === 'false') return false
-      refuse(name, 'type', { message: 'Value must be true or false', target: 'boolean', value })
-      return fallback
+    flag(name: string): boolean {
+      const value = parameter(name) ?? true
+      const isFalse = value === false || value === 'false'
+      if (!isFalse && !isTrue(value)) refuseType(name, 'boolean', 'true or false')
+      return !isFalse
     },
 
     text(name: string): string | undefined {
       const value = parameter(name)
       if (value === undefined || typeof value === 'string') return value
-      return refuse(name, 'type', { message: 'Value must be text', target: 'string', value })
+      return refuseType(name, 'string', 'text')
     },
 
     choice<T extends string>(name: string, values: readonly T[]): T | undefined {
@@ -43,21 +45,20 @@ const createReader = (parameter: Parameter) => {
       return refuse(name, 'enum', { message, target: values, value })
     },
 
-    seconds(name: string, fallback: number, least: number): number {
+    seconds(name: string, fallback: number, min: number): number {
       const value = parameter(name) ?? fallback
       const seconds = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value
-      if (typeof seconds !== 'number' || !Number.isInteger(seconds)) {
-        refuse(name, 'type', { message: 'Value must be a number of seconds', target: 'integer', value })
-      } else if (seconds < least) {
-        refuse(name, 'minimum', { message: `Value must be at least ${least}`, target: least, value })
-      }
+      if (typeof seconds !== 'number' || !Number.isInteger(seconds))
+        refuseType(name, 'integer', 'a number of seconds')
+      else if (seconds < min)
+        refuse(name, 'minimum', { message: `Value must be at least ${min}`, target: min, value })
       return Number(seconds)
     },
 
-    object(name: string): Record<string, unknown> {
+    object(name: string): Json {
       const value = parameter(name) ?? {}
       if (isObject(value)) return value
-      refuse(name, 'type', { message: 'Value must be an object', target: 'object', value })
+      refuseType(name, 'object', 'an object')
       return {}
     },
   }
@@ -85,26 +86,25 @@ const numberIn = (reader: Reader, sent: string) => {
   return number
 }
 
-const withoutUndefined = <T extends object>(value: T) =>
-  Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }
-
 /** Throws a 400 that names all problems. */
 export const callWishesIn = (number: string, parameter: Parameter): CallWishes => {
   const reader = createReader(parameter)
-  const name = reader.text('caller-id-name') ?? 'Device QuickCall'
   const wishes = {
     number: numberIn(reader, number),
-    callerId: withoutUndefined({ name, number: reader.text('caller-id-number') }),
-    phoneDisplay: withoutUndefined({ name: reader.text('cid-name'), number: reader.text('cid-number') }),
-    autoAnswer: reader.flag('auto_answer', true),
-    ignoreEarlyMedia: reader.flag('ignore-early-media', true),
-    media: reader.choice('media', ['bypass', 'process']),
-    timeoutSeconds: reader.seconds('timeout', 30, shortestTimeoutSeconds),
-    targetCallId: reader.text('target_call_id'),
+    callerId: {
+      name: reader.text('caller-id-name') ?? 'Device QuickCall',
+      ...present({ number: reader.text('caller-id-number') }),
+    },
+    phoneDisplay: present({ name: reader.text('cid-name'), number: reader.text('cid-number') }),
+    autoAnswer: reader.flag('auto_answer'),
+    ignoreEarlyMedia: reader.flag('ignore-early-media'),
+    timeoutSeconds: reader.seconds('timeout', 30, minTimeoutSeconds),
     applicationVariables: reader.object('custom_application_vars'),
+    ...present({
+      media: reader.choice('media', ['bypass', 'process']),
+      targetCallId: reader.text('target_call_id'),
+    }),
   }
   if (hasProblems(reader.problems)) throw invalid(reader.problems)
-  return withoutUndefined(wishes)
+  return wishes
 }

@@ -12,11 +12,11 @@ type SystemLimits = Record<'account' | 'device', EffectiveLimits>
 
 type PartialLimits = { [P in Period]?: { [C in Counter]?: number } }
 
-const limitsFrom = (figure: (period: Period, counter: Counter) => number): EffectiveLimits => {
+const limitsFrom = (limitOf: (period: Period, counter: Counter) => number): EffectiveLimits => {
   const of = (period: Period) => ({
-    registrations: figure(period, 'registrations'),
-    invites: figure(period, 'invites'),
-    total_packets: figure(period, 'total_packets'),
+    registrations: limitOf(period, 'registrations'),
+    invites: limitOf(period, 'invites'),
+    total_packets: limitOf(period, 'total_packets'),
   })
   return { per_minute: of('per_minute'), per_second: of('per_second') }
 }
@@ -49,13 +49,11 @@ export const systemLimitsOf = (configured: unknown): SystemLimits => {
 }
 
 const firstFound = (layers: readonly (PartialLimits | undefined)[], last: EffectiveLimits) =>
-  limitsFrom((period, counter) => {
-    for (const layer of layers) {
-      const figure = layer?.[period]?.[counter]
-      if (figure !== undefined) return figure
-    }
-    return last[period][counter]
-  })
+  limitsFrom(
+    (period, counter) =>
+      layers.map((layer) => layer?.[period]?.[counter]).find((value) => value !== undefined) ??
+      last[period][counter],
+  )
 
 /** An account inherits only counters that the account above limits in both periods. */
 const inherited = (limits: DeviceRateLimits = {}): PartialLimits => {
@@ -69,20 +67,18 @@ const inherited = (limits: DeviceRateLimits = {}): PartialLimits => {
 }
 
 /** Each value comes from the first level that has it. `ancestors`: nearest first. */
-export const accountLimits = (given: {
+export const accountLimits = ({
+  account,
+  ancestors,
+  system,
+}: {
   account: AccountRateLimits | undefined
   ancestors: readonly (AccountRateLimits | undefined)[]
   system: SystemLimits
-}): EffectiveLimits => {
-  const { account, ancestors, system } = given
-  return firstFound(
-    [account?.account, ...ancestors.map((above) => inherited(above?.account))],
-    system.account,
-  )
-}
+}) => firstFound([account?.account, ...ancestors.map((above) => inherited(above?.account))], system.account)
 
 export const deviceLimits = (given: {
   device: DeviceRateLimits | undefined
   account: AccountRateLimits | undefined
   system: SystemLimits
-}): EffectiveLimits => firstFound([given.device, given.account?.device], given.system.device)
+}) => firstFound([given.device, given.account?.device], given.system.device)

@@ -1,69 +1,54 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { present } from '../../../lib/json.ts'
 import type { Batches, Registration as Known, MediaSwitch } from '../../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Registration } from './schema.ts'
 
-interface Place {
-  host: string
-  port: number | undefined
-}
-
 const addressForm = /^(?:<?sips?:)?(?:[^@;?>]*@)?(\[[^\]]+\]|[^:;?>]+)(?::(\d{1,5}))?/i
 
-const placeIn = (address: string | undefined): Place | undefined => {
-  const [, host, port] = addressForm.exec(address ?? '') ?? []
-  return host === undefined ? undefined : { host, port: port === undefined ? undefined : Number(port) }
+/** Host and port of a SIP address. */
+const placeIn = (address: string) => {
+  const [, host, port] = addressForm.exec(address) ?? []
+  return { host, port: host === undefined || port === undefined ? undefined : Number(port) }
 }
 
 const socketForm = /^(\w+):(.+):(\d+)$/
 
-const proxyOf = (socket: string | undefined) => {
-  const [, protocol, host, port] = socketForm.exec(socket ?? '') ?? []
-  return host === undefined
-    ? {}
-    : { proxy_ip: host, proxy_port: Number(port), proxy_protocol: protocol ?? '' }
+const rowOf = (account: AccountRecord, owner_id: string | undefined, known: Known): Registration => {
+  const contact = placeIn(known.contact)
+  const source = placeIn(known.received ?? known.contact)
+  const [, protocol, host, port] = socketForm.exec(known.socket ?? '') ?? []
+  return {
+    account_id: account.id,
+    account_realm: account.doc.realm,
+    authorizing_id: known.phone.deviceId,
+    authorizing_type: 'device',
+    username: known.phone.username ?? '',
+    realm: known.phone.realm,
+    contact: known.contact,
+    call_id: known.callId,
+    expires: known.expiresSeconds,
+    event_timestamp: gregorianOfUnix(known.registeredAt),
+    registrar_hostname: known.edge,
+    ...present({
+      owner_id,
+      contact_ip: contact.host,
+      contact_port: contact.port,
+      source_ip: source.host,
+      source_port: source.port,
+      user_agent: known.userAgent,
+      proxy_ip: host,
+      proxy_port: port === undefined ? undefined : Number(port),
+      proxy_protocol: protocol,
+    }),
+  }
 }
-
-const contactPlace = (place: Place | undefined) => ({
-  ...(place && { contact_ip: place.host }),
-  ...(place?.port !== undefined && { contact_port: place.port }),
-})
-
-const sourcePlace = (place: Place | undefined) => ({
-  ...(place && { source_ip: place.host }),
-  ...(place?.port !== undefined && { source_port: place.port }),
-})
-
-const rowOf = (account: AccountRecord, ownerId: string | undefined, known: Known): Registration => ({
-  account_id: account.id,
-  account_realm: account.doc.realm,
-  authorizing_id: known.phone.deviceId,
-  authorizing_type: 'device',
-  ...(ownerId === undefined ? {} : { owner_id: ownerId }),
-  username: known.phone.username ?? '',
-  realm: known.phone.realm,
-  contact: known.contact,
-  ...contactPlace(placeIn(known.contact)),
-  ...sourcePlace(placeIn(known.received ?? known.contact)),
-  ...(known.userAgent === undefined ? {} : { user_agent: known.userAgent }),
-  call_id: known.callId,
-  expires: known.expiresSeconds,
-  event_timestamp: gregorianOfUnix(known.registeredAt),
-  registrar_hostname: known.edge,
-  ...proxyOf(known.socket),
-})
 
 interface Deps {
   devices: Devices
   mediaSwitch: MediaSwitch
-}
-
-interface Listed {
-  batches: AsyncIterable<Registration[]>
-  /** Hosts of edges that did not answer so far. */
-  unreachable: ReadonlySet<string>
 }
 
 export type Registrations = ReturnType<typeof createRegistrations>
@@ -92,7 +77,7 @@ export const createRegistrations = ({ devices, mediaSwitch }: Deps) => {
   const assertThere = () => mediaSwitch.registrations([])
 
   return {
-    async list(account: AccountRecord): Promise<Listed> {
+    async list(account: AccountRecord) {
       await assertThere()
       const unreachable = new Set<string>()
       async function* batches() {

@@ -5,10 +5,9 @@ import { joinProblems, type Problems } from '../../../lib/failure.ts'
 import { carriedAddress, isPrivateAddress } from '../../../lib/private-address.ts'
 import { type SipPlace, sipAddress } from '../../../lib/sip-host.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { systemScope } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import { switchSettings } from '../../../switch/settings.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { CarrierHosts, HostPlace } from './hosts.operations.ts'
 import {
   type CarrierHost,
@@ -32,9 +31,7 @@ import { carrierHosts } from './rules.ts'
 import type { Resource } from './schema.ts'
 import type { ResourceStore } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings'> {
   resources: Pick<ResourceStore, 'allHosts' | 'few' | 'namesHost'>
   /** Addresses of carriers and of this platform. */
   carriers: Pick<CarrierHosts, 'knownOf' | 'of'>

@@ -53,10 +53,10 @@ export interface GatewayTarget {
   ha1?: string
   /** Where the call is sent instead of `uri`, which stays the request URI. */
   proxy?: string
-  codecs?: readonly string[]
+  codecs?: string[]
   headers?: Readonly<Record<string, string>>
   progress_timeout_s: number
-  failover_codes: readonly number[]
+  failover_codes: number[]
   /** The domain of the caller, instead of the realm of the account. */
   from_realm?: string
   /** A carrier of the whole system, so the account pays the system's rates. */

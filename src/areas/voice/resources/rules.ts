@@ -51,9 +51,9 @@ const standardWeight = 50
 
 // Codes after which another carrier may succeed. 480 and 486 come from the called phone, which the next carrier
 // would ring again.
-const standardFailoverCodes: readonly number[] = [408, 500, 502, 503, 504]
+const standardFailoverCodes = [408, 500, 502, 503, 504]
 
-export const failoverCodesOf = ({ failover_codes: codes }: Readonly<Resource>): readonly number[] =>
+export const failoverCodesOf = ({ failover_codes: codes }: Readonly<Resource>): number[] =>
   codes ?? standardFailoverCodes
 
 const compiled = (texts: readonly string[] | undefined): Pattern[] =>

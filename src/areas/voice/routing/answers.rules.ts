@@ -91,7 +91,7 @@ export const routeResponse = (stage: Stage, { number, variables, limits, account
   return {
     decision: kindOf(stage),
     ...base,
-    targets: targets as RouteAnswer['targets'],
+    targets,
     caller_id: first.caller_id ?? {},
     ...(stage.end ? { otherwise: refusalOf(stage.end) } : {}),
   }

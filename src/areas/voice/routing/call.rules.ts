@@ -225,7 +225,6 @@ export const gateways = (call: Call, place: Place, dialled: Dialled, callerId: C
   let delay = 0
   const targets = found.map((gateway) => {
     const target = {
-      type: 'gateway' as const,
       ...gateway,
       from_realm: bracketed(fromRealm ?? gateway.from_realm ?? place.account.doc.realm),
       ...(asserted === undefined ? {} : { asserted_number: asserted }),

@@ -10,6 +10,8 @@ import type { TrunkTarget } from '../connectivity/rules.ts'
 import type { DeviceDoc } from '../devices/rules.ts'
 import type { GroupDoc } from '../groups/schema.ts'
 import type { Reached } from '../resources/hosts.rules.ts'
+import type { GatewayTarget } from '../resources/operations.ts'
+import type { Funds } from './offnet.rules.ts'
 
 export interface AccountFacts {
   id: string
@@ -19,73 +21,9 @@ export interface AccountFacts {
   isTold: boolean
 }
 
-export interface UserFacts {
-  id: string
-  doc: UserDoc
-}
-
-export interface DeviceFacts {
-  id: string
-  accountId: string
-  doc: DeviceDoc
-}
-
-export interface CallflowFacts {
-  id: string
-  doc: CallflowDoc
-}
-
-export type Trunk = 'inbound_trunks' | 'outbound_trunks' | 'twoway_trunks' | 'burst_trunks'
-
-/** A running call over a carrier: its trunk, and its cost in units if it ends now. */
-export interface Reserved {
-  trunk?: Trunk | undefined
-  cost: number
-}
-
-/** What an account can pay a call with. Money in units. */
-export interface Funds {
-  balance: number
-  /** How far the balance may go below zero. */
-  overdraft: number
-  isPrepaid?: boolean
-  reserved?: readonly Reserved[]
-  /** The name of an allotment that is not used up. */
-  allotment?: string
-}
-
-/** A gateway of a carrier for a number. */
-export interface GatewayTarget {
-  resource_id: string
-  /** `sip:host:port;transport=udp` */
-  uri: string
-  /** In the format of the carrier. */
-  number: string
-  username?: string
-  realm?: string
-  ha1?: string
-  proxy?: string
-  codecs?: readonly string[]
-  progress_timeout_s: number
-  failover_codes: readonly number[]
-  /** The domain of the caller, instead of the realm of the account. */
-  from_realm?: string
-  headers?: Readonly<Record<string, string>>
-}
-
-export interface OutsideNumber {
-  /** E.164; emergency numbers as dialled. */
-  number: string
-  classification: string | undefined
-  emergency: boolean
-  /** Flags by which carriers are chosen. */
-  flags: readonly string[]
-  callerNumber?: string
-  /** Only the carriers of this account. */
-  huntAccountId?: string
-  /** No carriers of accounts. */
-  isGlobalOnly?: true
-}
+export type UserFacts = { id: string; doc: UserDoc }
+export type DeviceFacts = { id: string; accountId: string; doc: DeviceDoc }
+export type CallflowFacts = { id: string; doc: CallflowDoc }
 
 /** Each fact is asked for with an account and a key. */
 export interface FactTable {
@@ -114,7 +52,7 @@ export interface FactTable {
   funds: Funds
   /** Key: a SIP place without user, as JSON. Undefined: calls to it are not sent. */
   destination: Reached
-  /** Key: an outside number as JSON. */
+  /** Key: a `CarrierQuery` as JSON. */
   gateways: readonly GatewayTarget[]
   /** Key: a phone number. The server of the customer that takes its calls. */
   trunk: TrunkTarget | 'disabled'

@@ -3,16 +3,29 @@ import { unitsOfDollars } from '../../../lib/money.ts'
 import type { EffectiveLimits } from '../../billing/limits/schema.ts'
 import { chargeOf } from '../../calls/cdrs/intake/rules.ts'
 import type { Cdr } from '../../calls/cdrs/schema.ts'
-import type { Funds, Reserved, Trunk } from './facts.ts'
 
 type Direction = 'inbound' | 'outbound'
 
-export const trunks = [
-  'inbound_trunks',
-  'outbound_trunks',
-  'twoway_trunks',
-  'burst_trunks',
-] as const satisfies readonly Trunk[]
+export const trunks = ['inbound_trunks', 'outbound_trunks', 'twoway_trunks', 'burst_trunks'] as const
+
+type Trunk = (typeof trunks)[number]
+
+/** A running call over a carrier: its trunk, and its cost in units if it ends now. */
+export interface Reserved {
+  trunk?: Trunk | undefined
+  cost: number
+}
+
+/** What an account can pay a call with. Money in units. */
+export interface Funds {
+  balance: number
+  /** How far the balance may go below zero. */
+  overdraft: number
+  isPrepaid?: boolean
+  reserved?: readonly Reserved[]
+  /** The name of an allotment that is not used up. */
+  allotment?: string
+}
 
 /** In the order in which trunks are used. */
 const trunksOf = {

@@ -8,7 +8,6 @@ import {
 } from '../../../auth/identity.ts'
 import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
-import type { SipPlace } from '../../../lib/sip-host.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
@@ -20,24 +19,14 @@ import type { Trunks } from '../connectivity/operations.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Groups } from '../groups/operations.ts'
 import type { Destinations } from '../resources/destinations.operations.ts'
+import type { Resources } from '../resources/operations.ts'
 import { refused } from './answers.rules.ts'
 import type { CallflowQuery } from './call.rules.ts'
-import {
-  type FactTable,
-  type GatewayTarget,
-  nameOf,
-  type OutsideNumber,
-  type RouteQuery,
-  type Want,
-} from './facts.ts'
+import { type FactTable, nameOf, type RouteQuery, type Want } from './facts.ts'
 import { decideRoute } from './rules.ts'
 import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import { routingSettings } from './settings.ts'
-
-export interface Carriers {
-  targetsFor(account: AccountRecord, number: OutsideNumber): Promise<readonly GatewayTarget[]>
-}
 
 interface Deps {
   records: Records
@@ -49,7 +38,7 @@ interface Deps {
   numbers: Numbers
   limits: LimitsOfAccounts
   running: Pick<RunningCallRegister, 'fundsFor'>
-  carriers: Carriers
+  carriers: Pick<Resources, 'targetsFor'>
   destinations: Pick<Destinations, 'reach'>
   trunks: Pick<Trunks, 'trunkFor'>
 }
@@ -116,8 +105,8 @@ export const createRouting = (tools: Deps) => {
     funds: ofAccount((account, classification) =>
       running.fundsFor(account, { direction: 'outbound', classification }),
     ),
-    gateways: ofAccount((account, key) => carriers.targetsFor(account, JSON.parse(key) as OutsideNumber)),
-    destination: (_actor, { accountId, key }) => destinations.reach(accountId, JSON.parse(key) as SipPlace),
+    gateways: ofAccount((account, key) => carriers.targetsFor(account, JSON.parse(key))),
+    destination: (_actor, { accountId, key }) => destinations.reach(accountId, JSON.parse(key)),
     trunk: (_actor, { key }) => trunks.trunkFor(key),
   }
 

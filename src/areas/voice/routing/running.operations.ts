@@ -6,24 +6,23 @@ import { isObject } from '../../../lib/json.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { isStorable } from '../../../storage/records.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { Validate } from '../../area.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Allotments } from '../../billing/limits/allotments/operations.ts'
 import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
 import type { CallBilling } from '../../calls/cdrs/billing/operations.ts'
 import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
-import type { Funds } from './facts.ts'
 import {
   type Billing,
   billingOf,
   type CallPrice,
   creditOf,
+  type Funds,
   needsCredit,
   type OffnetCall,
   paidCallOf,
@@ -33,16 +32,13 @@ import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { routingSettings } from './settings.ts'
 import { createRunningStore, type RunningCall } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'validate'> {
   accounts: Pick<Accounts, 'find'>
   numbers: Pick<Numbers, 'planning'>
   limits: Pick<LimitsOfAccounts, 'inForce' | 'overdraft' | 'chargeOverdraft'>
   allotments: Pick<Allotments, 'leftFor'>
   balance(accountId: string): Promise<number>
   billing: Pick<CallBilling, 'price'>
-  validate: Validate
 }
 
 // Maximum interval in which edges report running calls.

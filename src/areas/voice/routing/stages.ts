@@ -1,50 +1,10 @@
 // What the steps of a flow ring, and how steps are combined.
-import type { TrunkTarget } from '../connectivity/rules.ts'
-import type { CallerId } from './callers.rules.ts'
-import type { GatewayTarget } from './facts.ts'
+import type { RouteAnswer } from './schema.ts'
 
-/** Targets with the same `delay_s` ring together. */
-interface Rung {
-  delay_s: number
-  timeout_s: number
-  /** The owner, if it is not the account of the call. */
-  account_id?: string
-  /** If it differs from that of the first target. */
-  caller_id?: CallerId
+/** A target of the answer. Targets with the same `delay_s` ring together. */
+export type Target = RouteAnswer['targets'][number] & {
   /** The called party has forwarded the call. */
   isForwarded?: boolean
-}
-
-export interface DeviceTarget extends Rung {
-  type: 'device'
-  device_id: string
-  username?: string
-  realm: string
-  owner_id?: string
-  /** user@host, for the record. */
-  presence_id?: string
-  /** Where a device is that does not register. */
-  uri?: string
-  /** The current address of the name in `uri`: the call is sent there. */
-  proxy?: string
-  /** The callee and billing of a call that leaves for a SIP URI. */
-  called?: string
-  account_billing?: string
-}
-
-type CarrierTarget = Rung & GatewayTarget & { type: 'gateway' }
-
-/** A server of the customer that takes the calls of a number. */
-type ServerTarget = Rung &
-  Omit<TrunkTarget, 'failover' | 'isRenamed'> &
-  Pick<DeviceTarget, 'proxy' | 'called' | 'account_billing'>
-
-type Target = DeviceTarget | CarrierTarget | ServerTarget
-
-interface LeftOut {
-  type: string
-  id: string
-  reason: string
 }
 
 /** How the call ends if no one takes it. */
@@ -59,7 +19,7 @@ export interface Ending {
 /** The result of a part of a flow. */
 export interface Stage {
   targets: readonly Target[]
-  leftOut: readonly LeftOut[]
+  leftOut: readonly RouteAnswer['left_out'][number][]
   /** Time until the next part begins. */
   seconds: number
   end?: Ending

@@ -46,23 +46,14 @@ import {
   type Timing,
   timingIn,
 } from './flows.rules.ts'
-import {
-  type DeviceTarget,
-  delayed,
-  ended,
-  inOrder,
-  leftOut,
-  nothing,
-  type Stage,
-  together,
-} from './stages.ts'
+import { delayed, ended, inOrder, leftOut, nothing, type Stage, together } from './stages.ts'
 
 // Bounds for groups in groups, and for flows that forward to flows.
 const maxRung = 500
 const deepestPath = 10
 
 /** Where a call to a device is sent that does not register. */
-type Sent = Reached & Pick<DeviceTarget, 'called' | 'account_billing'>
+type Sent = Reached & { called?: string; account_billing?: string }
 
 /** A number that leaves over carriers, if the payer can pay for it. */
 const overCarriers = (call: Call, place: Place, dialled: Dialled, callerId: CallerId): Stage => {

@@ -1,15 +1,10 @@
-import type { Feed } from '../../../events/feed.ts'
 import { createFollower } from '../../../events/follower.ts'
 import { inOneLine } from '../../../jobs/queue.ts'
 import type { Scheduler } from '../../../jobs/rounds.ts'
-import type { Log } from '../../../lib/log.ts'
-import type { Metrics } from '../../../lib/metrics.ts'
-import type { Outgoing } from '../../../outgoing/client.ts'
-import type { Settings } from '../../../settings/settings.ts'
-import type { Store } from '../../../storage/store.ts'
 import { type Edge, type EdgeSettings, edgesOf, reasonOf } from '../../../switch/kamailio/edges.ts'
 import { switchSettings } from '../../../switch/settings.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Outages, Watched } from '../../events/alerts/outages.ts'
 import {
   alertOf,
@@ -27,14 +22,8 @@ import {
 import { createChangeStore } from './store.ts'
 import { createEdgeNotifier, type EdgeNotifier } from './told-edge.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'feed' | 'log' | 'outgoing' | 'metrics'> {
   rounds: Pick<Scheduler, 'isHeld'>
-  feed: Feed
-  log: Log
-  outgoing: Outgoing
-  metrics: Metrics
   accounts: Pick<Accounts, 'find'>
   alerts: { outagesOf(watched: Watched): Outages }
 }
