@@ -7,6 +7,7 @@ import type { ChangeSet, Claim } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { ImportedRecord, Importer } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
+import { storedApiKey } from './drafts.ts'
 import { publicHalf, treeAfterMove } from './rules.ts'
 import { Account } from './schema.ts'
 import { createAccountStore } from './store.ts'
@@ -37,8 +38,7 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
   const keyOf = (id: string, { apiKey }: AccountFacts, before: AccountHidden | undefined) => {
     if (before && (apiKey === undefined || before.apiKeyHash === sha256Hex(apiKey)))
       return { sealedApiKey: before.sealedApiKey, apiKeyHash: before.apiKeyHash }
-    const key = apiKey ?? randomHex(32)
-    return { sealedApiKey: keyring.seal(key, `api_key/${id}`), apiKeyHash: sha256Hex(key) }
+    return storedApiKey(keyring, id, apiKey)
   }
 
   const hiddenOf = (id: string, facts: AccountFacts, before: AccountHidden | undefined): AccountHidden => ({

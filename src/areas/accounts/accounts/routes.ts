@@ -16,15 +16,8 @@ import {
   proxyProblems,
   superduper,
 } from '../../../auth/policies.ts'
-import {
-  type ApiResponse,
-  ListResponse,
-  made,
-  one,
-  oneRemembered,
-  removed,
-} from '../../../http/answer/answers.ts'
-import { type Listing, shortListing } from '../../../http/answer/listing.ts'
+import { ListResponse, made, removed } from '../../../http/answer/answers.ts'
+import { shortListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import {
   badIdentifier,
@@ -42,17 +35,11 @@ import { creationNotice, creationWishes } from '../../../mail/notices.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'
 import { accountHasDescendants } from './failures.ts'
 import type { Accounts, Privileged } from './operations.ts'
-import { completeCallerId, realmPowerProblems, restrictionProblems } from './rules.ts'
+import { realmPowerProblems, restrictionProblems } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
-import { accountsBelow, type ShownAccount } from './store.ts'
-import {
-  accountJson,
-  accountReadOnlyValues,
-  childRow,
-  descendantRow,
-  type ReadOnlyValues,
-  shownOf,
-} from './views.ts'
+import { changeableDoc, childRow, createAccountViews, descendantRow } from './views.ts'
+
+type Views = ReturnType<typeof createAccountViews>
 
 const anAccount = '/v2/accounts/{account_id}'
 const ApiKey = closed({ api_key: must(text(64, 64)) })
@@ -80,109 +67,51 @@ const additionsIn = (
   return isSaid ? { allowsNumberAdditions: !had } : {}
 }
 
-export const accountRoutes = (accounts: Accounts): Route[] => {
-  /** Read-only values in both places, and an ETag that changes with everything shown. */
-  const shownAs = (
-    account: AccountRecord,
-    values: ReadOnlyValues,
-    { trial = {}, unsaid }: { trial?: Json; unsaid: Json },
-  ) => ({
-    readOnly: {
-      ...values,
-      ...unsaid,
-      ...trial,
-      knm_allow_additions: values.wnm_allow_additions,
-      descendants_count: account.tally,
-      ...('available_apps' in account.doc ? {} : { available_apps: [] }),
-      ...('blacklists' in account.doc ? {} : { blacklists: [] }),
-      ...('caller_id' in account.doc ? {} : { caller_id: completeCallerId(undefined) }),
-    },
-    metadata: { ...values },
-    etag: [
-      account.revision,
-      account.tally,
-      values.reseller_id.slice(-8),
-      values.billing_mode,
-      ...Object.values(unsaid),
-      ...Object.values(trial),
-    ].join('-'),
-  })
+/** Admins of resellers and of the operator give trials to accounts below. */
+const givesTrials = (actor: Actor) =>
+  speaksForAccount(actor) && (actor.account.hidden.isReseller || isSuperduper(actor))
 
-  const shown = async (account: AccountRecord, actor: Actor) => {
-    const values = accountReadOnlyValues(account, await accounts.resellerOf(account), actor)
-    return shownAs(account, values, {
-      trial: accounts.trialOf(account),
-      unsaid: await accounts.unsaid(account),
-    })
+const trialIn = ({
+  sent,
+  data,
+}: Pick<Call<string, Json>, 'sent' | 'data'>): Pick<Privileged, 'trialExpires'> => {
+  if (!('trial_expires' in sentKeys({ sent }))) return {}
+  return { trialExpires: typeof data.trial_expires === 'number' ? data.trial_expires : undefined }
+}
+
+/** Ancestors change `enabled`, and so nobody does of the master account. Only the operator changes its flags, with PATCH. */
+const privilegesIn = (call: Call<string, Json>, isOperator: boolean): Privileged => {
+  const { account, actor, data } = call
+  const sent = sentKeys(call)
+  const above = account.id !== actor.accountId && account.hidden.tree.length > 0
+  const operator = call.request.method === 'PATCH' && isOperator
+  return {
+    ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
+    ...(above && givesTrials(actor) ? trialIn(call) : {}),
+    ...(operator && typeof sent.superduper_admin === 'boolean'
+      ? { isSuperduper: sent.superduper_admin }
+      : {}),
+    ...(operator ? additionsIn(account, sent) : {}),
   }
+}
 
-  const view = async (account: AccountRecord, actor: Actor): Promise<ApiResponse> => {
-    if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
-    const resellerId = await accounts.resellerOf(account)
-    const unsaid = await accounts.unsaid(account)
-    const values = accountReadOnlyValues(account, resellerId, actor)
-    const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
-    return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
+/** Only admins change `lends_bookkeepers_to`. */
+const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
+  const { lends_bookkeepers_to: had } = account.doc
+  const { lends_bookkeepers_to: wanted = had, ...rest } = data
+  if (privLevelOf(actor) === 'admin') return data
+  if (JSON.stringify(wanted) !== JSON.stringify(had)) {
+    throw failure(forbidden, { cause: 'lends_bookkeepers_to is changed by admins' })
   }
+  return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
+}
 
-  const viewWithKey = async (account: AccountRecord, actor: Actor) => {
-    const { etag, ...extras } = await shown(account, actor)
-    const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
-    return one(account, { ...extras, metadata, etag: `${etag}-key` })
-  }
-
-  const subject = ({ account }: { account: AccountRecord }) =>
-    Promise.resolve({
-      revision: account.revision,
-      doc: {
-        ...account.doc,
-        enabled: account.hidden.enabled,
-        ...(account.hidden.trialExpires === undefined ? {} : { trial_expires: account.hidden.trialExpires }),
-      },
-    })
-
-  /** Who sells gives trials: an admin of a reseller, or of the operator, for what is below. */
-  const givesTrials = (actor: Actor) =>
-    speaksForAccount(actor) && (actor.account.hidden.isReseller || isSuperduper(actor))
-
-  const trialIn = ({
-    sent,
-    data,
-  }: Pick<Call<string, Json>, 'sent' | 'data'>): Pick<Privileged, 'trialExpires'> => {
-    if (!('trial_expires' in sentKeys({ sent }))) return {}
-    return { trialExpires: typeof data.trial_expires === 'number' ? data.trial_expires : undefined }
-  }
-
-  /** `enabled` is an ancestor's to change, so nobody's for the master account; the operator's flags only the operator's, with PATCH. */
-  const privilegesIn = (call: Call<string, Json>): Privileged => {
-    const { account, actor, data } = call
-    const sent = sentKeys(call)
-    const above = account.id !== actor.accountId && account.hidden.tree.length > 0
-    const operator = call.request.method === 'PATCH' && accounts.isOperator(actor)
-    return {
-      ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
-      ...(above && givesTrials(actor) ? trialIn(call) : {}),
-      ...(operator && typeof sent.superduper_admin === 'boolean'
-        ? { isSuperduper: sent.superduper_admin }
-        : {}),
-      ...(operator ? additionsIn(account, sent) : {}),
-    }
-  }
-
-  /** Who borrows the bookkeepers of an account is said by admins: others leave it as it is. */
-  const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
-    const { lends_bookkeepers_to: had } = account.doc
-    const { lends_bookkeepers_to: wanted = had, ...rest } = data
-    if (privLevelOf(actor) === 'admin') return data
-    if (JSON.stringify(wanted) !== JSON.stringify(had)) {
-      throw failure(forbidden, { cause: 'lends_bookkeepers_to is changed by admins' })
-    }
-    return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
-  }
-
+/** The writing of accounts, as routes call it. */
+const createWriting = (accounts: Accounts, { shown, view }: Views) => {
   const change = async (call: Call<string, Json>) => {
     const { author, account, actor } = call
-    return view(await accounts.replace(author, account, lendingIn(call), privilegesIn(call)), actor)
+    const privileges = privilegesIn(call, accounts.isOperator(actor))
+    return view(await accounts.replace(author, account, lendingIn(call), privileges), actor)
   }
 
   const create = async (call: Call<string, Json>, parent: AccountRecord) => {
@@ -202,33 +131,6 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     return made(account, await shown(account, actor))
   }
 
-  const tree = (
-    { id: ancestorId }: AccountRecord,
-    direct: boolean,
-    row: (account: ShownAccount) => string,
-  ): Listing<ShownAccount & { account?: AccountRecord }> => ({
-    async page({ whole, ...request }) {
-      const page = { ...request, ancestorId, direct }
-      return whole ? (await accounts.page(page)).map(shownOf) : accounts.shown(page)
-    },
-    fitting: async ({ whole, ...request }, bytes) =>
-      whole ? accounts.fitting({ ...request, ancestorId, direct }, bytes) : request.limit,
-    cursor: (found) => [found.sortKey, found.id],
-    row,
-    // Only asked of what was read whole.
-    record: ({ account }) => accountJson(account as AccountRecord),
-    sources: { records: [[ancestorId, accountsBelow]], view: [] },
-  })
-
-  const ancestors = async ({ actor, account }: Call) => {
-    const above = await accounts.ancestors(actor, account)
-    return new ListResponse(
-      shortListing(
-        above.map(({ id, doc }) => ({ id, name: doc.name, realm: doc.realm, flags: doc.flags ?? [] })),
-      ),
-    )
-  }
-
   const judge = async (
     { actor, data, request }: Pick<Call<string, Json>, 'actor' | 'data' | 'request'>,
     subject: { own: AccountRecord } | { parent: AccountRecord },
@@ -242,16 +144,46 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     )
   }
 
+  return { change, create, createdAgain, judge }
+}
+
+export const accountRoutes = (accounts: Accounts): Route[] => {
+  const views = createAccountViews(accounts)
+  const { shown, view, viewWithKey, tree } = views
+  const { change, create, createdAgain, judge } = createWriting(accounts, views)
+
+  const subject = async ({ account }: { account: AccountRecord }) => ({
+    revision: account.revision,
+    doc: changeableDoc(account),
+  })
+
+  const ancestors = async ({ actor, account }: Call) => {
+    const above = await accounts.ancestors(actor, account)
+    const rows = above.map(({ id, doc }) => ({
+      id,
+      name: doc.name,
+      realm: doc.realm,
+      flags: doc.flags ?? [],
+    }))
+    return new ListResponse(shortListing(rows))
+  }
+
   const writing = { body: Account, answers: AccountAnswer, prepare, fails: [validationError] as const }
+  const creating = { ...writing, wishes: creationWishes, again: createdAgain }
+  const listing = { resource: 'accounts', allow: accountMember, answers: AccountRow, list: true } as const
+  const reselling = {
+    resource: 'accounts',
+    allow: superduper,
+    answers: AccountAnswer,
+    fails: [accountHasDescendants],
+  } as const
 
   return [
     put('/v2/accounts', {
       summary: "Create a sub-account of the caller's account",
       allow: anyAdmin,
-      ...writing,
-      wishes: creationWishes,
+      ...creating,
       judge: (call) => judge(call, { parent: call.actor.account }),
-      again: createdAgain,
       run: (call) => create(call, call.actor.account),
     }),
     get(anAccount, {
@@ -268,10 +200,8 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     put(anAccount, {
       summary: 'Create a sub-account',
       allow: accountAdmin,
-      ...writing,
-      wishes: creationWishes,
+      ...creating,
       judge: (call) => judge(call, { parent: call.account }),
-      again: createdAgain,
       run: (call) => create(call, call.account),
     }),
     post(anAccount, {
@@ -303,26 +233,17 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/children`, {
       summary: 'List direct sub-accounts',
-      resource: 'accounts',
-      allow: accountMember,
-      answers: AccountRow,
-      list: true,
+      ...listing,
       run: ({ account }) => new ListResponse(tree(account, true, childRow)),
     }),
     get(`${anAccount}/descendants`, {
       summary: 'List all accounts below',
-      resource: 'accounts',
-      allow: accountMember,
-      answers: AccountRow,
-      list: true,
+      ...listing,
       run: ({ account }) => new ListResponse(tree(account, false, descendantRow)),
     }),
     get(`${anAccount}/siblings`, {
       summary: 'List the accounts beside an account, itself included',
-      resource: 'accounts',
-      allow: accountMember,
-      answers: AccountRow,
-      list: true,
+      ...listing,
       run: async ({ actor, account }) => {
         await accounts.assertSiblingsVisible(actor, account)
         const parentId = account.hidden.tree.at(-1)
@@ -332,18 +253,12 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/parents`, {
       summary: 'List the accounts above, top first, as far as the caller may see',
-      resource: 'accounts',
-      allow: accountMember,
-      answers: AccountRow,
-      list: true,
+      ...listing,
       run: ancestors,
     }),
     get(`${anAccount}/tree`, {
       summary: 'List the accounts above, top first, as far as the caller may see',
-      resource: 'accounts',
-      allow: accountMember,
-      answers: AccountRow,
-      list: true,
+      ...listing,
       run: ancestors,
     }),
     get(`${anAccount}/api_key`, {
@@ -384,19 +299,13 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     put(`${anAccount}/reseller`, {
       summary: 'Promote an account to reseller',
-      resource: 'accounts',
-      allow: superduper,
-      answers: AccountAnswer,
-      fails: [accountHasDescendants],
+      ...reselling,
       run: async ({ author, actor, account }) =>
         view(await accounts.setReseller(author, account, true), actor),
     }),
     del(`${anAccount}/reseller`, {
       summary: 'Demote a reseller',
-      resource: 'accounts',
-      allow: superduper,
-      answers: AccountAnswer,
-      fails: [accountHasDescendants],
+      ...reselling,
       run: async ({ author, actor, account }) =>
         view(await accounts.setReseller(author, account, false), actor),
     }),

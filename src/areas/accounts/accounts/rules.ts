@@ -82,15 +82,6 @@ export const trialValues = (expires: number | undefined, now: number): Json =>
     ? {}
     : { is_trial_account: true, trial_expires: expires, trial_time_left: Math.max(0, expires - now) }
 
-const billingModes = ['limits_only', 'normal', 'manual'] as const
-type BillingMode = (typeof billingModes)[number]
-
-/** How the caller sees the account billed. */
-export const billingMode = (resellerId: string, callerId: string, masterId: string): BillingMode => {
-  if (resellerId === callerId) return 'limits_only'
-  return resellerId === masterId ? 'normal' : 'manual'
-}
-
 /** The ids of the accounts above, as far up as the caller may see: from the caller's own account downwards. */
 export const visibleAncestors = (tree: readonly string[], callerId: string, seesAll: boolean) => {
   if (seesAll) return tree

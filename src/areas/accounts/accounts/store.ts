@@ -95,6 +95,8 @@ export const accountsBelow = 'accounts_below'
 const moveTally =
   "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
 
+export type AccountStore = ReturnType<typeof createAccountStore>
+
 /** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
 export const createAccountStore = (store: Store) => {
   const collection = createCollection<AccountDoc, AccountHidden>(store, {

@@ -1,10 +1,19 @@
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
+import { type ApiResponse, one, oneRemembered } from '../../../http/answer/answers.ts'
+import type { Listing } from '../../../http/answer/listing.ts'
 import type { Json } from '../../../lib/json.ts'
-import { billingMode } from './rules.ts'
-import type { ShownAccount } from './store.ts'
+import type { Accounts } from './operations.ts'
+import { completeCallerId } from './rules.ts'
+import { accountsBelow, type ShownAccount } from './store.ts'
 
-/** Read-only values of an account as a caller sees them: they stand in `data` and in `metadata`. */
-export const accountReadOnlyValues = (account: AccountRecord, resellerId: string, actor: Actor) => ({
+/** How the caller sees the account billed. */
+const billingMode = (resellerId: string, callerId: string, masterId: string) => {
+  if (resellerId === callerId) return 'limits_only'
+  return resellerId === masterId ? 'normal' : 'manual'
+}
+
+/** Read-only values of an account as a caller sees them. */
+const readOnlyValues = (account: AccountRecord, resellerId: string, actor: Actor) => ({
   enabled: account.hidden.enabled,
   created: account.created,
   modified: account.modified,
@@ -15,35 +24,113 @@ export const accountReadOnlyValues = (account: AccountRecord, resellerId: string
   billing_mode: billingMode(resellerId, actor.accountId, account.hidden.tree[0] ?? account.id),
 })
 
-export type ReadOnlyValues = ReturnType<typeof accountReadOnlyValues>
+/** Read-only values in `data` and in `metadata`, and an ETag that changes with everything shown. */
+const extrasOf = (
+  account: AccountRecord,
+  values: ReturnType<typeof readOnlyValues>,
+  { trial = {}, unsaid }: { trial?: Json; unsaid: Json },
+) => ({
+  readOnly: {
+    ...values,
+    ...unsaid,
+    ...trial,
+    knm_allow_additions: values.wnm_allow_additions,
+    descendants_count: account.tally,
+    ...('available_apps' in account.doc ? {} : { available_apps: [] }),
+    ...('blacklists' in account.doc ? {} : { blacklists: [] }),
+    ...('caller_id' in account.doc ? {} : { caller_id: completeCallerId(undefined) }),
+  },
+  metadata: { ...values },
+  etag: [
+    account.revision,
+    account.tally,
+    values.reseller_id.slice(-8),
+    values.billing_mode,
+    ...Object.values(unsaid),
+    ...Object.values(trial),
+  ].join('-'),
+})
+
+const trialExpiryOf = ({ hidden: { trialExpires } }: AccountRecord) =>
+  trialExpires === undefined ? {} : { trial_expires: trialExpires }
+
+/** The account as a PATCH changes it. */
+export const changeableDoc = (account: AccountRecord) => ({
+  ...account.doc,
+  enabled: account.hidden.enabled,
+  ...trialExpiryOf(account),
+})
 
 /** The list row of a child or sibling. */
 export const childRow = ({ rowText, tally }: ShownAccount) =>
   `${rowText.slice(0, -1)},"descendants_count":${tally}}`
 
-/** The list row of a descendant: it tells the accounts above. */
+/** The list row of a descendant, with the accounts above it. */
 export const descendantRow = ({ rowText, treeText }: ShownAccount) =>
   `${rowText.slice(0, -1)},"tree":${treeText}}`
 
-/** An account of which the record is at hand, as a list shows it. */
-export const shownOf = (account: AccountRecord): ShownAccount & { account: AccountRecord } => ({
-  id: account.id,
-  sortKey: account.sortKey,
-  rowText: account.rowText,
-  tally: account.tally,
-  treeText: JSON.stringify(account.hidden.tree),
-  account,
-})
+type ListedAccount = ShownAccount & { account?: AccountRecord }
 
-export const accountJson = (account: AccountRecord): Json => ({
-  ...account.doc,
+const listed = (account: AccountRecord): ListedAccount => {
+  const { id, sortKey, rowText, tally, hidden } = account
+  return { id, sortKey, rowText, tally, treeText: JSON.stringify(hidden.tree), account }
+}
+
+const fullRow = (account: AccountRecord): Json => ({
+  ...changeableDoc(account),
   id: account.id,
   created: account.created,
   modified: account.modified,
-  enabled: account.hidden.enabled,
   is_reseller: account.hidden.isReseller,
   superduper_admin: account.hidden.isSuperduper,
   wnm_allow_additions: account.hidden.allowsNumberAdditions,
   descendants_count: account.tally,
-  ...(account.hidden.trialExpires === undefined ? {} : { trial_expires: account.hidden.trialExpires }),
 })
+
+/** Accounts as responses contain them. */
+export const createAccountViews = (accounts: Accounts) => {
+  const valuesFor = async (account: AccountRecord, actor: Actor) =>
+    readOnlyValues(account, await accounts.resellerOf(account), actor)
+
+  const shown = async (account: AccountRecord, actor: Actor) =>
+    extrasOf(account, await valuesFor(account, actor), {
+      trial: accounts.trialOf(account),
+      unsaid: await accounts.unsaid(account),
+    })
+
+  return {
+    shown,
+
+    async view(account: AccountRecord, actor: Actor): Promise<ApiResponse> {
+      if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
+      const values = await valuesFor(account, actor)
+      const unsaid = await accounts.unsaid(account)
+      const key = `${values.reseller_id}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
+      return oneRemembered(account, key, () => extrasOf(account, values, { unsaid }))
+    },
+
+    async viewWithKey(account: AccountRecord, actor: Actor) {
+      const { etag, ...extras } = await shown(account, actor)
+      const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
+      return one(account, { ...extras, metadata, etag: `${etag}-key` })
+    },
+
+    tree: (
+      { id: ancestorId }: AccountRecord,
+      direct: boolean,
+      row: (account: ShownAccount) => string,
+    ): Listing<ListedAccount> => ({
+      async page({ whole, ...request }) {
+        const page = { ...request, ancestorId, direct }
+        return whole ? (await accounts.page(page)).map(listed) : accounts.shown(page)
+      },
+      fitting: async ({ whole, ...request }, bytes) =>
+        whole ? accounts.fitting({ ...request, ancestorId, direct }, bytes) : request.limit,
+      cursor: (found) => [found.sortKey, found.id],
+      row,
+      // Called only for accounts that were read whole.
+      record: ({ account }) => fullRow(account as AccountRecord),
+      sources: { records: [[ancestorId, accountsBelow]], view: [] },
+    }),
+  }
+}
