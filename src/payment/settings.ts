@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { secret } from '../lib/secrets.ts'
-import { address, settingsDocument } from '../settings/keys.ts'
+import { address, settingsDocument, wholeNumber } from '../settings/keys.ts'
 
 const timeout = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 10, maximum: 60_000, default: fallback, description })
+  wholeNumber({ minimum: 10, maximum: 60_000, default: fallback }, description)
 
 const systemKeys = {
   http_url: address('Where every call is posted'),
@@ -35,7 +35,7 @@ const httpSync = Type.Object(
       Type.Object({
         ...systemKeys,
         timeout_ms: Type.Optional(
-          Type.Integer({ minimum: 10, maximum: 60_000, description: 'How long an answer is waited for' }),
+          wholeNumber({ minimum: 10, maximum: 60_000 }, 'How long an answer is waited for'),
         ),
       }),
     ),

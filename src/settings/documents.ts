@@ -2,133 +2,90 @@ import { Type } from 'typebox'
 import { choice, typed } from '../lib/schema.ts'
 import { secret } from '../lib/secrets.ts'
 import { AuthModules } from './auth-modules.ts'
-import { flag, keysByName, section, settingsDocument, unit } from './keys.ts'
+import { flag, keysByName, section, settingsDocument, unit, wholeNumber } from './keys.ts'
 
 // One section (`default`, a zone or a node) of each settings document that the frame reads; areas add theirs.
 // A key stands here only when something follows it.
 
 const tokens = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 0, default: fallback, ...unit('throttling tokens'), description })
+  wholeNumber({ minimum: 0, default: fallback, unit: 'throttling tokens' }, description)
 
 const crossbar = section('The service: TLS, sizes, connections, lists, prices of requests, mail', {
   use_ssl: flag(false, 'Also serve HTTPS, on ssl_port'),
-  ssl_port: Type.Integer({
-    minimum: 0,
-    maximum: 65_535,
-    default: 8443,
-    ...unit('port'),
-    description: 'Where HTTPS is served; 0 takes a free port',
-  }),
+  ssl_port: wholeNumber(
+    { minimum: 0, maximum: 65_535, default: 8443, unit: 'port' },
+    'Where HTTPS is served; 0 takes a free port',
+  ),
   ssl_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM certificate chain' })),
   ssl_key: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM private key' })),
   ssl_ca_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of a PEM CA chain' })),
   ssl_password: Type.Optional(Type.String({ ...secret, description: 'Pass phrase of the private key' })),
-  max_upload_size: Type.Integer({
-    minimum: 1024,
-    maximum: 1_000_000_000,
-    default: 8_000_000,
-    ...unit('bytes'),
-    description: 'The largest body that is read whole: JSON, forms, images, keys; a larger one is 413',
-  }),
-  max_streamed_size: Type.Integer({
-    minimum: 1024,
-    default: 4_000_000_000,
-    ...unit('bytes'),
-    description: 'Bytes of a body that is stored while it arrives: task input, call records',
-  }),
-  unjudged_body_size: Type.Integer({
-    minimum: 1024,
-    maximum: 1_000_000,
-    default: 65_536,
-    ...unit('bytes'),
-    description:
-      'Bytes of a body that are read before it is known who sends it: larger ones wait until the request is let in',
-  }),
-  body_bytes_per_token: Type.Integer({
-    minimum: 1024,
-    default: 25_000,
-    ...unit('bytes'),
-    description:
-      'Bytes of a body, or of a record that is changed, beyond unjudged_body_size that cost a further throttling token; never more than half of the bucket',
-  }),
-  max_body_values: Type.Integer({
-    minimum: 1000,
-    default: 100_000,
-    ...unit('values'),
-    description: 'Values of a JSON body; an object or array among others counts twice',
-  }),
-  max_form_fields: Type.Integer({
-    minimum: 10,
-    maximum: 100_000,
-    default: 1000,
-    ...unit('fields'),
-    description: 'Fields of a form (application/x-www-form-urlencoded) that is sent in place of JSON',
-  }),
-  max_connections: Type.Integer({
-    minimum: 10,
-    default: 10_000,
-    ...unit('connections'),
-    description: 'Connections that may be open at once; further ones are closed',
-  }),
-  max_connections_per_address: Type.Integer({
-    minimum: 1,
-    default: 1000,
-    ...unit('connections'),
-    description: 'The same from one IPv4 address or IPv6 /64; reverse_proxies are not counted',
-  }),
-  idempotency_keep_s: Type.Integer({
-    minimum: 60,
-    default: 86_400,
-    description: 'Seconds for which an answer is kept under its Idempotency-Key',
-  }),
-  pagination_page_size: Type.Integer({
-    minimum: 1,
-    maximum: 10_000,
-    default: 50,
-    ...unit('rows'),
-    description: 'Rows of a page when the request names no page_size',
-  }),
-  maximum_range: Type.Integer({
-    minimum: 1,
-    default: 2_682_000,
-    ...unit('seconds'),
-    description:
-      'The longest time between created_from and created_to of a list (31 days and an hour), and the range of one that names no beginning. Ledgers and transactions take any range',
-  }),
-  request_memory_limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      ...unit('bytes'),
-      description:
-        'The longest list that is answered as a whole (paginate=false with is_chunked=false or pretty_print=true); longer ones are 416. Absent: of any length',
-    }),
+  max_upload_size: wholeNumber(
+    { minimum: 1024, maximum: 1_000_000_000, default: 8_000_000, unit: 'bytes' },
+    'The largest body that is read whole: JSON, forms, images, keys; a larger one is 413',
   ),
-  answer_bytes_per_account: Type.Integer({
-    minimum: 1_000_000,
-    default: 64_000_000,
-    ...unit('bytes'),
-    description:
-      'Bytes of answers that are under way to the clients of one account; more wait, and then get 429',
-  }),
-  answer_bytes: Type.Integer({
-    minimum: 3_000_000,
-    default: 192_000_000,
-    ...unit('bytes'),
-    description:
-      'Bytes of answers that are under way to all clients of a process; more get 503. The last third is for accounts with nothing under way',
-  }),
-  answer_wait_s: Type.Integer({
-    minimum: 0,
-    maximum: 600,
-    default: 10,
-    description: 'Seconds that a long answer waits until others have made room',
-  }),
-  answer_stall_s: Type.Integer({
-    minimum: 1,
-    maximum: 86_400,
-    default: 120,
-    description: 'Seconds after which a client that takes nothing of its answer is cut off',
-  }),
+  max_streamed_size: wholeNumber(
+    { minimum: 1024, default: 4_000_000_000, unit: 'bytes' },
+    'Bytes of a body that is stored while it arrives: task input, call records',
+  ),
+  unjudged_body_size: wholeNumber(
+    { minimum: 1024, maximum: 1_000_000, default: 65_536, unit: 'bytes' },
+    'Bytes of a body that are read before it is known who sends it: larger ones wait until the request is let in',
+  ),
+  body_bytes_per_token: wholeNumber(
+    { minimum: 1024, default: 25_000, unit: 'bytes' },
+    'Bytes of a body, or of a record that is changed, beyond unjudged_body_size that cost a further throttling token; never more than half of the bucket',
+  ),
+  max_body_values: wholeNumber(
+    { minimum: 1000, default: 100_000, unit: 'values' },
+    'Values of a JSON body; an object or array among others counts twice',
+  ),
+  max_form_fields: wholeNumber(
+    { minimum: 10, maximum: 100_000, default: 1000, unit: 'fields' },
+    'Fields of a form (application/x-www-form-urlencoded) that is sent in place of JSON',
+  ),
+  max_connections: wholeNumber(
+    { minimum: 10, default: 10_000, unit: 'connections' },
+    'Connections that may be open at once; further ones are closed',
+  ),
+  max_connections_per_address: wholeNumber(
+    { minimum: 1, default: 1000, unit: 'connections' },
+    'The same from one IPv4 address or IPv6 /64; reverse_proxies are not counted',
+  ),
+  idempotency_keep_s: wholeNumber(
+    { minimum: 60, default: 86_400 },
+    'Seconds for which an answer is kept under its Idempotency-Key',
+  ),
+  pagination_page_size: wholeNumber(
+    { minimum: 1, maximum: 10_000, default: 50, unit: 'rows' },
+    'Rows of a page when the request names no page_size',
+  ),
+  maximum_range: wholeNumber(
+    { minimum: 1, default: 2_682_000, unit: 'seconds' },
+    'The longest time between created_from and created_to of a list (31 days and an hour), and the range of one that names no beginning. Ledgers and transactions take any range',
+  ),
+  request_memory_limit: Type.Optional(
+    wholeNumber(
+      { minimum: 1, unit: 'bytes' },
+      'The longest list that is answered as a whole (paginate=false with is_chunked=false or pretty_print=true); longer ones are 416. Absent: of any length',
+    ),
+  ),
+  answer_bytes_per_account: wholeNumber(
+    { minimum: 1_000_000, default: 64_000_000, unit: 'bytes' },
+    'Bytes of answers that are under way to the clients of one account; more wait, and then get 429',
+  ),
+  answer_bytes: wholeNumber(
+    { minimum: 3_000_000, default: 192_000_000, unit: 'bytes' },
+    'Bytes of answers that are under way to all clients of a process; more get 503. The last third is for accounts with nothing under way',
+  ),
+  answer_wait_s: wholeNumber(
+    { minimum: 0, maximum: 600, default: 10 },
+    'Seconds that a long answer waits until others have made room',
+  ),
+  answer_stall_s: wholeNumber(
+    { minimum: 1, maximum: 86_400, default: 120 },
+    'Seconds after which a client that takes nothing of its answer is cut off',
+  ),
   answer_compression: flag(
     true,
     'Compress long lists, CSV and other long JSON for clients that take zstd, br or gzip',
@@ -164,18 +121,14 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     false,
     'Refuse text where a number or boolean is wanted instead of converting it',
   ),
-  reset_id_size: Type.Integer({
-    minimum: 42,
-    maximum: 180,
-    default: 137,
-    ...unit('characters'),
-    description: 'Length of the secret in the link of a recovery mail',
-  }),
-  reset_id_expiry_s: Type.Integer({
-    minimum: 1,
-    default: 3600,
-    description: 'For how long the link of a recovery mail is good',
-  }),
+  reset_id_size: wholeNumber(
+    { minimum: 42, maximum: 180, default: 137, unit: 'characters' },
+    'Length of the secret in the link of a recovery mail',
+  ),
+  reset_id_expiry_s: wholeNumber(
+    { minimum: 1, default: 3600 },
+    'For how long the link of a recovery mail is good',
+  ),
   recovery_ui_hosts: Type.Array(Type.String(), {
     default: [],
     description:
@@ -186,26 +139,20 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     format: 'email',
     description: 'Sender of mails of accounts that have no verified address, nor one above them',
   }),
-  mail_log_days: Type.Integer({
-    minimum: 1,
-    maximum: 3650,
-    default: 31,
-    description: 'How long attempts to deliver a mail are kept',
-  }),
-  mail_outbox_days: Type.Integer({
-    minimum: 1,
-    maximum: 3650,
-    default: 31,
-    description: 'How long mails stay in the folder that they are written to where there is no SMTP server',
-  }),
-  work_outcome_days: Type.Integer({
-    minimum: 1,
-    maximum: 365,
-    default: 7,
-    description: 'How long it is kept how errands ended: mails, orders, payments and the like',
-  }),
+  mail_log_days: wholeNumber(
+    { minimum: 1, maximum: 3650, default: 31 },
+    'How long attempts to deliver a mail are kept',
+  ),
+  mail_outbox_days: wholeNumber(
+    { minimum: 1, maximum: 3650, default: 31 },
+    'How long mails stay in the folder that they are written to where there is no SMTP server',
+  ),
+  work_outcome_days: wholeNumber(
+    { minimum: 1, maximum: 365, default: 7 },
+    'How long it is kept how errands ended: mails, orders, payments and the like',
+  ),
   password_expiry_s: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Seconds until a password has to be replaced' }),
+    wholeNumber({ minimum: 1 }, 'Seconds until a password has to be replaced'),
   ),
   check_reverse_proxies: flag(true, 'Believe X-Forwarded-For only from reverse_proxies'),
   reverse_proxies: Type.Array(Type.String(), {
@@ -236,72 +183,55 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
 })
 
 const auth = section('Signing in: tokens, what is kept of attempts, locks, guesses', {
-  token_auth_expiry_s: Type.Integer({
-    default: 3600,
-    description: 'How long a token is good; not positive: tokens do not expire',
-  }),
+  token_auth_expiry_s: wholeNumber(
+    { default: 3600 },
+    'How long a token is good; not positive: tokens do not expire',
+  ),
   log_failed_attempts: flag(true, 'Keep refused sign-ins'),
   log_successful_attempts: flag(false, 'Keep sign-ins'),
-  login_attempt_days: Type.Integer({
-    minimum: 1,
-    maximum: 3650,
-    default: 92,
-    description: 'How long attempts to sign in are kept',
-  }),
+  login_attempt_days: wholeNumber(
+    { minimum: 1, maximum: 3650, default: 92 },
+    'How long attempts to sign in are kept',
+  ),
   renew: flag(true, 'Let a token be renewed'),
   reset_identity_secret_on_rehash: flag(true, 'A new password ends the sessions of the user'),
   generate_username_if_empty: flag(true, 'Make up a user name when only a password is given'),
   lock_account_on_failed_attempts: flag(false, 'Refuse sign-in after too many failures'),
-  failed_attempts_until_lock: Type.Integer({
-    minimum: 1,
-    default: 10,
-    ...unit('failures'),
-    description: 'Refused sign-ins within lock_s after which the account is locked',
-  }),
-  lock_s: Type.Integer({
-    minimum: 1,
-    default: 600,
-    description: 'For how long an account stays locked, and how long failures are counted together',
-  }),
-  guesses_at_once: Type.Integer({
-    minimum: 1,
-    default: 100,
-    ...unit('guesses'),
-    description:
-      'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
-  }),
-  guesses_of_network: Type.Integer({
-    minimum: 1,
-    default: 20,
-    ...unit('guesses'),
-    description: 'Those of them that one network may have',
-  }),
-  guesses_per_minute: Type.Integer({
-    minimum: 1,
-    default: 20,
-    ...unit('guesses a minute'),
-    description: 'Wrong passwords for one account that are looked at in the long run',
-  }),
-  derivation_threads: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 64,
-      ...unit('threads'),
-      description: 'Threads that check passwords, 32 MiB each while they do; absent: by cores, 4 at most',
-    }),
+  failed_attempts_until_lock: wholeNumber(
+    { minimum: 1, default: 10, unit: 'failures' },
+    'Refused sign-ins within lock_s after which the account is locked',
   ),
-  derivations_waiting: Type.Integer({
-    minimum: 1,
-    maximum: 10_000,
-    default: 64,
-    ...unit('passwords'),
-    description: 'Passwords of one network, or for one account, that may wait to be checked; more get 429',
-  }),
+  lock_s: wholeNumber(
+    { minimum: 1, default: 600 },
+    'For how long an account stays locked, and how long failures are counted together',
+  ),
+  guesses_at_once: wholeNumber(
+    { minimum: 1, default: 100, unit: 'guesses' },
+    'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
+  ),
+  guesses_of_network: wholeNumber(
+    { minimum: 1, default: 20, unit: 'guesses' },
+    'Those of them that one network may have',
+  ),
+  guesses_per_minute: wholeNumber(
+    { minimum: 1, default: 20, unit: 'guesses a minute' },
+    'Wrong passwords for one account that are looked at in the long run',
+  ),
+  derivation_threads: Type.Optional(
+    wholeNumber(
+      { minimum: 1, maximum: 64, unit: 'threads' },
+      'Threads that check passwords, 32 MiB each while they do; absent: by cores, 4 at most',
+    ),
+  ),
+  derivations_waiting: wholeNumber(
+    { minimum: 1, maximum: 10_000, default: 64, unit: 'passwords' },
+    'Passwords of one network, or for one account, that may wait to be checked; more get 429',
+  ),
   auth_modules: AuthModules,
 })
 
 const keptDays = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 0, maximum: 36_500, default: fallback, description })
+  wholeNumber({ minimum: 0, maximum: 36_500, default: fallback }, description)
 
 const events = section('How long events and audit are kept, and who is told', {
   events_retention_days: keptDays(31, 'How long events are kept; 0: for ever'),
@@ -328,33 +258,26 @@ const events = section('How long events and audit are kept, and who is told', {
 })
 
 const bucketKeys = {
-  max_bucket_tokens: Type.Integer({
-    minimum: 1,
-    default: 100,
-    ...unit('throttling tokens'),
-    description: 'What a full bucket holds, so what may be spent in a burst',
-  }),
-  tokens_fill_rate: Type.Integer({
-    minimum: 1,
-    default: 10,
-    ...unit('throttling tokens'),
-    description: 'What flows into a bucket in each tokens_fill_time',
-  }),
+  max_bucket_tokens: wholeNumber(
+    { minimum: 1, default: 100, unit: 'throttling tokens' },
+    'What a full bucket holds, so what may be spent in a burst',
+  ),
+  tokens_fill_rate: wholeNumber(
+    { minimum: 1, default: 10, unit: 'throttling tokens' },
+    'What flows into a bucket in each tokens_fill_time',
+  ),
   tokens_fill_time: choice(['second', 'minute', 'hour', 'day'], {
     default: 'second',
     description: 'The time in which tokens_fill_rate tokens flow in',
   }),
-  inactivity_timeout_s: Type.Integer({
-    minimum: 1,
-    default: 600,
-    description: 'A bucket that nobody used for so long is full again',
-  }),
-  ipv6_site_factor: Type.Integer({
-    minimum: 1,
-    default: 8,
-    ...unit('times'),
-    description: 'How many times the bucket of one IPv6 network (/64) the one of its whole site (/48) holds',
-  }),
+  inactivity_timeout_s: wholeNumber(
+    { minimum: 1, default: 600 },
+    'A bucket that nobody used for so long is full again',
+  ),
+  ipv6_site_factor: wholeNumber(
+    { minimum: 1, default: 8, unit: 'times' },
+    'How many times the bucket of one IPv6 network (/64) the one of its whole site (/48) holds',
+  ),
 }
 
 const tokenBuckets = Type.Object(bucketKeys, {

@@ -37,6 +37,17 @@ export const dataByName = { 'x-names': 'data' } as const
 /** What a number counts, where its name does not end with it (`_s`, `_ms`, `_days`, ...). Told with the schema. */
 export const unit = (name: string) => ({ 'x-unit': name }) as const
 
+interface Bounds {
+  minimum?: number
+  maximum?: number
+  default?: number
+  /** What it counts, unless its name ends with that. */
+  unit?: string
+}
+
+export const wholeNumber = ({ unit: counted, ...bounds }: Bounds, description: string) =>
+  Type.Integer({ ...bounds, ...(counted === undefined ? {} : unit(counted)), description })
+
 export const flag = (fallback: boolean, description: string) =>
   Type.Boolean({ default: fallback, description })
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const passkeys = section('Passkeys', {
   rp_id: Type.Optional(
@@ -27,19 +27,14 @@ const passkeys = section('Passkeys', {
     maxItems: 1000,
     description: 'Further hosts of this server, each with passkeys of its own',
   }),
-  challenge_s: Type.Integer({
-    minimum: 30,
-    maximum: 3600,
-    default: 300,
-    description: 'Seconds within which a challenge has to be answered',
-  }),
-  most_per_user: Type.Integer({
-    minimum: 1,
-    maximum: 50,
-    default: 20,
-    ...unit('passkeys'),
-    description: 'Passkeys that a user may have',
-  }),
+  challenge_s: wholeNumber(
+    { minimum: 30, maximum: 3600, default: 300 },
+    'Seconds within which a challenge has to be answered',
+  ),
+  most_per_user: wholeNumber(
+    { minimum: 1, maximum: 50, default: 20, unit: 'passkeys' },
+    'Passkeys that a user may have',
+  ),
 })
 
 export const passkeySettings = settingsDocument('passkeys', passkeys)

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
-const count = (what: string, description: string) => Type.Integer({ minimum: 0, ...unit(what), description })
-const bytes = (description: string) => Type.Integer({ minimum: 0, ...unit('bytes'), description })
+const count = (what: string, description: string) => wholeNumber({ minimum: 0, unit: what }, description)
+const bytes = (description: string) => wholeNumber({ minimum: 0, unit: 'bytes' }, description)
 
 const counts = (description: string) =>
   Type.Record(Type.String({ maxLength: 64 }), count('records', 'Records of this kind'), { description })
@@ -17,21 +17,14 @@ const keys = {
 }
 
 const quotas = section('What accounts may have; whatever would pass one is refused', {
-  record_bytes: Type.Integer({
-    minimum: 1000,
-    maximum: 16_000_000,
-    default: 1_000_000,
-    ...unit('bytes'),
-    description: 'JSON text of a record, of whatever kind and whoever writes it',
-  }),
-  record_values: Type.Integer({
-    minimum: 100,
-    maximum: 1_000_000,
-    default: 20_000,
-    ...unit('values'),
-    description:
-      'Values of a record, of whatever kind and whoever writes it; an object or array among others counts twice',
-  }),
+  record_bytes: wholeNumber(
+    { minimum: 1000, maximum: 16_000_000, default: 1_000_000, unit: 'bytes' },
+    'JSON text of a record, of whatever kind and whoever writes it',
+  ),
+  record_values: wholeNumber(
+    { minimum: 100, maximum: 1_000_000, default: 20_000, unit: 'values' },
+    'Values of a record, of whatever kind and whoever writes it; an object or array among others counts twice',
+  ),
   records: { ...keys.records, default: 100_000 },
   records_of_kind: { ...keys.records_of_kind, default: { webhook: 100, resource: 200, connectivity: 200 } },
   sub_accounts: { ...keys.sub_accounts, default: 1_000_000 },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { vendors } from '../../../payment/settings.ts'
-import { section, settingsDocument } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const numberPrefix = (fallback?: string) =>
   Type.String({
@@ -12,12 +12,10 @@ const numberPrefix = (fallback?: string) =>
 
 const invoices = section('Invoices and credit notes', {
   number_prefix: numberPrefix(''),
-  due_days: Type.Integer({
-    minimum: 0,
-    maximum: 365,
-    default: 14,
-    description: 'Days after its issue at which an invoice is due',
-  }),
+  due_days: wholeNumber(
+    { minimum: 0, maximum: 365, default: 14 },
+    'Days after its issue at which an invoice is due',
+  ),
   font: Type.Optional(
     Type.String({
       minLength: 1,
@@ -29,7 +27,7 @@ const invoices = section('Invoices and credit notes', {
 })
 
 const dunningDays = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 0, maximum: 365, default: fallback, description })
+  wholeNumber({ minimum: 0, maximum: 365, default: fallback }, description)
 
 const dunning = section('What happens to invoices that are not paid', {
   attempt_days: Type.Array(Type.Integer({ minimum: 1, maximum: 365 }), {

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { flag, section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const priority = (fallback: number, description: string) =>
-  Type.Integer({ default: fallback, ...unit('rank'), description })
+  wholeNumber({ default: fallback, unit: 'rank' }, description)
 
 const services = section('Plans, charges and standing', {
   enforce_good_standing: flag(
@@ -37,13 +37,10 @@ const services = section('Plans, charges and standing', {
     pattern: '^[A-Z]{3}$',
     description: 'Of all money (ISO 4217). Amounts are not converted when it changes',
   }),
-  sync_buffer_period: Type.Integer({
-    minimum: 0,
-    maximum: 86_400,
-    default: 600,
-    ...unit('seconds'),
-    description: 'Seconds in which changes of an invoice are gathered before its bookkeeper is told',
-  }),
+  sync_buffer_period: wholeNumber(
+    { minimum: 0, maximum: 86_400, default: 600, unit: 'seconds' },
+    'Seconds in which changes of an invoice are gathered before its bookkeeper is told',
+  ),
 })
 
 export const servicesSettings = settingsDocument('services', services)

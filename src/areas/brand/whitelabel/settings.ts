@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
 
 const whitelabel = section('What resellers set up in DNS', {
@@ -8,14 +8,10 @@ const whitelabel = section('What resellers set up in DNS', {
     description:
       'DNS records that a reseller has to set up: by type, then by host; {{domain}} stands for the reseller’s domain. Absent: a built-in template is shown',
   }),
-  check_domains_hours: Type.Integer({
-    ...unit('hours'),
-    default: 24,
-    minimum: 0,
-    maximum: 744,
-    description:
-      'How often the DNS records of each brand are looked up, so that subscribers are told (domain.failed) when one that was right is so no more; 0: never',
-  }),
+  check_domains_hours: wholeNumber(
+    { unit: 'hours', default: 24, minimum: 0, maximum: 744 },
+    'How often the DNS records of each brand are looked up, so that subscribers are told (domain.failed) when one that was right is so no more; 0: never',
+  ),
   spf_mechanisms: Type.Array(Type.String({ maxLength: 256 }), {
     default: [],
     maxItems: 20,

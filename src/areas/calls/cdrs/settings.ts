@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
-import { flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { flag, section, settingsDocument, unit, wholeNumber } from '../../../settings/keys.ts'
+import { readableSecret } from '../../../lib/secrets.ts'
 
 const callRecords = section('Lists of call records', {
   maximum_range: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      ...unit('seconds'),
-      description: 'The longest range of a list of call records; absent: as crossbar says',
-    }),
+    wholeNumber(
+      { minimum: 1, unit: 'seconds' },
+      'The longest range of a list of call records; absent: as crossbar says',
+    ),
   ),
   should_filter_empty_strings: flag(false, 'Rows leave out what is empty'),
 })
@@ -18,27 +18,21 @@ const cdr = section('Which call records are stored, and for how long', {
     description: 'Legs that these applications took are not stored',
   }),
   ignore_loopback_bowout: flag(true, 'Loopback legs that took themselves out of the call are not stored'),
-  departed_account_days: Type.Integer({
-    minimum: 1,
-    maximum: 36_500,
-    default: 90,
-    description:
-      'Days that the call records and call statistics of a deleted account stay, then they go for good',
-  }),
+  departed_account_days: wholeNumber(
+    { minimum: 1, maximum: 36_500, default: 90 },
+    'Days that the call records and call statistics of a deleted account stay, then they go for good',
+  ),
   archive_after_months: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1200,
-      description:
-        'Whole months that stay in the store beside the current one; older ones are moved to the archive; absent: all stay',
-    }),
+    wholeNumber(
+      { minimum: 1, maximum: 1200 },
+      'Whole months that stay in the store beside the current one; older ones are moved to the archive; absent: all stay',
+    ),
   ),
   retention_months: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1200,
-      description: 'Whole months that are kept beside the current one; absent: all',
-    }),
+    wholeNumber(
+      { minimum: 1, maximum: 1200 },
+      'Whole months that are kept beside the current one; absent: all',
+    ),
   ),
 })
 

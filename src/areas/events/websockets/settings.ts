@@ -1,11 +1,10 @@
-import { Type } from 'typebox'
-import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const count = (fallback: number, of: string, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 1_000_000, default: fallback, ...unit(of), description })
+  wholeNumber({ minimum: 1, maximum: 1_000_000, default: fallback, unit: of }, description)
 
 const seconds = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 86_400, default: fallback, description })
+  wholeNumber({ minimum: 1, maximum: 86_400, default: fallback }, description)
 
 const blackhole = section(
   'Events over WebSocket. A connection keeps the values with which it was opened. The bucket of its commands is `blackhole` of token_buckets',
@@ -27,13 +26,10 @@ const blackhole = section(
       'messages',
       'Events that wait for a slow reader; further ones are dropped for it',
     ),
-    max_queued_bytes: Type.Integer({
-      minimum: 10_000,
-      maximum: 100_000_000,
-      default: 1_000_000,
-      ...unit('bytes'),
-      description: 'The same in bytes',
-    }),
+    max_queued_bytes: wholeNumber(
+      { minimum: 10_000, maximum: 100_000_000, default: 1_000_000, unit: 'bytes' },
+      'The same in bytes',
+    ),
     max_dropped_messages: count(
       1000,
       'messages',

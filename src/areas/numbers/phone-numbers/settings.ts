@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../../lib/schema.ts'
-import { address, country, flag, section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { address, country, flag, section, settingsDocument, unit, wholeNumber } from '../../../settings/keys.ts'
 import { carrierModules, numberModules } from './carriers/carrier.ts'
 
 /** Resellers can set them for their sub-accounts, too. */
@@ -66,7 +66,7 @@ const numberingKeys = {
 }
 
 const days = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 0, maximum: 36_500, default: fallback, description })
+  wholeNumber({ minimum: 0, maximum: 36_500, default: fallback }, description)
 
 const numberLifeKeys = {
   available_module_name: choice(numberModules, {
@@ -105,19 +105,14 @@ const numberManager = section('Phone numbers: their form, where they come from, 
   ...numberFeatureKeys,
   ...numberingKeys,
   ...numberLifeKeys,
-  maximum_search_quantity: Type.Integer({
-    minimum: 1,
-    maximum: 500,
-    default: 500,
-    ...unit('numbers'),
-    description: 'Numbers that a search finds at most',
-  }),
-  number_search_timeout_ms: Type.Integer({
-    minimum: 1,
-    maximum: 60_000,
-    default: 5000,
-    description: 'How long carriers are waited for',
-  }),
+  maximum_search_quantity: wholeNumber(
+    { minimum: 1, maximum: 500, default: 500, unit: 'numbers' },
+    'Numbers that a search finds at most',
+  ),
+  number_search_timeout_ms: wholeNumber(
+    { minimum: 1, maximum: 60_000, default: 5000 },
+    'How long carriers are waited for',
+  ),
 })
 
 const numberInventory = section('The inventory service of the carrier `other`', {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { secret, secretUrl } from '../../../lib/secrets.ts'
-import { section, settingsDocument } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const provisioner = section('The service that provisions phones', {
   provisioning_url: Type.Optional(
@@ -14,12 +14,10 @@ const provisioner = section('The service that provisions phones', {
   authorization_header: Type.Optional(
     Type.String({ minLength: 1, maxLength: 4096, ...secret, description: 'Sent as it is' }),
   ),
-  timeout_ms: Type.Integer({
-    minimum: 1,
-    maximum: 60_000,
-    default: 10_000,
-    description: 'How long the service is waited for',
-  }),
+  timeout_ms: wholeNumber(
+    { minimum: 1, maximum: 60_000, default: 10_000 },
+    'How long the service is waited for',
+  ),
 })
 
 export const provisioningSettings = settingsDocument('provisioner', provisioner)

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { section, settingsDocument, unit } from '../../../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const counter = (fallback: number, description: string) =>
-  Type.Integer({ default: fallback, ...unit('SIP packets'), description })
+  wholeNumber({ default: fallback, unit: 'SIP packets' }, description)
 
 const packets = (invites: number, registrations: number, total: number) => ({
   invites: counter(invites, 'INVITE packets'),
