@@ -5,10 +5,7 @@ import type { Users } from './accounts/users/operations.ts'
 import type { Importer } from './adoption.ts'
 import type { QuantityReader } from './billing/services/quantities/operations.ts'
 
-/**
- * Adds to a change set that an account of another system takes the place of the first start's, whose people go on in
- * it. Of the account that goes nothing else is kept but its audit. False when the other one stands there already.
- */
+/** Replaces the first account by an imported one, with its users. False if it was replaced before. */
 export const importMaster = (
   {
     accounts,

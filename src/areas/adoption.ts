@@ -38,10 +38,7 @@ interface Drawn {
   stored: StoredRecord<object, object> | undefined
 }
 
-/**
- * How an area takes in records as they are. Nobody is asked and nobody is told: no consent, no quota, no signal, no
- * errand; what belongs together comes together.
- */
+/** How an area imports records: without gates, signals, events to subscribers and jobs. */
 export interface ImportedRecord {
   /** Checked before `put`: values that break it are removed and stored as rejected. Without it the area takes any document. */
   schema?: TSchema
@@ -70,10 +67,7 @@ export interface ImportedRecord {
   files?(place: Pick<Importer, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
   /** Takes it away with what came with it. False when there is none. */
   remove(set: ChangeSet, place: Pick<Importer, 'accountId' | 'id'>): Promise<boolean>
-  /**
-   * Reckons anew what follows from everything that has arrived since: to be called whenever a source is read to its end,
-   * and before anybody uses what arrived. Again is harmless.
-   */
+  /** Recomputes what follows from imported records. Called when a source is read to its end; safe to repeat. */
   settle?(): Promise<void>
 }
 

@@ -50,10 +50,7 @@ export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   adopted?(arrival: Importer): { doc: Doc; hidden: Hidden }
 }
 
-/**
- * The records of one kind: their rules, how they are written, and how they are imported. `recordRoutes` serves them.
- * Events, audit entries and deletion with the account follow from the collection.
- */
+/** The records of one kind. Events, audit entries and deletion with the account follow from the collection. */
 export const records = <Doc extends object, Hidden extends object>(
   store: Store,
   definition: RecordsDefinition<Doc, Hidden>,

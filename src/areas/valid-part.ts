@@ -18,10 +18,7 @@ interface ValidPart {
   unsolved: readonly string[]
 }
 
-/**
- * Removes the smallest values that break the schema, until the rest is valid, and then those that break the rules. What
- * rules miss stays missing.
- */
+/** Removes the smallest values that break the schema, and then those that break the rules. */
 export const validPartOf = async (
   validate: Validate,
   schema: TSchema,

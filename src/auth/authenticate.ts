@@ -26,10 +26,7 @@ export interface KeyPlace {
   salt: string
 }
 
-/**
- * The user whose sign-in key is made of this digest, of whatever layer. All layers are looked up, the weaker ones first:
- * a key that gets another layer during the look-up is found there.
- */
+/** The user with this digest. Weaker layers first: a key that gets a layer during the look-up is still found. */
 export const keyHolder = async (
   { records, deriver }: { records: Records; deriver: PasswordHasher },
   asker: Asker,

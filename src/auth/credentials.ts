@@ -16,10 +16,7 @@ export interface KeyLayer {
   p: number
 }
 
-/**
- * The layers, the first one innermost. To make keys stronger, add one at the end: new keys have it at once, those that
- * are stored after the migration, and signing in works before, while and after it runs. A layer is never changed.
- */
+/** Innermost first. Add a layer at the end to make keys stronger; never change one. */
 export const keyLayers: readonly KeyLayer[] = [
   // 16 MiB and about 30 ms.
   { N: 2 ** 14, r: 8, p: 1 },

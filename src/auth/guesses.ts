@@ -13,10 +13,7 @@ const maxKnown = 20_000
 
 type KnownNetworkCache = ReturnType<typeof createKnownNetworkCache>
 
-/**
- * From where people signed in to which account: in the memory of this process, the oldest forgotten first. `channel` is
- * where several threads of it tell each other.
- */
+/** Networks from which users signed in to an account, in memory. `channel` connects the threads of a process. */
 export const createKnownNetworkCache = (channel?: string) => {
   const known = new Map<string, true>()
   const others = channel === undefined ? undefined : new BroadcastChannel(channel)
@@ -64,11 +61,7 @@ interface Deps {
 const maxRemembered = 20_000
 const minuteMs = 60_000
 
-/**
- * Wrong passwords for one account: so many at once, then so many a minute, of each network and of all strangers together.
- * One network alone cannot use up what is there for all, and one from which somebody signed in to the account before has
- * only its own measure: whoever guesses does not lock the owner out.
- */
+/** Limits wrong passwords for an account, by network and in total. Known networks only have their own limit. */
 export const createFailedSignInLimiter = ({ settings, clock, acquaintances, shared }: Deps) => {
   const buckets = new Map<string, Bucket>()
 

@@ -206,10 +206,7 @@ export const isInService = async ({ records, clock }: Place, account: AccountRec
   (await disabledOf(records, account)) === undefined &&
   (await trialEnd(records, account)) > gregorianNow(clock)
 
-/**
- * Tokens of a disabled account, of one whose trial has ended, and of those below them, end with it, not at their `exp`;
- * nobody signs in there. Answers until when that holds at most, in Gregorian seconds: a trial ends without any change.
- */
+/** Throws if the account or one above is disabled, or a trial has ended. Returns the end of the trial (Gregorian seconds). */
 export const assertInService = async ({ records, clock }: Place, account: AccountRecord): Promise<number> => {
   const cause = await disabledOf(records, account)
   if (cause !== undefined) {

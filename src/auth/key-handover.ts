@@ -129,10 +129,7 @@ const declareIdentity = async (store: Store, key: Buffer) => {
   }
 }
 
-/**
- * The server's key: from the data directory, made at the store's very first start, or handed over by a running
- * server of the same store. Refuses a key that is not the store's.
- */
+/** Reads the server's key, creates it for a new store, or gets it from another server. Rejects the key of another store. */
 export const obtainServerKey = async (store: Store, dataDir: string): Promise<Buffer> => {
   // Read first: another process of this directory removes it when `server.key` is there.
   const undeclared = readServerKey(dataDir, 'undeclared.key')

@@ -60,10 +60,7 @@ const syncDirectory = (directory: string) => {
   }
 }
 
-/**
- * Keeps a key for the next start, and returns the one that is kept: of processes that start at once, the first one's.
- * The file takes its name when it is written whole, so that neither another process nor a power loss finds a part.
- */
+/** Stores a key and returns the stored one: the first process wins. The file appears only when it is complete. */
 export const keepServerKey = (dataDir: string, key: Buffer, name: KeyFile = 'server.key'): Buffer => {
   const file = fileOf(dataDir, name)
   const draft = `${file}.${randomHex(8)}`
@@ -93,10 +90,7 @@ export const fingerprintOf = (serverKey: Buffer) =>
 
 const markBits = 12
 
-/**
- * A few bits of a digest under the server's key: another text has another mark, but for one in 4,096. So few tell nothing
- * to whoever holds the store and the key and looks for the text.
- */
+/** A few bits of a keyed digest, to recognize a text: too few to find it with the store and the key. */
 export const markOf = (serverKey: Buffer, text: string) => {
   const key = Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint mark', keyBytes))
   return createHmac('sha256', key).update(text).digest().readUInt16BE() >> (16 - markBits)

@@ -17,10 +17,7 @@ import {
 /** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
 export type ResellerOf = (account: AccountRecord) => Promise<string>
 
-/**
- * Whether somebody sees what an account costs those above it: the account's reseller does, and whoever stands above
- * that one. The account's own members, and accounts between it and its reseller, see what it pays itself.
- */
+/** The reseller of the account, and accounts above that one, see its costs. The account and those between do not. */
 export const seesCosts = async (actor: Actor, account: AccountRecord, resellerOf: ResellerOf) => {
   if (isSuperduper(actor)) return true
   const { tree } = account.hidden
@@ -102,10 +99,7 @@ export const ancestorOnly = withToken(
   (actor, account) => isSuperduper(actor) || (account !== undefined && isAbove(actor, account)),
 )
 
-/**
- * Who speaks for the account's own reseller, the nearest one above it, or a superduper account. A reseller further up deals with the
- * reseller below it, not with that one's customers.
- */
+/** The nearest reseller above, or a superduper account. */
 export const ownReseller: Policy = {
   name: 'the reseller of the account',
   needsToken: true,
@@ -140,10 +134,7 @@ export const anyAdmin = withToken('admin of any account', speaksForAccount)
 /** A person with `priv_level` admin, of whatever account. */
 export const anyAdminPerson = withToken('admin user of any account', isAccountAdmin)
 
-/**
- * Who may act as a user: an admin user, or the API key, of a superduper account. Nobody acts as a user of the own
- * account, except the API key of the master account.
- */
+/** Admin users and API keys of superduper accounts. In the own account, only the API key of the master account. */
 export const impersonator = withToken('admin or API key of another, superduper account', (actor, account) => {
   if (!isSuperduper(actor)) return false
   const isKey = actor.method === 'cb_api_auth'
@@ -203,15 +194,21 @@ const changeProblem = (list: readonly unknown[], { actor, before, peer }: ProxyC
   return { invalid: { message, value: peer } }
 }
 
+/** Items of a list that are neither addresses nor CIDRs. */
+export const networkProblems = (field: string, list: readonly unknown[]): Problems => {
+  const message = 'Must be an address or a CIDR, for example 192.0.2.0/24'
+  const problems = list.map((value, index): [string, Problems[string]] | undefined =>
+    typeof value === 'string' && parseNetwork(value)
+      ? undefined
+      : [`${field}.${index}`, { wrong_format: { message, format: 'cidr', value } }],
+  )
+  return Object.fromEntries(problems.filter((problem) => problem !== undefined))
+}
+
 /** What is wrong with the proxies that a request wants. */
 export const proxyProblems = (data: Readonly<Record<string, unknown>>, change: ProxyChange): Problems => {
   const list = proxiesIn(data)
-  const problems: Problems = {}
-  for (const [index, value] of list.entries()) {
-    if (typeof value === 'string' && parseNetwork(value)) continue
-    const message = 'Must be an address or a CIDR, for example 192.0.2.0/24'
-    problems[`allowed_proxy_ips.${index}`] = { wrong_format: { message, format: 'cidr', value } }
-  }
+  const problems = networkProblems('allowed_proxy_ips', list)
   if (isDeepStrictEqual(list, proxiesIn(change.before?.doc ?? {}))) return problems
   const refused = changeProblem(list, change)
   return refused ? { ...problems, allowed_proxy_ips: refused } : problems

@@ -114,10 +114,7 @@ const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
   row: () => ({}),
 }
 
-/**
- * The one spelling of a token: what its parts decode to, encoded again. Decoders also take padding, the other alphabet
- * and unused bits that are set, so that the same bytes have many spellings; only this one is taken.
- */
+/** The only accepted spelling: decoders also accept padding, another alphabet and unused bits. */
 const canonical = (token: string) =>
   token
     .split('.')

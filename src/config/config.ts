@@ -35,110 +35,9 @@ export interface Config extends LogOptions {
 
 interface Setting {
   name: string
-  fallback: string | undefined
+  fallback?: string
   meaning: string
-}
-
-/** What the environment may set; `serve --help` prints this table. */
-export const settingsTable: readonly Setting[] = [
-  { name: 'CROSSPOINT_HOST', fallback: '127.0.0.1', meaning: 'address of the plain HTTP listener' },
-  {
-    name: 'CROSSPOINT_PORT',
-    fallback: '8000',
-    meaning: 'its port; 0 takes a free one, printed in the ready line',
-  },
-  { name: 'CROSSPOINT_DATA_DIR', fallback: './data', meaning: 'embedded store, keys, outbox' },
-  {
-    name: 'CROSSPOINT_DATABASE_URL',
-    fallback: undefined,
-    meaning:
-      'postgres://... instead of the embedded store; several hosts with commas: the one that takes writes',
-  },
-  {
-    name: 'CROSSPOINT_DATABASE_CONNECTIONS',
-    fallback: '10',
-    meaning: 'to PostgreSQL, of this process at most: 5 to 10',
-  },
-  {
-    name: 'CROSSPOINT_HTTP_THREADS',
-    fallback: undefined,
-    meaning:
-      'threads that answer requests, 1 to 16, on the embedded store; unset: half as many as processors, 4 at most',
-  },
-  {
-    name: 'CROSSPOINT_CALL_ARCHIVE',
-    fallback: undefined,
-    meaning:
-      'a directory or s3://bucket/prefix for call records of older months; unset: they stay in the store',
-  },
-  { name: 'AWS_ACCESS_KEY_ID', fallback: undefined, meaning: 'of the call archive, where it is a bucket' },
-  { name: 'AWS_SECRET_ACCESS_KEY', fallback: undefined, meaning: 'belongs to it' },
-  { name: 'AWS_SESSION_TOKEN', fallback: undefined, meaning: 'belongs to it, where it is for a time' },
-  { name: 'AWS_REGION', fallback: 'us-east-1', meaning: 'of the bucket' },
-  {
-    name: 'AWS_ENDPOINT_URL_S3',
-    fallback: undefined,
-    meaning: 'https://host:port of an S3-compatible store; unset: the one of Amazon in that region',
-  },
-  {
-    name: 'CROSSPOINT_MASTER_ACCOUNT',
-    fallback: 'master',
-    meaning: 'name of the account made at the very first start',
-  },
-  { name: 'CROSSPOINT_MASTER_REALM', fallback: 'master.localhost', meaning: 'its realm' },
-  { name: 'CROSSPOINT_ADMIN_USERNAME', fallback: 'admin', meaning: 'its first user' },
-  {
-    name: 'CROSSPOINT_ADMIN_PASSWORD',
-    fallback: undefined,
-    meaning: 'its password, at the first start only; unset: made up and printed once',
-  },
-  {
-    name: 'CROSSPOINT_SMTP_URL',
-    fallback: undefined,
-    meaning: 'smtp://user:pass@host:port; unset: mail goes to outbox/',
-  },
-  {
-    name: 'CROSSPOINT_DNS_SERVERS',
-    fallback: undefined,
-    meaning: 'host:port,... for the DNS checks of whitelabel domains; unset: the system resolver',
-  },
-  {
-    name: 'CROSSPOINT_LOG_LEVEL',
-    fallback: 'info',
-    meaning: `lowest level of log lines on standard error: one of ${logLevels.join(', ')}`,
-  },
-  {
-    name: 'CROSSPOINT_LOG_FORMAT',
-    fallback: undefined,
-    meaning: 'pretty (short lines) or json; unset: pretty if standard error is a terminal, else json',
-  },
-  {
-    name: 'CROSSPOINT_ACCESS_LOG',
-    fallback: 'on',
-    meaning: 'on or off: a line in the log for each request',
-  },
-  {
-    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    fallback: undefined,
-    meaning: 'http://host:4318 of an OpenTelemetry collector; unset: no traces are recorded',
-  },
-  { name: 'OTEL_SERVICE_NAME', fallback: 'crosspoint', meaning: 'what traces call the server' },
-  {
-    name: 'CROSSPOINT_DRAIN_SECONDS',
-    fallback: '8',
-    meaning: 'how long the listener stays after SIGTERM while /readyz is red; a second signal ends the wait',
-  },
-]
-
-/** All mistakes of the settings at once. */
-export class ConfigError extends Error {
-  readonly mistakes: readonly string[]
-
-  constructor(mistakes: readonly string[]) {
-    super(mistakes.join('\n'))
-    this.name = 'ConfigError'
-    this.mistakes = mistakes
-  }
+  mistakeIn?(text: string): string | undefined
 }
 
 const isUrlOf = (text: string, ...protocols: string[]) =>
@@ -155,43 +54,141 @@ const dnsServer = /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?$/
 
 const bucketForm = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/
 
-const rules: Record<string, (text: string) => string | undefined> = {
-  CROSSPOINT_PORT: (text) =>
-    /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
-  CROSSPOINT_DATABASE_URL: mistakeInPostgresUrl,
-  CROSSPOINT_DATABASE_CONNECTIONS: (text) => (/^([5-9]|10)$/.test(text) ? undefined : 'must be 5 to 10'),
-  CROSSPOINT_HTTP_THREADS: (text) =>
-    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 16 ? undefined : 'must be 1 to 16',
-  CROSSPOINT_SMTP_URL: (text) =>
-    isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
-  CROSSPOINT_DNS_SERVERS: (text) =>
-    text.split(',').every((server) => dnsServer.test(server.trim()))
-      ? undefined
-      : 'must be host:port, several separated by commas',
-  CROSSPOINT_LOG_LEVEL: (text) =>
-    logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
-  CROSSPOINT_LOG_FORMAT: (text) =>
-    logFormats.some((format) => format === text) ? undefined : `must be one of ${logFormats.join(', ')}`,
-  CROSSPOINT_ACCESS_LOG: (text) => (text === 'on' || text === 'off' ? undefined : 'must be on or off'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: (text) =>
-    isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
-  CROSSPOINT_DRAIN_SECONDS: (text) =>
-    /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 3600
-      ? undefined
-      : 'must be seconds, 0 to 3600, such as 8 or 0.5',
-  CROSSPOINT_CALL_ARCHIVE: (text) =>
-    !text.includes('://') || bucketForm.test(text)
-      ? undefined
-      : 'must be a directory, or s3://bucket/prefix in letters that need no escape',
-  AWS_ENDPOINT_URL_S3: (text) =>
-    isBareUrl(text, 'http:', 'https:')
-      ? undefined
-      : 'must be a URL that begins with http:// or https://, without user, password, ? and #',
-  CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
-  CROSSPOINT_MASTER_REALM: (text) =>
-    /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',
-  CROSSPOINT_ADMIN_USERNAME: (text) =>
-    /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
+/** What the environment may set; `serve --help` prints this table. */
+export const settingsTable: readonly Setting[] = [
+  { name: 'CROSSPOINT_HOST', fallback: '127.0.0.1', meaning: 'address of the plain HTTP listener' },
+  {
+    name: 'CROSSPOINT_PORT',
+    fallback: '8000',
+    meaning: 'its port; 0 takes a free one, printed in the ready line',
+    mistakeIn: (text) =>
+      /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
+  },
+  { name: 'CROSSPOINT_DATA_DIR', fallback: './data', meaning: 'embedded store, keys, outbox' },
+  {
+    name: 'CROSSPOINT_DATABASE_URL',
+    meaning:
+      'postgres://... instead of the embedded store; several hosts with commas: the one that takes writes',
+    mistakeIn: mistakeInPostgresUrl,
+  },
+  {
+    name: 'CROSSPOINT_DATABASE_CONNECTIONS',
+    fallback: '10',
+    meaning: 'to PostgreSQL, of this process at most: 5 to 10',
+    mistakeIn: (text) => (/^([5-9]|10)$/.test(text) ? undefined : 'must be 5 to 10'),
+  },
+  {
+    name: 'CROSSPOINT_HTTP_THREADS',
+    meaning:
+      'threads that answer requests, 1 to 16, on the embedded store; unset: half as many as processors, 4 at most',
+    mistakeIn: (text) =>
+      /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 16 ? undefined : 'must be 1 to 16',
+  },
+  {
+    name: 'CROSSPOINT_CALL_ARCHIVE',
+    meaning:
+      'a directory or s3://bucket/prefix for call records of older months; unset: they stay in the store',
+    mistakeIn: (text) =>
+      !text.includes('://') || bucketForm.test(text)
+        ? undefined
+        : 'must be a directory, or s3://bucket/prefix in letters that need no escape',
+  },
+  { name: 'AWS_ACCESS_KEY_ID', meaning: 'of the call archive, where it is a bucket' },
+  { name: 'AWS_SECRET_ACCESS_KEY', meaning: 'belongs to it' },
+  { name: 'AWS_SESSION_TOKEN', meaning: 'belongs to it, where it is for a time' },
+  { name: 'AWS_REGION', fallback: 'us-east-1', meaning: 'of the bucket' },
+  {
+    name: 'AWS_ENDPOINT_URL_S3',
+    meaning: 'https://host:port of an S3-compatible store; unset: the one of Amazon in that region',
+    mistakeIn: (text) =>
+      isBareUrl(text, 'http:', 'https:')
+        ? undefined
+        : 'must be a URL that begins with http:// or https://, without user, password, ? and #',
+  },
+  {
+    name: 'CROSSPOINT_MASTER_ACCOUNT',
+    fallback: 'master',
+    meaning: 'name of the account made at the very first start',
+    mistakeIn: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
+  },
+  {
+    name: 'CROSSPOINT_MASTER_REALM',
+    fallback: 'master.localhost',
+    meaning: 'its realm',
+    mistakeIn: (text) =>
+      /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',
+  },
+  {
+    name: 'CROSSPOINT_ADMIN_USERNAME',
+    fallback: 'admin',
+    meaning: 'its first user',
+    mistakeIn: (text) =>
+      /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
+  },
+  {
+    name: 'CROSSPOINT_ADMIN_PASSWORD',
+    meaning: 'its password, at the first start only; unset: made up and printed once',
+  },
+  {
+    name: 'CROSSPOINT_SMTP_URL',
+    meaning: 'smtp://user:pass@host:port; unset: mail goes to outbox/',
+    mistakeIn: (text) =>
+      isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
+  },
+  {
+    name: 'CROSSPOINT_DNS_SERVERS',
+    meaning: 'host:port,... for the DNS checks of whitelabel domains; unset: the system resolver',
+    mistakeIn: (text) =>
+      text.split(',').every((server) => dnsServer.test(server.trim()))
+        ? undefined
+        : 'must be host:port, several separated by commas',
+  },
+  {
+    name: 'CROSSPOINT_LOG_LEVEL',
+    fallback: 'info',
+    meaning: `lowest level of log lines on standard error: one of ${logLevels.join(', ')}`,
+    mistakeIn: (text) =>
+      logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
+  },
+  {
+    name: 'CROSSPOINT_LOG_FORMAT',
+    meaning: 'pretty (short lines) or json; unset: pretty if standard error is a terminal, else json',
+    mistakeIn: (text) =>
+      logFormats.some((format) => format === text) ? undefined : `must be one of ${logFormats.join(', ')}`,
+  },
+  {
+    name: 'CROSSPOINT_ACCESS_LOG',
+    fallback: 'on',
+    meaning: 'on or off: a line in the log for each request',
+    mistakeIn: (text) => (text === 'on' || text === 'off' ? undefined : 'must be on or off'),
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    meaning: 'http://host:4318 of an OpenTelemetry collector; unset: no traces are recorded',
+    mistakeIn: (text) =>
+      isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
+  },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'crosspoint', meaning: 'what traces call the server' },
+  {
+    name: 'CROSSPOINT_DRAIN_SECONDS',
+    fallback: '8',
+    meaning: 'how long the listener stays after SIGTERM while /readyz is red; a second signal ends the wait',
+    mistakeIn: (text) =>
+      /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 3600
+        ? undefined
+        : 'must be seconds, 0 to 3600, such as 8 or 0.5',
+  },
+]
+
+/** All mistakes of the settings at once. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[]
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'))
+    this.name = 'ConfigError'
+    this.mistakes = mistakes
+  }
 }
 
 /** What a bucket needs beside its name. */
@@ -257,10 +254,10 @@ export const readConfig = (
 ): Config => {
   const mistakes: string[] = []
   const values = new Map<string, string>()
-  for (const { name, fallback } of settingsTable) {
+  for (const { name, fallback, mistakeIn } of settingsTable) {
     const value = environment[name] || fallback
     if (value === undefined) continue
-    const mistake = rules[name]?.(value)
+    const mistake = mistakeIn?.(value)
     // Values are not repeated: some hold passwords.
     if (mistake) mistakes.push(`${name} ${mistake}`)
     values.set(name, value)

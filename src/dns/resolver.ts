@@ -94,10 +94,7 @@ const settled = (number: number, attempt: Promise<DecodedPacket>): Promise<Settl
 const worse = (known: DnsFault | undefined, fault: DnsFault) =>
   known && fault.kind === 'silent' ? known : fault
 
-/**
- * Makes the attempts one after the other, the next one when the one before failed or was silent for `pauseMs`, and
- * goes on listening to all of them: the first reply counts, so that a slow server is as good as a fast one.
- */
+/** Starts the next attempt after a failure or `pauseMs` of silence, and takes the first reply of all of them. */
 const firstReply = async (
   attempts: readonly (() => Promise<DecodedPacket>)[],
   pauseMs: number,

@@ -31,10 +31,7 @@ const requireAllowed = async (address: string, allowedHosts: AllowedHosts) => {
   throw new PrivateHost(`${address} is no address of the internet`)
 }
 
-/**
- * Looks names up for sockets and judges what was found: the socket connects to these addresses and to no others, so
- * whatever the name leads to a moment later makes no difference.
- */
+/** Looks up and checks names for sockets, which connect only to the checked addresses. */
 const createGuardedLookup = (lookUpAll: LookUpAll, allowedHosts: AllowedHosts): LookupFunction => {
   const find = async (host: string, options: LookupOptions) => {
     const [found, allowed] = await Promise.all([lookUpAll(host, { ...options, all: true }), allowedHosts()])
@@ -104,10 +101,7 @@ export interface OutgoingResponse {
 /** Calls to servers of others: bounded in time and size, never redirected. */
 export interface Outgoing {
   send(call: OutgoingCall): Promise<OutgoingResponse>
-  /**
-   * Whether an address may be called for a customer, as far as that is known now: a name that nobody knows may be known
-   * later. It is judged again at each call.
-   */
+  /** Whether a customer may send this server to an address. Each call checks it again. */
   mayCall(url: string): Promise<boolean>
   /** Ends what is kept open. */
   close(): void

@@ -4,10 +4,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { evictOldest } from '../../lib/forget-oldest.ts'
 
-/**
- * Who is signed in, who signed in well before from the same network, others, and work that nobody waits for. The first
- * two are trusted.
- */
+/** Signed-in users, known networks, others, and background work. The first two are trusted. */
 export type Lane = 'member' | 'known' | 'stranger' | 'background'
 
 type Group = 'trusted' | 'stranger' | 'background'

@@ -197,10 +197,7 @@ export const createPasswordHasher = ({
       lane: 'member',
     }),
 
-    /**
-     * The values under which a digest's owner may be found within the account that `salt` (hex) belongs to, one of each
-     * layer, the strongest last. It is the same work whatever is stored. Throws 429 while too many wait.
-     */
+    /** The claims by which a user is found, one for each layer, strongest last. Throws 429 if too many wait. */
     signInKeys,
 
     /** The keys of a user, of each layer: one list for each digest that clients may send. */
@@ -211,10 +208,7 @@ export const createPasswordHasher = ({
       return lists
     },
 
-    /**
-     * The key of a digest that comes from another system with many others: of the first layer, or of another one. The
-     * layers that it lacks are put on it later.
-     */
+    /** The key of an imported digest, of the first layer or `toLayer`. A migration adds the other layers. */
     async arrivingKey(
       accountId: string,
       derivation: Pick<PasswordHashing, 'salt' | 'method'> & { digest: string; toLayer: number },

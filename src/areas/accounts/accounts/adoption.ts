@@ -123,10 +123,7 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
       return true
     },
 
-    /**
-     * Lets an account of another system take the place of the first one, which has nobody below it and goes. It keeps
-     * the salt of its sign-in keys, so that people who move in sign in as before. False when it stands there already.
-     */
+    /** Replaces the first account, which has no sub-accounts. Its sign-in salt stays. False if it was replaced before. */
     async replaceMaster(set: ChangeSet, arrival: Importer, claim: Claim, moveIn: MoveIn): Promise<boolean> {
       const holder = await store.records.claimant(claim)
       if (!holder) throw new Error('there is no master account to be replaced')

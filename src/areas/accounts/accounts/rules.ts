@@ -46,10 +46,7 @@ const adminFields = [
 export const restrictionProblems = (actor: Actor, data: Json, before: AccountRecord | undefined): Problems =>
   before ? adminFieldProblems(actor, adminFields, data, before.doc) : {}
 
-/**
- * Account names are compared by their letters, combining marks and digits, lower-cased and in NFC: "My Co." and "myco"
- * are one name, राम and रमा are two. Stored as a claim: another rule needs an upgrade of the store.
- */
+/** Letters, marks and digits of a name, in lower case and NFC. Stored as a claim: a new rule needs an upgrade. */
 export const nameKey = (name: string) =>
   name
     .normalize('NFC')

@@ -61,11 +61,7 @@ export interface TreePage {
   long?: boolean
 }
 
-/**
- * Where a page begins and ends. Sub-accounts stand at distance 1, which is said as the range that begins behind `after`
- * and is ordered by: of an equality PostgreSQL may expect that it holds for nearly every account below, and then walks
- * through all of them for the few for which it does.
- */
+/** The bounds of a page. Distance 1 is a range: for an equality PostgreSQL may plan a walk over all accounts below. */
 const walkOf = ({ direct, after, descending }: TreePage) => {
   const keys = [...(direct ? ['t.distance'] : []), 't.sort_key', 't.account_id']
   const begin = after ? [keyset(keys, descending).behind(3)] : []
@@ -269,10 +265,7 @@ export const createAccountStore = (store: Store) => {
       count(set, after.hidden.tree, moving, all)
     },
 
-    /**
-     * The same for an account that arrives anew, and whose former ancestors may be gone. Those below it may arrive with
-     * it, and be told apart by their revisions: these stay.
-     */
+    /** The same for an imported account, whose former ancestors may be gone. Revisions of accounts below it stay. */
     transplant(
       set: ChangeSet,
       before: AccountRecord,

@@ -1,5 +1,5 @@
 import { type ApiKeyDoc, excessOver, type KeyLimits } from '../../../auth/api-keys.ts'
-import { parseNetwork } from '../../../lib/cidr.ts'
+import { networkProblems } from '../../../auth/policies.ts'
 import type { Problems } from '../../../lib/failure.ts'
 
 // A key names its record, so that it is found without being stored: `cpk_`, the record's id, and 168 bits of chance.
@@ -16,16 +16,6 @@ export const keyText = (id: string, secret: Uint8Array) =>
 /** The record that a text names, if it has the form of a key. */
 export const idInKey = (text: string): string | undefined => form.exec(text)?.[1]
 
-const networkProblems = (networks: readonly string[]): Problems => {
-  const problems: Problems = {}
-  for (const [index, value] of networks.entries()) {
-    if (parseNetwork(value)) continue
-    const message = 'Must be an address or a CIDR, for example 192.0.2.0/24'
-    problems[`networks.${index}`] = { wrong_format: { message, format: 'cidr', value } }
-  }
-  return problems
-}
-
 const expiryProblems = (expires: number, now: number): Problems =>
   expires > now
     ? {}
@@ -36,7 +26,7 @@ export const keyProblems = (
   { networks, expires }: Partial<ApiKeyDoc>,
   { now, before }: { now: number; before: ApiKeyDoc | undefined },
 ): Problems => ({
-  ...(networks ? networkProblems(networks) : {}),
+  ...(networks ? networkProblems('networks', networks) : {}),
   ...(expires !== undefined && expires !== before?.expires ? expiryProblems(expires, now) : {}),
 })
 

@@ -111,10 +111,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
       })
     },
 
-    /**
-     * Holds a code or a recovery code against the user's factor; undefined when it is not good. The first good code
-     * verifies the factor. Throws 429 while too many wrong ones have come in a row.
-     */
+    /** Checks a code or recovery code. The first good one verifies the factor. Throws 429 after too many wrong ones. */
     async pass(author: Author, holder: Holder, response: string): Promise<Passed | undefined> {
       const factor = await find(holder)
       if (!factor) return undefined

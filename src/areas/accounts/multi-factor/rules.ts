@@ -27,10 +27,7 @@ const freeFailures = 5
 const firstPauseSeconds = 60
 const longestPauseSeconds = 86_400
 
-/**
- * How long no code is looked at after so many wrong ones in a row. Six digits, of which three are good at any time,
- * are found in years at the rate this leaves.
- */
+/** Seconds without checks after wrong codes in a row. Guessing six digits takes years at this rate. */
 export const pauseAfter = (failures: number) => {
   if (failures < freeFailures) return 0
   return Math.min(longestPauseSeconds, firstPauseSeconds * 2 ** (failures - freeFailures))

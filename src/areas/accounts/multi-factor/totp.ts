@@ -49,10 +49,7 @@ export const totpStep = (unixSeconds: number) => Math.floor(unixSeconds / stepSe
 
 const areEqual = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
-/**
- * The time step whose code this is (now, one before or one after), or undefined. A code stays readable to others
- * for a while: the caller must refuse a step that is not later than the last one it accepted.
- */
+/** The time step of a code (now, one before or after). Callers must reject a step that is not later than the last one. */
 export const matchTotp = (key: Uint8Array, code: string, unixSeconds: number): number | undefined => {
   if (!/^\d{6}$/.test(code)) return undefined
   const now = totpStep(unixSeconds)

@@ -27,10 +27,7 @@ interface Question {
   method: string
 }
 
-/**
- * The ways to sign in whose rules hold. Basic credentials are the user's password: what binds the user's tokens binds
- * them too, and rules of their own only narrow that.
- */
+/** Rules for user tokens also apply to Basic credentials, whose own rules only narrow them. */
 const boundAs = (method: AuthMethod, restrictions: unknown): readonly AuthMethod[] => {
   if (method !== 'cb_basic_auth') return [method]
   const ownRules = memberOf(restrictions, method)

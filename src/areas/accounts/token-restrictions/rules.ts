@@ -35,10 +35,7 @@ const coversAccount = (element: unknown, names: readonly string[]) => {
   return allowed === undefined || includes(allowed, ...names)
 }
 
-/**
- * Whether a pattern (`/`-separated, `*` one argument, `#` any number, else the exact text) covers the arguments.
- * Only the last `#` is ever widened, so a hostile pattern costs no more than its length times the arguments.
- */
+/** Matches `/`-separated words, `*` one argument, `#` any number. Only the last `#` is widened, so cost stays bounded. */
 export const matchesArguments = (pattern: string, given: readonly string[]): boolean => {
   const parts = pattern.split('/').filter((part) => part !== '')
   let part = 0
@@ -65,10 +62,7 @@ const methodsOf = (rules: unknown, given: readonly string[]): unknown => {
   return match?.[1]
 }
 
-/**
- * Without a section for the method and privilege level of the token nothing is restricted. With one, the first
- * element for the account and the first of its patterns decide; where nothing matches the request is denied.
- */
+/** Without a section for the method and level all is allowed; with one, the first matching element and pattern decide. */
 export const isAllowedByRestrictions = (request: RestrictedRequest): boolean => {
   const ofMethod = sectionOf(request.restrictions, request.authMethod)
   const ofLevel = sectionOf(ofMethod, request.privLevel ?? 'admin')

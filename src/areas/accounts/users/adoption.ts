@@ -33,10 +33,7 @@ const longestName = 200
 
 const factsOf = ({ facts }: Importer) => facts as UserFacts
 
-/**
- * Which digests users came with last: in the memory of this process, under a key that nobody else ever has. Stored, even
- * a few bits of them would spare whoever tries passwords out most of the work.
- */
+/** Marks of the last imported digests, only in memory: stored bits would help an attacker to guess passwords. */
 const createDigestMemory = () => {
   const key = randomKey(32)
   const marks = new Map<string, string>()
@@ -118,10 +115,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     if (before) photos.remove(set, before)
   }
 
-  /**
-   * Whoever has the user name already is called otherwise from now on, and signs in as before: by what their clients
-   * send, in which the old name is digested.
-   */
+  /** Renames another user of the same name. Clients still sign in: their digest contains the old name. */
   const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: Importer) => {
     if (typeof username !== 'string') return
     const holder = await records.claimant(usernameClaim(accountId, username))

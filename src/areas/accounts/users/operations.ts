@@ -217,10 +217,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       )
     },
 
-    /**
-     * The same of a new user, but for the names where `create` finds out itself whether others hold them: where nothing
-     * dear is done before it is known.
-     */
+    /** The same for a new user. Without a password, `create` itself finds names that other users have. */
     async judgeNew(accountId: string, data: Json, actor: Actor): Promise<Problems> {
       const { secrets } = separate(data)
       const isDear = secrets.password !== undefined || secrets.credentials !== undefined
@@ -307,10 +304,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       return after
     },
 
-    /**
-     * A new password for an enabled user, whose sessions, second factors and mailed links all end. Part of somebody's
-     * change set.
-     */
+    /** Sets a new password, enables the user, and ends sessions, second factors and mailed links. */
     async beginAnew(set: ChangeSet, account: AccountRecord, user: UserRecord, password: string) {
       const { doc, hidden } = await compose(
         set.author,

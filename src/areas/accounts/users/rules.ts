@@ -51,9 +51,7 @@ export const separate = (data: Json): Separated => {
   }
 }
 
-/**
- * A digest holds the user name: with a new name, the old one is worth nothing, and only the password gives a new one.
- */
+/** A digest contains the user name, so a new name needs the password again. */
 export const passwordProblems = (
   username: unknown,
   secrets: Secrets,
@@ -114,10 +112,7 @@ export const powerProblems = (
   return adminFieldProblems(actor, fields, { ...doc, ...secrets, sync }, before.doc)
 }
 
-/**
- * An ordinary user deletes only itself, and only without restrictions: its devices stay, and calls from them would no longer have the
- * restrictions of the user.
- */
+/** Ordinary users delete only themselves, and only without restrictions, which calls from their devices would lose. */
 export const deletionProblems = (
   actor: Actor,
   user: UserRecord,

@@ -4,10 +4,7 @@ import { createRequire } from 'node:module'
 const load = createRequire(import.meta.url)
 const library = (): typeof import('tldts') => load('tldts')
 
-/**
- * Whether a host is on the public suffix list (publicsuffix.org), such as `co.uk`: different owners have the names
- * below it. A top-level domain that the list does not contain, such as `test`, is none.
- */
+/** Whether a host is on publicsuffix.org, such as `co.uk`: different owners have the names below it. */
 export const isPublicSuffix = (host: string): boolean => {
   const { publicSuffix, isIcann, isPrivate } = library().parse(host, {
     allowPrivateDomains: true,

@@ -86,17 +86,11 @@ export interface Relation {
   isDescendant: boolean
 }
 
-/**
- * Whether two accounts may have one name, `upper` the account above. Visitors of a web host see one brand, so
- * the account below can only join its conference host to a host of the account above, which visitors still see.
- */
+/** Whether two accounts may have one name. A sub-account may only share its conference host with a host above. */
 const mayShare = (upper: StoredHostNameUse, lower: StoredHostNameUse) =>
   (upper === 'realm') !== (lower === 'realm') || (lower === 'conference' && upper !== 'derived')
 
-/**
- * Whether an account may have a name for this use although another claim has the same name. `isSharedAbove`: an account
- * above has it for a web host, which several accounts below can join.
- */
+/** Whether an account may have a claimed name. `isSharedAbove`: an account above has it for a web host. */
 export const mayHaveToo = (
   use: StoredHostNameUse,
   held: StoredHostNameUse,
@@ -133,10 +127,7 @@ const areNamed = (texts: readonly string[], is: (name: string) => boolean) =>
     return name !== undefined && is(name)
   })
 
-/**
- * Addresses, also in the forms that resolvers read as addresses; names of the machine itself; public suffixes; the names
- * of the operator, all above these and, for brands, all below these.
- */
+/** IP addresses in all forms, names of the machine, public suffixes, and names of the operator with all above them. */
 export const reservationOf = (
   host: string,
   use: HostNameUse,

@@ -40,10 +40,7 @@ const unusable = () => failure(invalidCredentials, {})
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
-/**
- * Passkeys of users. A challenge is sealed text: it says itself what it is for and until when, so that nobody who asks
- * for many of them fills anything. Only those that were answered are kept, until they are too old.
- */
+/** Passkeys of users. A challenge is sealed text with its purpose and end; only answered ones are stored. */
 export const createPasskeys = ({
   store,
   settings,

@@ -21,10 +21,7 @@ const hostForm = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(:\d{1,5})?$/
 const originsAt = (host: string, port: string) =>
   host === 'localhost' ? [`http://${host}${port}`, `https://${host}${port}`] : [`https://${host}${port}`]
 
-/**
- * What the operator has set; else the host that was asked, when it is one of the operator's, or this very machine.
- * Who sends a request may choose its Host header: it counts for nothing by itself.
- */
+/** The party of the settings, else the Host header if it is the operator's or this machine: clients choose it. */
 export const partyAt = (host: string | undefined, settings: PartySettings): Party | undefined => {
   const { rp_id: id, rp_name: name, origins, hosts } = settings
   if (id !== undefined) return { id, name, origins: origins.length > 0 ? [...origins] : [`https://${id}`] }

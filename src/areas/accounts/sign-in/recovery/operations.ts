@@ -154,10 +154,7 @@ export const createRecovery = (tools: Deps) => {
       return recoveryProblems(data, isAllowed)
     },
 
-    /**
-     * Notes the request, alike for everybody, before it is answered. Who it is about is looked up afterwards, at a time
-     * that tells nothing: how long the answer takes does not depend on who exists, and a crash loses no mail.
-     */
+    /** Stores the request and responds. The look-up runs later, so the response time reveals nothing. */
     async request(author: Author, request: Request) {
       const now = store.clock.now()
       const payload: Asked = { request: namedIn(request), author }
@@ -170,10 +167,7 @@ export const createRecovery = (tools: Deps) => {
 
     job: kind,
 
-    /**
-     * A session for the reset id of a mail: good for a new password and nothing else, so that a second factor is asked for
-     * at the next sign-in. Every other reset id ends with this.
-     */
+    /** A session that can only set a new password. All other reset IDs of the user end. */
     async redeem(visit: SignInClient, resetId: string): Promise<Session> {
       const found = await resets.find(resetId)
       const user = found && (await users.find(found.record.accountId, found.record.id))

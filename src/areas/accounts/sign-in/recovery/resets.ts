@@ -25,10 +25,7 @@ export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) 
   const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
 
   return {
-    /**
-     * Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. What is not
-     * said of it is as the settings say.
-     */
+    /** Adds a reset ID to a change set. Undefined if the user has enough valid ones. */
     async addTo(set: ChangeSet, user: UserRecord, said: ResetFacts = {}) {
       const { reset_id_size: usualSize, reset_id_expiry_s: usual } = await settings.of(crossbarSettings)
       const { lifetimeSeconds: lifetime = usual, size = usualSize } = said
