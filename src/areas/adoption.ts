@@ -6,13 +6,11 @@ import type { ChangeSet } from '../storage/change-set.ts'
 import type { Collection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 
-/** A file that comes with a record. */
 export interface ImportedFile {
   /** What it is to its record: `logo`, `photo`, `input`. */
   role: string
   contentType: string
   bytes: Buffer
-  /** What it was called. */
   name?: string
 }
 
@@ -25,14 +23,12 @@ export interface Importer {
   modified: number
   /** Tells what arrives from what arrived before: 32 hex digits, the same again for the same content. */
   revision: string
-  /** What is public. */
   doc: Json
   /** What is not, in the words of the area. Secrets among it are in clear, and are never kept so. */
   facts: Json
   files: readonly ImportedFile[]
 }
 
-/** A record as it would stand, and as it stands. */
 interface Drawn {
   expected: StoredRecord<object, object>
   stored: StoredRecord<object, object> | undefined
@@ -61,11 +57,11 @@ export interface ImportedRecord {
   put(set: ChangeSet, arrival: Importer): Promise<boolean>
   /** The same for many at once, where records come by the million: answers for each whether something was added. */
   putMany?(set: ChangeSet, arrivals: readonly Importer[]): Promise<boolean[]>
-  /** The record as it would be put, beside what stands there: nothing is written. */
+  /** The record as it would be stored, and the stored one. */
   drawn?(arrival: Importer): Promise<Drawn>
   /** The files of a record that stand here, by what they are to it, as they came. */
   files?(place: Pick<Importer, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
-  /** Takes it away with what came with it. False when there is none. */
+  /** Removes the record and its files. False if there is none. */
   remove(set: ChangeSet, place: Pick<Importer, 'accountId' | 'id'>): Promise<boolean>
   /** Recomputes what follows from imported records. Called when a source is read to its end; safe to repeat. */
   settle?(): Promise<void>

@@ -42,12 +42,10 @@ export type Validate = <S extends TSchema>(
   handover?: Handover,
 ) => Promise<{ value: Static<S>; sound: object; problems: Problems; places?: () => readonly Place[] }>
 
-/** What one area declares before it is created. */
 interface Declarations {
   settings: readonly SettingsDocument[]
   /** Documents whose values each account can replace, with the keys that are read there. */
   accountSettings: readonly SettingsDocument[]
-  /** What is sent by mail. */
   notices: readonly Notice[]
   /** The first words of its paths behind the account, and what each is about. */
   describes: Texts
@@ -62,21 +60,17 @@ interface Declarations {
 
 type Texts = Readonly<Record<string, string>>
 
-/** What the frame and all areas declare. */
 export interface Declared {
-  /** Schemas of settings documents, by id. */
   settings: Documents
   accountSettings: Documents
-  /** What is sent by mail, by id. */
   notices: Definitions
   describes: Texts
   kinds: Texts
   events: Texts
 }
 
-/** What areas are made of. */
+/** What the server passes to areas. */
 export interface AreaDeps {
-  /** What all areas of the list declare, and the frame. */
   declared: Declared
   store: Store
   settings: Settings
@@ -124,7 +118,6 @@ export interface Migration {
 export interface Collected {
   /** Where what accounts have is counted from. */
   counts: readonly CountSource[]
-  /** What tasks can do. */
   taskActions: readonly TaskAction[]
   /** What can be put right in accounts, by the id that clients name. */
   migrations: Readonly<Record<string, Migration>>
@@ -134,30 +127,26 @@ export interface Collected {
   adoptions: Readonly<Record<string, ImportedRecord>>
 }
 
-/** What an area adds to the server beside what it offers to other areas. */
+/** What an area adds to the server. */
 export interface Contributions extends Partial<Collected> {
   routes?: readonly Route[]
   /** Routes that follow from those of all areas. */
   derives?(routes: readonly Route[]): readonly Route[]
-  /** What machines post to, beside the API. */
+  /** Pages that machines post to, next to the API. */
   posted?: readonly PostedPage[]
-  /** What clients that switch to WebSocket are served. */
   upgrades?: readonly Upgrade[]
-  /** What it does in the background. */
   jobs?: readonly AnyJob[]
-  /** What it hears of other areas. */
+  /** Handlers of signals of other areas. */
   hears?: readonly SignalHandler[]
-  /** What judges everything that is to be written. */
+  /** They can reject change sets. */
   gates?: readonly Gate[]
-  /** What has to be in the store before anybody asks. */
+  /** Writes what the store needs before the first request. */
   prepare?(author: Author): Promise<void>
-  /** Ends what is under way in this process. */
   stop?(): Promise<void>
 }
 
 type OfferOfNeeded = (needed: Area) => unknown
 
-/** A part of the server as it is put on the list. */
 export interface Area<Name extends string = string, Offer = unknown> {
   name: Name
   needs: readonly Area[]
@@ -176,7 +165,6 @@ type Needs = Readonly<Record<string, Area>>
 
 type OffersNeeded<Needed extends Needs> = { readonly [Key in keyof Needed]: OfferOf<Needed[Key]> }
 
-/** What the areas of a list offer, by name. */
 export type OffersOf<List extends readonly Area[]> = {
   readonly [One in List[number] as One['name']]: OfferOf<One>
 }
@@ -184,9 +172,9 @@ export type OffersOf<List extends readonly Area[]> = {
 interface Definition<Name extends string, Needed extends Needs, Kind extends keyof Collected, Offer>
   extends Partial<Declarations> {
   name: Name
-  /** The areas of whose offers it makes use. They stand above it in the list. */
+  /** The areas that it uses, which are above it in the list. */
   needs?: Needed
-  /** What it takes from all areas above it: nobody below it may contribute that. */
+  /** What it collects from all areas above it. No area below may contribute that. */
   collects?: readonly Kind[]
   create(
     tools: AreaDeps,

@@ -53,7 +53,6 @@ const ofFrame: Declared = {
   events: {},
 }
 
-/** What the frame and the areas of a list own. */
 export const declarationsOf = (list: readonly Area[]): Declared =>
   list.reduce(
     (all, { declares }) => ({
@@ -70,20 +69,17 @@ export const declarationsOf = (list: readonly Area[]): Declared =>
     ofFrame,
   )
 
-/** What the areas of a list are together. */
 interface Assembled<List extends readonly Area[]> {
-  /** What they offer, by name. */
   offers: OffersOf<List>
   routes: readonly Route[]
   posted: readonly PostedPage[]
   upgrades: readonly Upgrade[]
-  /** Everything that is done in the background. */
   rounds: readonly ScheduledJob[]
   prepare(author: Author): Promise<void>
   stop(): Promise<void>
 }
 
-/** Makes each area of a list once, in its order, and has the store tell them what they want to hear and judge. */
+/** Creates the areas in their order, and registers their gates and signal handlers. */
 export const assemble = <const List extends readonly Area[]>(
   list: List,
   tools: AreaDeps,

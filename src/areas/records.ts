@@ -25,7 +25,6 @@ interface Proposal<Doc extends object, Hidden extends object> extends Omit<Write
 /** What is stored. Without `hidden` a new record has none, and a replaced one keeps it. */
 type Content<Doc, Hidden> = { doc: Doc; hidden?: Hidden }
 
-/** A record that is created or replaced. */
 interface Write<Doc extends object, Hidden extends object> {
   account: AccountRecord
   before: StoredRecord<Doc, Hidden> | undefined
@@ -43,7 +42,6 @@ export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   content?(proposal: Proposal<Doc, Hidden>): Content<Doc, Hidden> | Promise<Content<Doc, Hidden>>
   /** Called before the commit: what it adds to the change set is committed with the record, and nothing is if it throws. */
   beforeWrite?(set: ChangeSet, write: Write<Doc, Hidden>): Promise<void> | void
-  /** The same for a record that is deleted. */
   beforeDelete?(set: ChangeSet, record: StoredRecord<Doc, Hidden>): Promise<void> | void
   /** How records of another system are stored. Without it: as they are, if their schema accepts them. */
   adoption?: Pick<ImportedRecord, 'rules' | 'repair'>
@@ -73,7 +71,6 @@ export const records = <Doc extends object, Hidden extends object>(
   // The call of a route for records of the system has no account.
   const ownerOf = (account: AccountRecord) => (ofSystem ? systemScope : account.id)
 
-  /** Adds the deletion of a record to a change set. */
   const addRemoval = async (set: ChangeSet, record: StoredRecord<Doc, Hidden>) => {
     collection.remove(set, record)
     await beforeDelete?.(set, record)
@@ -88,7 +85,7 @@ export const records = <Doc extends object, Hidden extends object>(
 
     ownedBy: (account: AccountRecord, ownerId: string) => collection.all({ accountId: account.id, ownerId }),
 
-    /** Adds the deletion of all that a user owns to a change set. Returns their ids. */
+    /** Adds the deletion of all records of an owner. Returns their IDs. */
     async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
       const owned = await collection.all({ accountId: account.id, ownerId })
       for (const record of owned) await addRemoval(set, record)
@@ -141,7 +138,6 @@ export interface UniqueName {
 export const uniqueClaims = (names: readonly UniqueName[]): StoredClaim[] =>
   names.map(({ claim, problems }) => ({ ...claim, orElse: () => invalid(problems) }))
 
-/** Names that other records have. */
 export const uniqueProblems = async (
   { records }: Store,
   names: readonly UniqueName[],

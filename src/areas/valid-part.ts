@@ -11,7 +11,6 @@ const maxSingleRounds = 500
 
 /** What of a document is valid, and what had to be removed for that. */
 interface ValidPart {
-  /** With defaults, and texts cast. */
   doc: Json
   removed: readonly Removed[]
   /** Paths of missing required fields, and of other problems that removing values does not solve. */

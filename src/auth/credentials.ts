@@ -106,7 +106,6 @@ export const derive = (
   return keys
 }
 
-/** All layers of a digest. */
 export const digestOfPasswordHash = (
   salt: string,
   method: DigestMethod,
@@ -118,7 +117,6 @@ export const digestOfPasswordHash = (
   secret: digest.toLowerCase(),
 })
 
-/** The layers that a stored key lacks. */
 export const renewal = (salt: string, key: string): PasswordHashing => {
   const { method, layer } = placeOf(key)
   return { salt, method, fromLayer: layer + 1, secret: key }

@@ -29,7 +29,6 @@ export const createKnownNetworkCache = (channel?: string) => {
   if (others) others.onmessage = ({ data }) => learn(String(data))
 
   return {
-    /** Somebody signed in well. */
     note(accountId: string, address: string | undefined) {
       if (address === undefined) return
       const key = keyOf(accountId, address)

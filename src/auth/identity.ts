@@ -18,7 +18,6 @@ export interface AccountDoc {
   [custom: string]: unknown
 }
 
-/** The private half of an account. */
 export interface AccountHidden {
   /** Ancestors, the master account first, the parent last. */
   tree: readonly string[]
@@ -177,7 +176,6 @@ export const masterClaim = { scope: systemScope, name: 'master_account', value: 
 /** Who makes the master account when the server starts for the first time. */
 export const startAuthor: Author = { requestId: 'first-start' }
 
-/** The account and those above it, the nearest first. */
 async function* upwards(records: Records, account: AccountRecord) {
   yield account
   for (const id of account.hidden.tree.toReversed()) {

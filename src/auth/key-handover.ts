@@ -78,7 +78,6 @@ const refusal = (dataDir: string) =>
       'or start this server while another server of the store is running, which then hands the key over',
   )
 
-/** Asks the running servers of the store for the key. */
 const askForKey = async (store: Store, dataDir: string, fingerprint: string): Promise<Buffer> => {
   const { requests, grants } = collections(store)
   const pair = generateKeyPairSync('x25519')
@@ -115,7 +114,6 @@ export const isKeyOf = async (store: Store, key: Buffer): Promise<boolean | unde
   return identity && identity.doc.fingerprint === fingerprintOf(key)
 }
 
-/** Declares the store's key, unless another process has declared one. */
 const declareIdentity = async (store: Store, key: Buffer) => {
   const { identities } = collections(store)
   const set = new ChangeSet(author)

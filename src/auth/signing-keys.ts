@@ -94,7 +94,6 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
     system,
     keys,
 
-    /** The claims of a signed token, or 401. */
     async decode(token: string) {
       try {
         return await checkSignature(token)
@@ -112,7 +111,6 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
         .sign(createPrivateKey(pem))
     },
 
-    /** Ends all sessions of the whole system. */
     resetSystemSecret: (author: Author) =>
       changeSystem(new ChangeSet(author), { signatureSecret: randomHex(32) }),
 

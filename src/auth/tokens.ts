@@ -45,14 +45,12 @@ interface Verified {
   system: SystemRecord
 }
 
-/** An impersonator whose session is still valid. */
 interface Impersonator {
   actor: Pick<Actor, 'account' | 'user' | 'key'>
   /** Gregorian seconds. */
   until: number
 }
 
-/** The actor behind a credential. */
 interface Session {
   actor: Actor
   /** Gregorian seconds: a trial ends then. */
@@ -63,7 +61,6 @@ export interface TokenSubject {
   account: AccountRecord
   user: UserRecord | undefined
   method: AuthMethod
-  /** The named API key that opens the session. */
   key?: ApiKeyRecord
   /** Of an impersonation session: the sessions that led to it, oldest first. */
   origins?: readonly TokenOrigin[] | undefined
@@ -72,7 +69,6 @@ export interface TokenSubject {
   lifetimeSeconds?: number
   /** The one thing that the token is good for; absent: everything that its user may do. */
   purpose?: TokenPurpose
-  /** What it is good for; undefined: everything. */
   scopes?: Scopes | undefined
 }
 
@@ -174,7 +170,6 @@ const scopesNow = ({ scope, purpose }: TokenClaims, user: UserRecord | undefined
 type Subject = Pick<TokenClaims, 'account_id' | 'owner_id' | 'api_key_id'>
 type SigningKeys = ReturnType<typeof createSigningKeys>
 
-/** Checks tokens against the records as they are now. */
 const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRevoked) => {
   const { records, clock } = store
   const verified = new Map<string, Verified>()

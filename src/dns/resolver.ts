@@ -73,7 +73,6 @@ export interface Found {
 export interface Resolver {
   /** Fails with a DnsFault. */
   find(question: LookUp, manner: Manner): Promise<Found>
-  /** The records alone. */
   lookUp(question: LookUp, manner: Manner): Promise<string[]>
 }
 

@@ -4,7 +4,6 @@ import { memberOf } from '../lib/member.ts'
 import { closed, flag, integer, list, open, text } from '../lib/schema.ts'
 import { scope } from '../lib/scopes.ts'
 
-/** The ways to sign in: each has settings of its own. */
 export const authModuleNames = ['cb_user_auth', 'cb_api_auth'] as const
 export type AuthModuleName = (typeof authModuleNames)[number]
 
@@ -41,7 +40,6 @@ const modules = {
   cb_user_auth: authModule('User name and password, passkeys, acting as a user'),
 } satisfies Record<AuthModuleName, typeof AuthModule>
 
-/** Settings by way to sign in: of the system, and of accounts. */
 export const AuthModules = closed(modules, {
   default: {},
   description: 'By way to sign in, what holds for it instead',

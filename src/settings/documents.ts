@@ -291,5 +291,4 @@ export const authSettings = settingsDocument('crossbar.auth', auth)
 export const tokenBucketSettings = settingsDocument('token_buckets', tokenBuckets)
 export const eventSettings = settingsDocument('events', events)
 
-/** The documents that no area owns. */
 export const frameSettings = [crossbarSettings, authSettings, tokenBucketSettings, eventSettings]

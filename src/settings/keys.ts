@@ -7,10 +7,8 @@ export interface SettingsDocument<Shape extends TSchema = TSchema> {
   readonly shape: Shape
 }
 
-/** Schemas of settings documents, by id. */
 export type Documents = Readonly<Record<string, TSchema>>
 
-/** The values of a document. */
 export type SettingsOf<Document extends SettingsDocument> = Static<Document['shape']>
 
 export const settingsDocument = <Shape extends TSchema>(

@@ -20,7 +20,6 @@ export interface Caller {
 interface Bounds {
   /** Waiting at once, of a network or for an account. */
   mostOfEach: number
-  /** Waiting at once in all. */
   most: number
 }
 
@@ -129,14 +128,12 @@ export const createHashQueue = <Job>(clock: Clock) => {
       return surplus.job
     },
 
-    /** Takes the jobs of some lanes away. */
     remove(isOne: (lane: Lane) => boolean): Job[] {
       const removed = waiting.filter(({ lane }) => isOne(lane))
       waiting = waiting.filter(({ lane }) => !isOne(lane))
       return removed.map(({ job }) => job)
     },
 
-    /** Takes the next job. */
     next(): Job | undefined {
       taken += 1
       const order: Group[] = taken % 2 === 0 ? ['trusted', 'stranger'] : ['stranger', 'trusted']

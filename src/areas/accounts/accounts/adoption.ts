@@ -12,7 +12,6 @@ import { publicHalf, treeAfterMove } from './rules.ts'
 import { Account } from './schema.ts'
 import { createAccountStore } from './store.ts'
 
-/** What is known of an account that arrives beside its document. */
 export type AccountFacts = Pick<
   AccountHidden,
   'tree' | 'isReseller' | 'isSuperduper' | 'allowsNumberAdditions' | 'enabled' | 'nameClaim' | 'trialExpires'
@@ -31,7 +30,6 @@ type MoveIn = (set: ChangeSet, first: AccountRecord, master: AccountRecord) => P
 
 const isSameTree = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
 
-/** How accounts of another system are taken in: each with those above it, who arrive before it. */
 export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyring'>) => {
   const accounts = createAccountStore(store)
 
@@ -69,7 +67,7 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
     )
   }
 
-  /** Who stands below an account that moves, as they stood and as they will; but for those who left it in this set. */
+  /** Sub-accounts of a moved account, before and after, except those that left it in this set. */
   const belowOf = async (set: ChangeSet, { id, hidden }: AccountRecord) => {
     const below: [AccountRecord, AccountRecord][] = []
     for await (const batch of accounts.descendants(id)) {
@@ -118,7 +116,6 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
       if (!before || isDeepStrictEqual(before.doc.rate_limits, limits)) return false
       const { rate_limits: _, ...others } = before.doc
       const doc = { ...others, ...(limits ? { rate_limits: limits } : {}) } as AccountDoc
-      // The account itself has not arrived anew.
       accounts.replace(set, before, accounts.arriving(before, { doc, hidden: before.hidden }))
       return true
     },
@@ -135,7 +132,7 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
       accounts.insert(set, master, undefined)
       set.claim(claim, holderOf(master))
       await moveIn(set, first, master)
-      // What the first account's audit tells stays readable to the one that comes in its place.
+      // The audit of the first account stays readable to the new one.
       set.summary = {
         ...holderOf(first),
         action: 'deleted',

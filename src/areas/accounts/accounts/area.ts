@@ -5,7 +5,6 @@ import { accountRoutes } from './routes.ts'
 import { Account } from './schema.ts'
 import { accountsSettings } from './settings.ts'
 
-/** Tenants, and the tree they form. */
 export const accountsArea = area({
   name: 'accounts',
   kinds: { account: 'accounts', first_start: 'the first start of the store' },

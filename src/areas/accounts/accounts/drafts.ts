@@ -19,7 +19,6 @@ import {
   realmTaken,
 } from './store.ts'
 
-/** The account that is changed, or the parent of a new one. */
 type Subject = { own: AccountRecord; parent?: undefined } | { own?: undefined; parent: AccountRecord }
 
 export const storedApiKey = (keyring: Keyring, accountId: string, key = randomHex(32)) => ({
@@ -147,7 +146,6 @@ export const createDrafts = ({ store: { clock }, settings, keyring, accounts, na
       return { doc, nameClaim: claim }
     },
 
-    /** The inherited values of fields that an imported account does not have. */
     async standardsFor(account: AccountRecord, missing: readonly ('timezone' | 'language')[]): Promise<Json> {
       const standards = await inherited(await find(account.hidden.tree.at(-1)))
       return Object.fromEntries(missing.map((name) => [name, standards[name]]))

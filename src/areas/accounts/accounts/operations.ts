@@ -57,7 +57,6 @@ const createSave =
     return after
   }
 
-/** How accounts are found. */
 const createLookups = ({ store: { records }, accounts }: AccountDeps) => ({
   find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
   get: (id: string) => accounts.get(id, id),
@@ -79,7 +78,6 @@ const createLookups = ({ store: { records }, accounts }: AccountDeps) => ({
     return Promise.all(ids.map((id) => accounts.get(id, id)))
   },
 
-  /** The account that has an API key. */
   async byApiKey(key: string): Promise<AccountRecord | undefined> {
     const holder = await records.claimant(apiKeyClaim(sha256Hex(key)))
     return holder && accounts.find(holder.id, holder.id)
@@ -99,7 +97,6 @@ const createLookups = ({ store: { records }, accounts }: AccountDeps) => ({
   },
 })
 
-/** Changes of the tree that accounts form. */
 const createTreeChanges = (deps: AccountDeps) => {
   const { store, settings, accounts } = deps
   const save = createSave(deps)
@@ -256,7 +253,6 @@ export const createAccounts = (tools: DepsOf<'store' | 'settings' | 'keyring' | 
     resetApiKey: (author: Author, account: AccountRecord, wish: { endsSessions: boolean }) =>
       save(author, account, withHidden(accounts, account, drafts.freshKeyOf(account, wish))),
 
-    /** Ends every session of the account and its users. */
     resetSignatureSecret: (author: Author, account: AccountRecord) =>
       save(author, account, withHidden(accounts, account, { signatureSecret: randomHex(32) })),
 

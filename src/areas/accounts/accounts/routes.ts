@@ -95,7 +95,6 @@ const privilegesIn = (call: Call<string, Json>, isOperator: boolean): Privileged
   }
 }
 
-/** Only admins change `lends_bookkeepers_to`. */
 const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
   const { lends_bookkeepers_to: had } = account.doc
   const { lends_bookkeepers_to: wanted = had, ...rest } = data
@@ -106,7 +105,6 @@ const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
   return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
 }
 
-/** The writing of accounts, as routes call it. */
 const createWriting = (accounts: Accounts, { shown, view }: Views) => {
   const change = async (call: Call<string, Json>) => {
     const { author, account, actor } = call

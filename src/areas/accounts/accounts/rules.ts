@@ -54,7 +54,6 @@ export const nameKey = (name: string) =>
     .normalize('NFC')
     .replace(/[^\p{L}\p{M}\p{N}]/gu, '')
 
-/** Without a letter or digit nothing of a name can be compared. */
 export const isName = (name: string) => /[\p{L}\p{N}]/u.test(name)
 
 /** What of an account is stored as its public half: read-only values are the server's. */
@@ -86,7 +85,6 @@ export const visibleAncestors = (tree: readonly string[], callerId: string, sees
   return own < 0 ? [] : tree.slice(own)
 }
 
-/** Whether `target` lies within the subtree of `account`. */
 export const isInSubtree = (account: AccountRecord, target: AccountRecord) =>
   target.id === account.id || target.hidden.tree.includes(account.id)
 

@@ -9,5 +9,4 @@ export const accountChanged = signal<{ before: AccountRecord | undefined; after:
 /** An account gets another parent. `before` says what stood above it until now. */
 export const accountMoved = signal<{ before: AccountRecord; after: AccountRecord }>('account moved')
 
-/** An account is removed. Nothing stands below it any more. */
 export const accountDeleted = signal<AccountRecord>('account leaving')

@@ -53,7 +53,6 @@ const claims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
 export interface TreePage {
   /** The account whose sub-accounts are listed. */
   ancestorId: string
-  /** Direct sub-accounts only. */
   direct: boolean
   after?: readonly [string, string]
   limit: number
@@ -79,7 +78,6 @@ const ofRecord = { id: text(), sortKey: text(), rowText: text('row_json'), tally
 const recordShape = shape(ofRecord)
 const shownShape = shape({ ...ofRecord, treeText: text() })
 
-/** What a list shows of an account. */
 export type ShownAccount = RowOf<typeof shownShape>
 
 /** What the tree orders accounts by, and what search finds them by. */
@@ -180,7 +178,6 @@ export const createAccountStore = (store: Store) => {
     ...collection,
     page: treePage,
 
-    /** The same page without the accounts' documents. */
     async shown(page: TreePage): Promise<ShownAccount[]> {
       // Only lists of all accounts below tell what is above each.
       const tree = page.direct ? "''" : store.words.textAt('r.hidden', 'tree')
@@ -191,7 +188,6 @@ export const createAccountStore = (store: Store) => {
     fitting: async (page: TreePage, bytes: number) =>
       fittingIn(await readTree(page, weightColumn('r')), page.limit, bytes),
 
-    /** Every account below, in batches. */
     async *descendants(ancestorId: string, batch = 500): AsyncGenerator<AccountRecord[]> {
       let after: readonly [string, string] | undefined
       for (;;) {

@@ -18,7 +18,6 @@ const lostClaims = `SELECT c.holder_account_id, c.name, c.kind, c.record_id FROM
     SELECT 1 FROM records r WHERE r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id)
   ORDER BY c.account_id, c.name, c.value LIMIT 1000`
 
-/** Which counts of an account are not those of its records. */
 type Differences = (
   accountId: string,
 ) => Promise<readonly { category: string; item: string; delta: number }[]>
@@ -58,7 +57,6 @@ const wrongCounts = async (found: ReturnType<Differences>): Promise<string[]> =>
   }
 }
 
-/** Every name that is taken is held by a record. */
 export const checkNames = ({ scan }: Pick<Store, 'scan'>): Check => ({
   name: 'names',
   async run(tell) {

@@ -6,7 +6,6 @@ import type { Accounts } from './operations.ts'
 import { completeCallerId } from './rules.ts'
 import { accountsBelow, type ShownAccount } from './store.ts'
 
-/** How the caller sees the account billed. */
 const billingMode = (resellerId: string, callerId: string, masterId: string) => {
   if (resellerId === callerId) return 'limits_only'
   return resellerId === masterId ? 'normal' : 'manual'
@@ -61,7 +60,6 @@ export const changeableDoc = (account: AccountRecord) => ({
   ...trialExpiryOf(account),
 })
 
-/** The list row of a child or sibling. */
 export const childRow = ({ rowText, tally }: ShownAccount) =>
   `${rowText.slice(0, -1)},"descendants_count":${tally}}`
 

@@ -7,7 +7,6 @@ import { apiKeyRoutes } from './routes.ts'
 import { ApiKey } from './schema.ts'
 import { apiKeySettings } from './settings.ts'
 
-/** API keys with a name and limits, as many as an account likes. */
 export const apiKeysArea = area({
   name: 'apiKeys',
   kinds: { api_key: 'named API keys' },

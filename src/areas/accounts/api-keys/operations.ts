@@ -102,7 +102,6 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     ...readsOf(keys),
     usesOf: keys.usesOf,
 
-    /** Whether a text has the form of a named key. */
     isKey: (text: string) => idInKey(text) !== undefined,
 
     /** The actor behind a key that is sent with a request, or 401. Where from is asked for each request. */

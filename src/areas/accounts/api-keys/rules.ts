@@ -13,7 +13,6 @@ export const secretBytes = 21
 export const keyText = (id: string, secret: Uint8Array) =>
   `${prefix}${id}${Buffer.from(secret).toString('base64url')}`
 
-/** The record that a text names, if it has the form of a key. */
 export const idInKey = (text: string): string | undefined => form.exec(text)?.[1]
 
 const expiryProblems = (expires: number, now: number): Problems =>

@@ -46,7 +46,6 @@ export const createApiKeyStore = (store: Store) => {
       return new Map(used.list(rows).map(({ keyId, usedAt }) => [keyId, usedAt]))
     },
 
-    /** Notes a use, unless the key is gone. */
     noteUse: ({ accountId, id }: ApiKeyRecord, usedAt: number) =>
       store.writeUnrecorded([
         {

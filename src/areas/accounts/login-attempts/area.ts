@@ -2,7 +2,6 @@ import { area } from '../../area.ts'
 import { createLoginAttempts } from './operations.ts'
 import { loginAttemptRoutes } from './routes.ts'
 
-/** Who tried to sign in, and how that went. */
 export const loginAttemptsArea = area({
   name: 'loginAttempts',
   kinds: { login_attempt: 'attempts to sign in' },

@@ -8,7 +8,7 @@ import { readsOf } from '../../../storage/collection.ts'
 import type { DepsOf } from '../../area.ts'
 import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
 
-/** Who knocks: what is kept of a request that tries to sign in. */
+/** What is stored of a request that tries to sign in. */
 export interface SignInClient {
   author: Author
   clientAddress: string
@@ -27,7 +27,6 @@ interface Attempt {
 
 export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 
-/** Who tried to sign in to an account, and what came of it. */
 export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'afterwards'>) => {
   const attempts = createAttemptStore(store)
   const { clock } = store
@@ -55,15 +54,14 @@ export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'aft
     ...readsOf(attempts),
     secondFactors,
 
-    /** Keeps an attempt before anything comes of it: for what nobody may do unseen. */
+    /** Stores an attempt before it has an effect: for actions that must leave a trace. */
     keep: write,
 
-    /** Keeps an attempt. It is written after the answer, which must not tell by its time that an account exists. */
+    /** Stores an attempt after the response, whose time must not reveal that an account exists. */
     note(visit: SignInClient, attempt: Attempt) {
       afterwards.run('keeping a login attempt', () => write(visit, attempt))
     },
 
-    /** One among second factors alone. */
     async getSecondFactor(accountId: string, id: string) {
       const attempt = await attempts.get(accountId, id)
       if (attempt.doc.auth_type !== 'multi_factor') throw failure(badIdentifier, { cause: id })

@@ -17,7 +17,7 @@ interface AttemptDoc {
   metadata: Json
 }
 
-/** The owner column sets second factors apart, so that their list is an index read. */
+/** Value of the owner column for second factors, so that an index lists them. */
 export const secondFactors = 'multi_factor'
 
 export const createAttemptStore = (store: Store) =>

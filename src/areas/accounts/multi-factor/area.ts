@@ -12,7 +12,6 @@ import { Provider } from './schema.ts'
 import { passkeySettings } from './settings.ts'
 import { createProviderStore, type ProviderDoc } from './store.ts'
 
-/** Second factors of users, and who provides them. */
 export const multiFactorArea = area({
   name: 'multiFactor',
   kinds: {

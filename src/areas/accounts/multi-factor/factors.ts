@@ -21,20 +21,18 @@ import {
 import { createFactorStore, type FactorRecord } from './store.ts'
 import { otpauthUrl } from './totp.ts'
 
-/** Whose factor it is, and who asks. */
 interface Holder {
   account: AccountRecord
   user: UserRecord
 }
 
-/** Set when this code was the first: the new recovery codes, shown once. */
+/** Set after the first code: the recovery codes, shown once. */
 interface Passed {
   recoveryCodes: string[] | undefined
 }
 
 export type Factors = ReturnType<typeof createFactors>
 
-/** Second factors of users: a secret shared with an authenticator app, and recovery codes. */
 export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) => {
   const factors = createFactorStore(store)
   const { clock } = store
@@ -100,7 +98,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
   return {
     isVerified: async (holder: Holder) => (await find(holder))?.doc.verified === true,
 
-    /** The address that an authenticator app reads; made when there is none yet. Once verified it is not shown again. */
+    /** The address for an authenticator app. It is not shown after the first good code. */
     async enrolmentUrl(author: Author, holder: Holder): Promise<string> {
       const factor = (await find(holder)) ?? (await enrol(author, holder))
       if (factor.doc.verified) throw failure(forbidden, { message: 'QR code already verified.' })
@@ -126,7 +124,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
 
     removeWith: removalWithOwner(factors),
 
-    /** Forgets the factor of a user who lost it: the next sign-in enrols another. */
+    /** Removes the factor of a user who lost it: the next sign-in enrols another. */
     async remove(author: Author, holder: Holder) {
       const factor = await find(holder)
       if (!factor) throw failure(badIdentifier, { cause: holder.user.id })

@@ -15,14 +15,12 @@ type MultiFactorSetting = NonNullable<AuthModule['multi_factor']>
 
 export type Providers = ReturnType<typeof createProviders>
 
-// More providers than this in one account are not looked through.
 const maxProviders = 50
 
 const assertSupported = ({ provider_name: name }: ProviderDoc) => {
   if (name === 'duo') throw failure(notConfigured, { message: 'Duo is not available on this server' })
 }
 
-/** Which second factors there are: the system's, and those of accounts. */
 export const createProviders = ({ store }: DepsOf<'store'>) => {
   const providers = createProviderStore(store)
 
@@ -58,7 +56,7 @@ export const createProviders = ({ store }: DepsOf<'store'>) => {
     ofSystem: records(store, { ...definition, ofSystem: true }),
     named,
 
-    /** The provider that a setting means; undefined when there is none, or it is switched off. */
+    /** The provider of a setting; undefined if there is none, or it is disabled. */
     async meantBy(account: AccountRecord, setting: MultiFactorSetting) {
       const { configuration_id: id, account_id: accountId } = setting
       if (!id || !accountId) return nearest(account)
@@ -66,7 +64,6 @@ export const createProviders = ({ store }: DepsOf<'store'>) => {
       return provider?.doc.enabled ? provider : undefined
     },
 
-    /** What an account may choose from. */
     async choiceOf(account: AccountRecord) {
       const rows = (records: ProviderRecord[]) => records.map(({ rowText }) => JSON.parse(rowText) as object)
       return {

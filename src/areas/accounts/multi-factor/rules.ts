@@ -1,13 +1,11 @@
 import { base32Encode, matchTotp, totpStep } from './totp.ts'
 
-/** The private half of a user's second factor. */
 export interface FactorHidden {
   sealedSecret: string
   /** The last time step whose code was taken: no code works twice. */
   lastStep: number
   /** Derived recovery codes that are still good. */
   recoveryCodes: readonly string[]
-  /** Wrong codes since the last right one. */
   failures: number
   /** Unix seconds until which no code is looked at. */
   blockedUntil: number
@@ -59,7 +57,6 @@ export const afterSuccess = (hidden: FactorHidden, change: Partial<FactorHidden>
 // A QR code holds some 2,300 bytes, and a percent-encoded letter may take twelve.
 const shortened = (text: string, most: number) => [...text].slice(0, most).join('')
 
-/** What an authenticator app shows. */
 export const appLabel = (accountName: string, username: string | undefined) => ({
   issuer: shortened(accountName, 40).replaceAll(':', ' '),
   label: shortened(username ?? 'user', 60).replaceAll(':', ' '),

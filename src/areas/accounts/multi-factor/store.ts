@@ -29,7 +29,6 @@ interface FactorDoc {
 
 export type FactorRecord = StoredRecord<FactorDoc, FactorHidden>
 
-/** The second factors of users; each has its user's id. */
 export const createFactorStore = (store: Store) =>
   createCollection<FactorDoc, FactorHidden>(store, {
     kind: secondFactorKind,

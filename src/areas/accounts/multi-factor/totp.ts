@@ -57,7 +57,6 @@ export const matchTotp = (key: Uint8Array, code: string, unixSeconds: number): n
   return [now - 1, now, now + 1].filter((step) => step >= 0 && areEqual(hotp(key, step), code)).at(-1)
 }
 
-/** What an authenticator app reads from a QR code. */
 export const otpauthUrl = ({
   key,
   issuer,

@@ -2,7 +2,6 @@ import { area } from '../../area.ts'
 import { createQuotas } from './operations.ts'
 import { quotaSettings } from './settings.ts'
 
-/** How much accounts may have, and how large a record may be. */
 export const quotasArea = area({
   name: 'quotas',
   events: {

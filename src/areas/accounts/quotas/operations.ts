@@ -8,7 +8,6 @@ import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from '.
 import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
 
-/** How much of something an account may have, which is what it has. */
 interface Full {
   accountId: string
   /** A kind of records, or what else is counted. */
@@ -22,7 +21,6 @@ const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 
 const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** What accounts may have, judged where it is written, whoever writes it. */
 export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'settings' | 'refusals'>) => {
   const rows = createQuotaStore(store)
   const { records } = store
@@ -50,7 +48,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     }
   }
 
-  /** What was larger before the limit came may become smaller, and stay as it is. */
+  /** A record above the limit may become smaller. */
   const judgeValues = ({ changes }: ChangeSet, { record_values: limit }: QuotaRules) => {
     for (const { kind, before = '', after = '' } of changes) {
       const values = valuesAbove(after, limit)
@@ -89,11 +87,10 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     }
   }
 
-  /** Whoever stands on top of all is not asked. */
   const judgeAccount = (author: Author, tree: readonly string[], rules: QuotaRules) =>
     requireRoomBelow(author, tree.slice(1), 1, rules)
 
-  /** An account that moves comes with all below it, to those who did not stand above it before. */
+  /** A moved account counts with its sub-accounts, for its new ancestors only. */
   const judgeTransfer = async (author: Author, { accountId, from, to = [] }: Transfer, rules: QuotaRules) => {
     const below = (await records.find(accountId, accountKind, accountId))?.tally ?? 0
     const others = to.slice(1).filter((id) => !from.includes(id))
@@ -117,7 +114,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     }
     for (const set of sets) {
       const { author, born, newcomers, filed, transfers } = set
-      // The place of an account is below others: what it has itself is no account.
+      // An account counts as a sub-account, not as a record.
       const others = newcomers.size === 0 ? born : born.filter(({ kind }) => kind !== accountKind)
       if (others.length > 0) await judgeBirths(set, others, rules)
       for (const { tree } of newcomers.values()) await judgeAccount(author, tree, rules)
@@ -134,7 +131,6 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
   return {
     gate,
 
-    /** Fails when the inputs of an account's tasks would have more bytes than they may. */
     async requireRoomForInput(author: Author, accountId: string, bytes: number) {
       const { taskInputBytes: limit } = quotasOf(await settings.of(quotaSettings), accountId)
       if (bytes > limit) throw exceeded(author, { accountId, what: 'task_input_bytes', limit })

@@ -5,7 +5,6 @@ import type { quotaSettings } from './settings.ts'
 
 export type QuotaRules = SettingsOf<typeof quotaSettings>
 
-/** What holds for one account. */
 interface AccountQuotas {
   records(kind: string): number
   subAccounts: number
@@ -13,10 +12,9 @@ interface AccountQuotas {
   taskInputBytes: number
 }
 
-// What the server keeps of its own accord goes after a time by itself: nobody is refused because of it.
+// The server deletes these after a time.
 const passing = new Set(['login_attempt', 'revoked_token'])
 
-/** Whether records of a kind are counted. */
 export const isCounted = (kind: string) => !passing.has(kind)
 
 export const quotasOf = (rules: QuotaRules, accountId: string): AccountQuotas => {

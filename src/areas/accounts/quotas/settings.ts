@@ -7,7 +7,6 @@ const bytes = (description: string) => wholeNumber({ minimum: 0, unit: 'bytes' }
 const counts = (description: string) =>
   Type.Record(Type.String({ maxLength: 64 }), count('records', 'Records of this kind'), { description })
 
-/** What an account may have. */
 const keys = {
   records: count('records', 'Records of one kind that an account may have'),
   records_of_kind: counts('The same for one kind: device, user, alert, number, task and the like'),

@@ -4,15 +4,14 @@ import { integer, placeholders, shape } from '../../../storage/table.ts'
 
 const sums = shape({ sum: integer() })
 
-// Phone numbers are the one kind that does not lie with the others.
+// Phone numbers have their own table.
 const numberKind = 'number'
 
 const counted = (rows: string) =>
   `SELECT CAST(count(*) AS BIGINT) AS sum FROM (SELECT 1 FROM ${rows}) AS counted`
 
-/** What accounts have, as far as nobody else counts it. */
 export const createQuotaStore = ({ scan, words }: Store) => ({
-  /** How many records of a kind there are; at most so many are counted. */
+  /** Counts records of a kind, up to `atMost`. */
   async count(accountId: string, kind: string, atMost: number): Promise<number> {
     const found =
       kind === numberKind

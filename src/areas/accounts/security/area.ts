@@ -7,7 +7,6 @@ import { securityRoutes } from './routes.ts'
 import { SecuritySettings } from './schema.ts'
 import { createSecurityStore, type SecurityDoc } from './store.ts'
 
-/** How accounts let people sign in. */
 export const securityArea = area({
   name: 'security',
   kinds: {

@@ -39,7 +39,7 @@ export const createLoginLock = ({ store, settings, log }: DepsOf<'store' | 'sett
     if (lock) locks.remove(set, lock)
   }
 
-  /** In the form of the lines that the answers to refused sign-ins leave. */
+  /** The same format as log lines of rejected sign-ins. */
   const tellLocked = ({ clientAddress }: Author, { id }: AccountRecord, seconds: number) =>
     log.write('info', 'account locked', {
       client_address: clientAddress,
@@ -82,10 +82,9 @@ export const createLoginLock = ({ store, settings, log }: DepsOf<'store' | 'sett
       })
     },
 
-    /** Forgets the failures. Part of somebody's change set. */
     unlockWith,
 
-    /** Forgets the failures: after a good sign-in, or because somebody above says so. */
+    /** Resets the failures: after a sign-in, or by an ancestor. */
     async unlock(author: Author, account: AccountRecord) {
       const set = new ChangeSet(author)
       await unlockWith(set, account)

@@ -48,7 +48,6 @@ export const createSecurity = ({ store, settings, providers }: Deps) => {
     return layers.map(handedDown).reverse()
   }
 
-  /** By way to sign in, the provider that its second factor means. */
   const providersOf = async (account: AccountRecord, modules: AuthModules) => {
     const named: Json = {}
     for (const name of authModuleNames) {
@@ -70,7 +69,6 @@ export const createSecurity = ({ store, settings, providers }: Deps) => {
       return record
     },
 
-    /** What holds for signing in to the account this way. */
     async policyOf(account: AccountRecord, name: AuthModuleName): Promise<ModulePolicy> {
       const system = await settings.of(authSettings)
       const { scopes, ...policy } = policyOf(name, system, [

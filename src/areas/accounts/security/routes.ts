@@ -18,7 +18,7 @@ import type { SecurityRecord } from './store.ts'
 const onAccount = '/v2/accounts/{account_id}/security'
 const loginLock = `${onAccount}/login_lock` as const
 
-/** The record if there is one: the first POST or PATCH makes it. */
+/** The first POST or PATCH creates the record. */
 interface SecuritySubject {
   record: SecurityRecord | undefined
   doc: object

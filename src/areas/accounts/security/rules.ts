@@ -7,7 +7,6 @@ import {
 } from '../../../settings/auth-modules.ts'
 import { mergeSections } from '../../../settings/sections.ts'
 
-/** The settings of one way to sign in, after inheritance. */
 export type ModulePolicy = AuthModule &
   Required<
     Pick<AuthModule, 'enabled' | 'log_failed_attempts' | 'log_successful_attempts' | 'token_auth_expiry_s'>
@@ -49,7 +48,6 @@ export const policyOf = (
 ): ModulePolicy =>
   mergeSections(systemPolicy(system, name), ...layers.map((layer) => layer[name])) as unknown as ModulePolicy
 
-/** The layers as one document, for reading. */
 export const mergedModules = (system: SystemSettings, layers: readonly AuthModules[]): AuthModules =>
   Object.fromEntries(authModuleNames.map((name) => [name, policyOf(name, system, layers)]))
 

@@ -1,7 +1,7 @@
 import type { Call } from '../../../http/route.ts'
 import { actionRequired, failure, invalidAction } from '../../../lib/failure.ts'
 
-/** Some paths change by an `action` beside the data. */
+/** The `action` of a request, next to its data. */
 export const assertAction = (call: Pick<Call, 'request'>, ...actions: string[]) => {
   const action = call.request.value('action')
   if (action === undefined) throw failure(actionRequired, {})

@@ -24,7 +24,6 @@ import { signInRoutes } from './routes.ts'
 import { ApiAuth, UserAuth } from './schema.ts'
 import { createWelcome } from './welcome/operations.ts'
 
-/** How people and programs get their tokens. */
 export const signInArea = area({
   name: 'signIn',
   kinds: {
@@ -76,7 +75,7 @@ export const signInArea = area({
         ...signIn,
         admitsPassword: login.admitsPassword,
 
-        /** Adds a reset id for the very first user, who is told it on the terminal. Part of somebody's change set. */
+        /** Adds a reset ID for the first user; the terminal shows it. */
         addFirstLink: (set: ChangeSet, user: UserRecord) => resets.addTo(set, user, firstLink),
       },
       routes: [

@@ -9,7 +9,7 @@ interface Deps extends DepsOf<'store' | 'tokens'> {
   attempts: LoginAttempts
 }
 
-/** Who acts: of somebody who acts as another already, the first in the chain. */
+/** The caller; of nested impersonations the first one. */
 const originalOf = ({ accountId, user, claims }: Actor) => {
   const userId = claims?.original_account_id ? claims.original_owner_id : user?.id
   return { accountId: claims?.original_account_id ?? accountId, ...(userId ? { userId } : {}) }
@@ -17,9 +17,8 @@ const originalOf = ({ accountId, user, claims }: Actor) => {
 
 export type Impersonation = ReturnType<typeof createImpersonation>
 
-/** Acting as another user, in that user's name and with that user's rights. */
 export const createImpersonation = ({ store, signIn, tokens, attempts }: Deps) => ({
-  /** No second factor is asked for. It is kept who did it before they can: a session without a trace is never told. */
+  /** Needs no second factor. The attempt is stored before the session is returned. */
   async begin(visit: SignInClient, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
     await assertInService(store, account)
     if (user.doc.enabled === false) {

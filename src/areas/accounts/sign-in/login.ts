@@ -34,11 +34,11 @@ interface Deps extends DepsOf<'store' | 'deriver' | 'validate'> {
 }
 
 export interface Credentials extends AccountNames {
-  /** The host that was asked: passkeys belong to one. */
+  /** The requested host: passkeys belong to one. */
   host: string | undefined
   credentials: string
   method: DigestMethod
-  /** A code of the second factor, a recovery code, or what a passkey answered, as JSON. */
+  /** A code, a recovery code, or the JSON response of a passkey. */
   multi_factor_response?: string
 }
 
@@ -47,7 +47,7 @@ interface Proof {
   digest: string
 }
 
-/** Somebody whose first factor was right. */
+/** A user whose first factor was correct. */
 interface Known {
   host: string | undefined
   account: AccountRecord
@@ -55,7 +55,7 @@ interface Known {
   policy: ModulePolicy
 }
 
-/** What the second factor came to: undefined when none is asked for. */
+/** Undefined: no second factor was needed. */
 type SecondFactor = { recoveryCodes: string[] | undefined } | undefined
 
 const module = 'cb_user_auth'
@@ -89,12 +89,11 @@ const wayDisabled = 'this way to sign in is disabled'
 
 export type Login = ReturnType<typeof createLogin>
 
-/** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
 export const createLogin = (tools: Deps) => {
   const { store, deriver, users, signIn, security, lock, providers, factors, passkeys, attempts } = tools
   const { networks, validate } = tools
   const { guesses } = deriver
-  // Where no account is found the same work is done for nobody, so that the time tells nothing.
+  // Without an account the same work is done, so that the response time reveals nothing.
   const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
 
   const holderOf = async (visit: SignInClient, place: KeyPlace, proof: Proof) => {
@@ -102,7 +101,6 @@ export const createLogin = (tools: Deps) => {
     return keyHolder({ records: store.records, deriver }, asker, place, proof)
   }
 
-  /** Looks as if there were such an account. */
   const guessAtNobody = async (visit: SignInClient, login: Credentials, proof: Proof) => {
     const { phone_number, account_realm, realm, account_name, account_id } = login
     const called = [phone_number, account_realm, realm, account_name, account_id].join('/').toLowerCase()
@@ -130,7 +128,7 @@ export const createLogin = (tools: Deps) => {
     throw outsideProxies(account)
   }
 
-  /** Throws whatever keeps a user with the right password out. */
+  /** Checks a user with the correct password. */
   const admit = async (
     visit: SignInClient,
     host: string | undefined,
@@ -151,7 +149,7 @@ export const createLogin = (tools: Deps) => {
     return { host, account, user, policy }
   }
 
-  /** The user whom a digest belongs to, in the first account that knows it. */
+  /** The user with this digest, in the first account that has one. */
   const identify = async (visit: SignInClient, login: Credentials): Promise<Known> => {
     const digest = login.credentials.toLowerCase()
     const { method } = login
@@ -183,7 +181,7 @@ export const createLogin = (tools: Deps) => {
     }
   }
 
-  /** The 401 that asks for the second factor; after a wrong one it is a refusal. */
+  /** The 401 that asks for the second factor. */
   const challenge = async ({ host, account, user }: Known, refusal?: SignInRefusal) => {
     const passkey = await passkeys.secondFactorOptions(host, { account, user })
     const data = {
@@ -198,7 +196,6 @@ export const createLogin = (tools: Deps) => {
     return failure(invalidCredentials, { data }, refusal)
   }
 
-  /** A code, or what a passkey answered. */
   const holdAgainst = async (visit: SignInClient, known: Known, response: string) => {
     if (!response.startsWith('{')) return factors.pass(visit.author, known, response)
     const { value, problems } = await validate(Assertion, jsonIn(response))
@@ -215,7 +212,6 @@ export const createLogin = (tools: Deps) => {
     throw await challenge(known, new SignInRefusal(wrongFactor, known.account.id))
   }
 
-  /** Asks for the second factor where the account's settings say so and a provider is there. */
   const secondFactor = async (
     visit: SignInClient,
     known: Known,
@@ -269,7 +265,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   return {
-    /** Whether a password alone opens the account: Basic credentials bring nothing else. */
+    /** Whether Basic credentials are enough, which have no second factor. */
     async admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean> {
       const { enabled, multi_factor: factor } = await security.policyOf(account, module)
       if (!enabled || (await users.isPasswordExpired(user))) return false
@@ -282,18 +278,18 @@ export const createLogin = (tools: Deps) => {
       return open(visit, known, await secondFactor(visit, known, login.multi_factor_response))
     },
 
-    /** The address an authenticator app reads, for a user who has no second factor yet; with the first code a session. */
+    /** The address for an authenticator app of a user without a factor; with the first code, a session. */
     async enrol(visit: SignInClient, login: Credentials): Promise<{ url: string } | Session> {
       const known = await identify(visit, login)
       const provider = await providers.meantBy(known.account, known.policy.multi_factor ?? {})
       if (!provider) throw failure(notConfigured, { message: 'no second-factor provider is configured' })
-      // Another system's provider was demanded: a password alone is not enough to choose one that is to be had here.
+      // A password alone must not choose another provider than the demanded one.
       if (provider.doc.provider_name !== 'otp')
         throw failure(notConfigured, {
           message: 'the second-factor provider is not available on this server',
         })
       const response = login.multi_factor_response
-      // Who knows the password alone must not choose another factor than the user's passkey.
+      // A password alone must not replace the user's passkey.
       const hasPasskey = await passkeys.hasAny(known.user)
       if (hasPasskey && response === undefined) throw await challenge(known)
       const url = hasPasskey ? '' : await factors.enrolmentUrl(visit.author, known)
@@ -303,7 +299,7 @@ export const createLogin = (tools: Deps) => {
 
     passkeyOptions: (host: string | undefined) => passkeys.signInOptions(host),
 
-    /** Signs in with a passkey alone, which has recognised its user: that is both factors. */
+    /** Signs in with a passkey, which counts as both factors. */
     async byPasskey(visit: SignInClient, host: string | undefined, assertion: Assertion): Promise<Session> {
       const passkey = await passkeys.claimedBy(assertion)
       const user = passkey && (await users.find(passkey.accountId, passkey.doc.owner_id))
@@ -327,7 +323,6 @@ export const createLogin = (tools: Deps) => {
       return open(visit, { account, user, policy }, both, 'signed in with a passkey')
     },
 
-    /** Signs in with an API key. */
     async byApiKey(visit: SignInClient, key: string): Promise<Session> {
       try {
         const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)

@@ -8,14 +8,12 @@ import type { DepsOf } from '../../area.ts'
 import type { SignInClient } from '../login-attempts/operations.ts'
 
 interface Networks {
-  /** The latest one last. */
   networks: readonly string[]
 }
 
-// Whoever is always on the road is told of an old place again some day.
+// Older networks are reported again.
 const maxKept = 100
 
-/** From where users have signed in. */
 export const createKnownNetworks = ({ store, afterwards }: DepsOf<'store' | 'afterwards'>) => {
   const known = createAttachment<Networks>(store, 'sign_in_networks')
   const { records } = store
@@ -25,7 +23,7 @@ export const createKnownNetworks = ({ store, afterwards }: DepsOf<'store' | 'aft
     account: AccountRecord,
     { kind, id }: UserRecord,
   ) => {
-    // Another process may just have noted it.
+    // Another process may have stored it.
     await store.fence()
     const user = await records.find(account.id, kind, id)
     if (!user) return
@@ -43,7 +41,7 @@ export const createKnownNetworks = ({ store, afterwards }: DepsOf<'store' | 'aft
   return {
     removeWith: known.removeWith,
 
-    /** Keeps from where a user has signed in, after the answer, and tells of it when nobody knew that network. */
+    /** Stores the network of a sign-in after the response, and emits an event if it is new. */
     note(visit: SignInClient, account: AccountRecord, user: UserRecord) {
       afterwards.run('noting from where a user signs in', () => retrying(() => keep(visit, account, user)))
     },

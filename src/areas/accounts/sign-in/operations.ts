@@ -28,7 +28,6 @@ interface Deps extends DepsOf<'store' | 'settings' | 'tokens'> {
   accounts: Accounts
   security: Security
   apiKeys: ApiKeys
-  /** The account that has a phone number. */
   accountOfNumber(number: string): Promise<AccountRecord | undefined>
 }
 
@@ -46,10 +45,9 @@ export interface Session {
   result: Json
 }
 
-/** What a session says about how it came to be. */
 type Proof = Pick<TokenSubject, 'origins' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
 
-/** What a web client offers: of an app that this server does not know the name is all that there is to tell. */
+/** Apps of web clients, of which the server knows the names. */
 const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
   Array.isArray(names) ? names.map((name) => ({ id: name, name, label: name })) : []
 
@@ -57,7 +55,7 @@ export type SignIn = ReturnType<typeof createSignIn>
 
 export const createSignIn = (tools: Deps) => {
   const { store, settings, tokens, accounts, security, apiKeys, accountOfNumber } = tools
-  /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
+  /** The first of phone number, realm, name and ID that finds an account decides. */
   const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
     const realm = names.account_realm ?? names.realm
     const byPhone = names.phone_number && (await accountOfNumber(names.phone_number))
@@ -71,7 +69,6 @@ export const createSignIn = (tools: Deps) => {
     return byId ? [byId] : []
   }
 
-  /** What a login answers besides the token. */
   const loginResult = async (
     account: AccountRecord,
     user: UserRecord | undefined,
@@ -107,7 +104,7 @@ export const createSignIn = (tools: Deps) => {
     }
   }
 
-  /** What holds for a token that is made this way. Basic credentials are the user's password. */
+  /** Lifetime and scopes of a new token. Basic credentials are the user's password. */
   const termsOf = async (account: AccountRecord, user: UserRecord | undefined, method: AuthMethod) => {
     const way = method === 'cb_basic_auth' ? 'cb_user_auth' : method
     const { token_auth_expiry_s: lifetimeSeconds, scopes } = await security.policyOf(account, way)
@@ -119,18 +116,18 @@ export const createSignIn = (tools: Deps) => {
     account: (id: string) => accounts.get(id),
     accountOf: (user: UserRecord) => accounts.get(user.accountId),
 
-    /** What a user who brings a password may do; undefined: everything. */
+    /** Scopes of Basic credentials; undefined: everything. */
     scopesOf: async (account: AccountRecord, user: UserRecord) =>
       (await termsOf(account, user, 'cb_user_auth')).scopes,
 
-    /** A token for a user who has proved to be that user, or whom the caller may act for. */
+    /** A session for an authenticated or impersonated user. */
     async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<Session> {
       const terms = await termsOf(account, user, 'cb_user_auth')
       const token = await tokens.issue({ account, user, method: 'cb_user_auth', ...terms, ...proof })
       return { token, result: await loginResult(account, user, terms.scopes) }
     },
 
-    /** An API key's session: the account's rights, nobody's name. */
+    /** A session with the rights of the account and without a user. */
     async byApiKey(key: string, clientAddress: string): Promise<Session & { account: AccountRecord }> {
       const named = await apiKeys.opening(key, clientAddress)
       const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
@@ -147,7 +144,6 @@ export const createSignIn = (tools: Deps) => {
       return { account, token, result: await loginResult(account, undefined, terms.scopes) }
     },
 
-    /** A fresh token for whoever holds a good one. */
     async renew({ account, user, method, claims }: Actor): Promise<Session> {
       if (!claims) throw failure(preconditionFailed, { message: 'invalid token for renew' })
       const { renew: allowed } = await settings.of(authSettings)
@@ -164,7 +160,7 @@ export const createSignIn = (tools: Deps) => {
       return { token, result: await loginResult(account, user, terms.scopes) }
     },
 
-    /** What a token says, with the login result of its owner. Its proofs stay inside. */
+    /** Public claims of a token, with the login result of its owner. */
     async tokenInfo(actor: Actor): Promise<Json> {
       const { exp, identity_sig, iss, method, iat, jti, scope, origins, api_key_mark, ...claims } =
         actor.claims ?? ({} as never)
@@ -175,7 +171,6 @@ export const createSignIn = (tools: Deps) => {
       }
     },
 
-    /** The actor behind a token that was handed in as data. */
     async inspect(token: unknown, place: 'params' | 'request'): Promise<Json> {
       if (typeof token !== 'string' || token === '') {
         throw failure(missingParameter, { message: `missing token in ${place}` })

@@ -46,7 +46,7 @@ interface Deps extends DepsOf<'tokens'> {
   users: Users
 }
 
-/** The answer to a sign-in: never to be kept by anybody on the way. */
+/** The response to a sign-in, which no cache may store. */
 const opened = ({ token, result }: Session) =>
   answer({ data: result, status: 201, authToken: token, headers: { 'cache-control': 'no-store' } })
 

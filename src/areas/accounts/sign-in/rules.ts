@@ -4,10 +4,9 @@ import { digestMethods } from './schema.ts'
 
 const known = (sent: unknown) => digestMethods.find((method) => method === sent)
 
-/** A method that nobody has named is the usual one. */
 export const methodMeant = (sent: unknown): DigestMethod => known(sent) ?? 'md5'
 
-/** A name that is not known must not be taken for the usual method: the digest was made by another. */
+/** An unknown method is rejected: the digest was made by it. */
 export const methodProblems = (sent: unknown): Problems => {
   if (sent === undefined || sent === null || known(sent)) return {}
   const message = 'Value not found in enumerated list of values'

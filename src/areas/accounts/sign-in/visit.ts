@@ -1,11 +1,10 @@
 import type { Call } from '../../../http/route.ts'
 import type { SignInClient } from '../login-attempts/operations.ts'
 
-// What helps to recognise a stranger; nothing that could be a credential.
+// No header that could be a credential.
 const toldHeaders = ['host', 'origin', 'referer', 'user-agent', 'accept-language', 'x-forwarded-for']
 const longestHeader = 512
 
-/** What is kept of a request that tries to sign in. */
 export const visitOf = ({ author, request }: Pick<Call, 'author' | 'request'>): SignInClient => {
   const headers: Record<string, string> = {}
   for (const name of toldHeaders) {

@@ -4,7 +4,6 @@ import { tokenRestrictionRoutes } from './routes.ts'
 import { TokenRestrictions } from './schema.ts'
 import { tokenRestrictionSettings } from './settings.ts'
 
-/** What tokens may be used for. */
 export const tokenRestrictionsArea = area({
   name: 'tokenRestrictions',
   kinds: { token_restrictions: 'what tokens may be used for' },

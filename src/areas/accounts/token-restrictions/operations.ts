@@ -17,10 +17,8 @@ import { tokenRestrictionSettings } from './settings.ts'
 
 export type RestrictionRecord = AttachmentRecord<RestrictionDoc>
 
-/** What a request is judged by. */
 interface Question {
   actor: Actor
-  /** The account in the path. */
   account: AccountRecord | undefined
   endpoint: string
   endpointArguments: readonly string[]
@@ -36,7 +34,6 @@ const boundAs = (method: AuthMethod, restrictions: unknown): readonly AuthMethod
 
 export type TokenRestrictions = ReturnType<typeof createTokenRestrictions>
 
-/** What tokens of an account may be used for, by way of signing in and privilege level. */
 export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 'settings'>) => {
   const restrictions = createAttachment<RestrictionDoc>(store, 'token_restrictions')
   const { collection } = restrictions
@@ -58,7 +55,7 @@ export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 's
     find: (accountId: string) => collection.find(accountId, accountId),
     get: (accountId: string) => collection.get(accountId, accountId),
 
-    /** Asked for each request: it reads cached records only. */
+    /** Called for each request: it reads cached records only. */
     async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question) {
       if (isSuperduper(actor)) return true
       const restrictions = await restrictionsOf(actor.accountId)

@@ -6,7 +6,6 @@ import { TokenRestrictions } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/token_restrictions'
 
-/** The document if there is one: the first POST makes it. */
 interface RestrictionsSubject {
   record: RestrictionRecord | undefined
   revision?: string

@@ -12,7 +12,6 @@ export interface RestrictedRequest {
   endpoint: string
   endpointArguments: readonly string[]
   method: string
-  /** The account in the path. */
   accountId: string | undefined
   authAccountId: string
   /** Whether the account in the path is below the token's. */

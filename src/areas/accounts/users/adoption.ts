@@ -20,9 +20,8 @@ import { maxPhotoBytes } from './rules.ts'
 import { User } from './schema.ts'
 import { createUserStore, usernameClaim } from './store.ts'
 
-/** What is known of a user who arrives beside the document. */
 export type UserFacts = {
-  /** What the user's clients send to sign in, by how it is digested. */
+  /** The digests that clients send, by method. */
   digests?: Partial<Record<DigestMethod, string>>
   /** Gregorian seconds of the last password change. */
   passwordChanged?: number
@@ -52,7 +51,6 @@ const createDigestMemory = () => {
   }
 }
 
-/** How users of another system are taken in: they sign in as they did there. */
 export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver'>) => {
   const { records } = store
   const users = createUserStore(store)
@@ -78,7 +76,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     const had = before?.hidden.signInKeys ?? []
     if (had.length === digests.length && memory.isSame(arrival)) return had
     const salt = await saltOf(arrival.accountId)
-    // Keys that have been strengthened meanwhile stay as strong.
+    // Strengthened keys stay as strong.
     const toLayer = Math.max(1, ...had.map(layerOf))
     const keys = await Promise.all(
       digests.map(([method, digest]) =>
@@ -94,7 +92,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     const isSame = before?.hidden.signInKeys.join() === signInKeys.join()
     const { passwordChanged } = factsOf(arrival)
     return {
-      // Whoever has another password than before has no session any more.
+      // A new password ends all sessions.
       signatureSecret: before && isSame ? before.hidden.signatureSecret : randomHex(32),
       signInKeys,
       ...(passwordChanged === undefined ? {} : { passwordChanged }),
@@ -142,7 +140,6 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
       return imageTypeOf(bytes) ? undefined : 'it is no image of a known kind'
     },
 
-    /** Derives what is to be derived, for all of them at once. */
     async prepare(arrivals) {
       await Promise.all(
         arrivals.map(async (arrival) => {
@@ -178,7 +175,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
   return {
     adoption,
 
-    /** Adds the users of an account that goes to the one that comes in its place, whose salt is the same. */
+    /** Adds the users of a replaced account to its successor, which has the same salt. */
     async moveIn(set: ChangeSet, from: AccountRecord, to: AccountRecord) {
       for await (const held of records.everything(from.id)) {
         for (const user of held) {

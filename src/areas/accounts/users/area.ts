@@ -12,7 +12,6 @@ import { User } from './schema.ts'
 import { passwordSettings } from './settings.ts'
 import { userDeleted } from './signals.ts'
 
-/** The people of accounts. */
 export const usersArea = area({
   name: 'users',
   kinds: { user: 'users', user_photo: 'photos of users' },

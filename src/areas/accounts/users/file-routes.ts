@@ -25,7 +25,6 @@ const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
   return new FileResponse(bytes, type, harmless)
 }
 
-/** What of a user is no JSON: photo and vCard. */
 export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
     users.get(path.account_id, path.user_id)

@@ -9,11 +9,11 @@ import { createUserStore } from './store.ts'
 // Each has up to two keys, and each key takes some 60 ms for every layer it lacks.
 const usersPerStep = 10
 
-/** Puts the missing layers on the stored sign-in keys of an account's users: nobody has to know a password for it. */
+/** Adds missing layers to stored sign-in keys, without the passwords. */
 export const createKeyRenewal = (store: Store, deriver: PasswordHasher): StepwiseWork => {
   const users = createUserStore(store)
 
-  // Found by the keys themselves: whoever comes, goes or is renamed meanwhile, in the end no weak key is left.
+  // Found by their keys, so that new and renamed users are included.
   const weakHolders = async (accountId: string) => {
     const ids = new Set<string>()
     for (const mark of weakKeyMarks)

@@ -41,20 +41,17 @@ import {
   usernameTaken,
 } from './store.ts'
 
-/** What users own of one type, kept by another area. */
 interface OwnedObjects {
   /** Adds the removal of all that a user owns to a change set. Returns their ids. */
   removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string): Promise<readonly string[]>
 }
 
-/** One thing that went with its owner. */
 interface RemovedObject {
   type: ObjectType
   id: string
   status: 'success'
 }
 
-/** A user who is to be removed. */
 interface Leaving {
   account: AccountRecord
   user: UserRecord
@@ -62,7 +59,7 @@ interface Leaving {
 }
 
 interface Deps extends DepsOf<'store' | 'deriver' | 'settings'> {
-  /** A type that stands not here is one of which nobody owns anything. */
+  /** Users own no objects of other types. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
   configs: Pick<AccountConfigs, 'read' | 'subject'>
 }
@@ -74,7 +71,6 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
   const { adoption, moveIn } = createUserImporter({ store, deriver })
   const { records, clock } = store
 
-  /** What the account, its reseller or the system asks of passwords. */
   const passwordRules = async (account: AccountRecord) =>
     configs.read(await configs.subject(account, 'auth.password'))
 
@@ -131,7 +127,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     )
   }
 
-  /** Whatever a new user was refused for: names that others hold are told first, and all of them. */
+  /** Names that other users have are reported first, and all of them. */
   const refusalOf = async (error: unknown, accountId: string, data: Json) => {
     if (!(error instanceof Failure) || isOutage(error)) return error
     const problems = await uniqueProblems(accountId, data, undefined)
@@ -163,7 +159,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     return undefined
   }
 
-  /** What is stored for a request: its secrets derived, the old sessions ended when the password is new. */
+  /** What is stored for a request. A new password ends sessions. */
   const compose = async (
     author: Author,
     account: AccountRecord,
@@ -174,7 +170,6 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     const username = await madeUpUsername(doc, secrets)
     const full: UserDoc = username === undefined ? doc : { ...doc, username }
     const layers = await deriveKeys(deriver.member(author, account.id), account, username, secrets)
-    // What is stored may be of any layer.
     if (layers && before) await assertNotReused(account, layers.flat(), before)
     const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
     const { reset_identity_secret_on_rehash: endsSessions } = await settings.of(authSettings)
@@ -205,11 +200,10 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
   return {
     ...readsOf(users),
 
-    /** How users of another system are taken in, and how those of an account come with it. */
     adoption,
     moveIn,
 
-    /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
+    /** What the schema cannot check. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
       return joinProblems(
         await uniqueProblems(accountId, data, own),
@@ -226,14 +220,13 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
         : otherProblems(accountId, data, undefined, actor)
     },
 
-    /** Adds a user to somebody's change set. */
     async addTo(set: ChangeSet, account: AccountRecord, data: Json): Promise<UserRecord> {
       const user = users.draft(account.id, await compose(set.author, account, data, undefined))
       users.insert(set, user)
       return user
     },
 
-    /** A new user; one who is to be welcomed, and has an address, gets a mail. */
+    /** Creates a user. `notice` sends a welcome email. */
     async create(
       author: Author,
       account: AccountRecord,
@@ -255,7 +248,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       return save(author, user, users.revise(user, await compose(author, account, data, user)))
     },
 
-    /** Removes a user, and all they own of these types, at once. What they own besides stays, and keeps its owner. */
+    /** Removes a user and its objects of these types. Other objects keep their owner. */
     async remove(
       author: Author,
       actor: Actor,
@@ -284,7 +277,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       )
     },
 
-    /** When the password has to be replaced (Gregorian seconds); undefined while passwords do not expire. */
+    /** When the password expires (Gregorian seconds); undefined: never. */
     passwordExpiry,
 
     async isPasswordExpired(user: UserRecord) {
@@ -297,7 +290,6 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       return holder && users.find(accountId, holder.id)
     },
 
-    /** Enables a user. Part of somebody's change set. */
     enable(set: ChangeSet, user: UserRecord): UserRecord {
       const after = users.revise(user, { doc: { ...user.doc, enabled: true } })
       users.replace(set, user, after)
@@ -320,7 +312,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       set.tell(userBeginsAnew, user)
     },
 
-    /** After a recovery the user has to choose a new password. Part of somebody's change set. */
+    /** After a recovery the user must choose a new password. */
     requirePasswordUpdate(set: ChangeSet, user: UserRecord): UserRecord {
       const after = users.revise(user, { doc: { ...user.doc, require_password_update: true } })
       users.replace(set, user, after)

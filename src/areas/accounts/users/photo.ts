@@ -23,13 +23,11 @@ const assertImage = ({ contentType, bytes }: Image): string => {
 
 export type Photos = ReturnType<typeof createPhotos>
 
-/** The photos of users: one each, under the user's id. */
 export const createPhotos = (store: Store) => {
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)
   const find = (user: UserRecord) => photos.find(user.accountId, user.id)
 
-  /** The user's own record tells whether there is a photo. */
   const mark = (set: ChangeSet, user: UserRecord, hasAvatar: boolean) =>
     users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, hasAvatar } }))
 

@@ -17,10 +17,10 @@ import { userReadOnly } from './schema.ts'
 // A portrait: larger ones belong on a file server.
 export const maxPhotoBytes = 2_000_000
 
-/** The secrets in a request: they are derived and forgotten. */
+/** Secrets in a request: only keys derived from them are stored. */
 export interface Secrets {
   password?: string
-  /** A ready md5 digest of `username:password`. */
+  /** MD5 of `username:password`. */
   credentials?: string
 }
 
@@ -33,7 +33,6 @@ interface Separated {
   sync: unknown
 }
 
-/** Splits a request into what is stored and what is only used. */
 export const separate = (data: Json): Separated => {
   const doc = storedPart<Json>(data, { computed: notStored })
   if (typeof doc.username === 'string') doc.username = doc.username.toLowerCase()

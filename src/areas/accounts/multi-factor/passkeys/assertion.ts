@@ -5,7 +5,6 @@ import type { Assertion } from './schema.ts'
 
 // What a passkey says when it signs: WebAuthn, section 7.2. Everything here throws what is wrong with it.
 
-/** Which challenge an answer has to be to. */
 export type IsChallenge = (challenge: string) => boolean
 
 const bytesOf = (text: string) => Buffer.from(text, 'base64url')
@@ -19,7 +18,6 @@ const assertThat = (holds: boolean, otherwise: string) => {
   if (!holds) throw new Error(otherwise)
 }
 
-/** What the browser says of the page that asked. */
 const assertAsked = (bytes: Buffer, party: Party, isChallenge: IsChallenge) => {
   const data: unknown = JSON.parse(bytes.toString())
   const textOf = (key: string) => String(memberOf(data, key))
@@ -35,11 +33,11 @@ const isSignedBy = (key: JsonWebKey, signed: Buffer, signature: Buffer) =>
 
 interface Known {
   publicKey: JsonWebKey
-  /** What it said last how often it had signed. */
+  /** The last signature count that it sent. */
   counter: number
 }
 
-/** A count that stands still or goes back is that of a copy; many passkeys do not count and say 0. */
+/** A count that does not rise is from a copy; many passkeys always send 0. */
 const isNewCount = (now: number, before: number) => (now === 0 && before === 0) || now > before
 
 export const readAssertion = (

@@ -27,7 +27,6 @@ interface Holder {
   user: UserRecord
 }
 
-/** A challenge that an answer named: whose it is, and until when it may be answered. */
 interface Challenge {
   id: string
   /** Unix milliseconds. */
@@ -71,7 +70,7 @@ export const createPasskeys = ({
     return { challenge: keyring.seal(text, contextOf(purpose, at)), timeoutMs: seconds * 1000 }
   }
 
-  /** Reads the challenge that an answer is to, if this server gave it for that. */
+  /** Opens a challenge, if this server issued it for the purpose. */
   const openedBy = (purpose: Purpose, at: Party) => {
     let found: Challenge | undefined
     const isChallenge = (given: string) => {
@@ -92,7 +91,7 @@ export const createPasskeys = ({
     }
   }
 
-  /** What an authenticator sent is wrong in ways that only a log tells. */
+  /** Logs the details of a rejected response, which clients do not get. */
   const refusingOthers = async <T>(work: Promise<T>, orElse: () => Failure): Promise<T> => {
     try {
       return await work
@@ -111,7 +110,7 @@ export const createPasskeys = ({
   const isOfUser = (handle: string | undefined, { accountId, doc }: Passkey) =>
     handle === userHandleOf(accountId, doc.owner_id).toString('base64url')
 
-  /** Holds an answer against the passkey, and takes the challenge: it is answered once. */
+  /** Verifies a response and consumes its challenge. */
   const take = async (
     author: Author,
     at: Party,
@@ -152,7 +151,6 @@ export const createPasskeys = ({
   return {
     ...readsOf(passkeys),
 
-    /** One of a user's, or the 404 that names it. */
     async getOf(user: UserRecord, id: string): Promise<Passkey> {
       const passkey = await passkeys.get(user.accountId, id)
       if (passkey.doc.owner_id !== user.id) throw failure(badIdentifier, { cause: id })
@@ -162,7 +160,7 @@ export const createPasskeys = ({
     hasAny: async ({ accountId, id }: UserRecord) =>
       (await passkeys.rows({ accountId, ownerId: id, limit: 1, descending: false })).length > 0,
 
-    /** What a browser asks an authenticator with, for a new passkey of the user. */
+    /** Options for `navigator.credentials.create`. */
     async registrationOptions(host: string | undefined, holder: Holder) {
       const at = await party(host)
       const { user } = holder
@@ -218,29 +216,28 @@ export const createPasskeys = ({
       passkeys.requireNone(set, user)
     },
 
-    /** What a browser asks with for somebody who has not said a name. */
+    /** Options for a sign-in without a user name. */
     async signInOptions(host: string | undefined) {
       return optionsFor({ kind: 'sign_in' }, await party(host), [])
     },
 
-    /** What it asks with in the place of a code: undefined when the user has no passkey for this host. */
+    /** Options for a second factor; undefined if the user has no passkey for this host. */
     async secondFactorOptions(host: string | undefined, holder: Holder) {
       const at = await findParty(host)
       const known = at ? await ofUser(holder.user, at.id) : []
       return at && known.length > 0 ? optionsFor(purposeOf('second_factor', holder), at, known) : undefined
     },
 
-    /** Whose passkey it is that an answer without a name was made with: nothing is proved by that. */
+    /** The passkey that a response names. This proves nothing. */
     async claimedBy({ id, response }: Assertion): Promise<Passkey | undefined> {
       const passkey = await passkeys.holder(credentialClaim(id))
       return passkey && isOfUser(response.userHandle, passkey) ? passkey : undefined
     },
 
-    /** Throws 401 unless the answer proves that somebody holds the passkey, whom it has recognised. */
+    /** Throws 401 unless the passkey recognized its user. */
     signIn: async (author: Author, host: string | undefined, passkey: Passkey, assertion: Assertion) =>
       take(author, await party(host), { passkey, assertion, purpose: { kind: 'sign_in' } }),
 
-    /** Whether the answer stands for the second factor of this user. */
     async pass(author: Author, host: string | undefined, holder: Holder, assertion: Assertion) {
       const at = await findParty(host)
       const passkey = at && (await passkeys.holder(credentialClaim(assertion.id)))

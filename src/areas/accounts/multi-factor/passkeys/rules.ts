@@ -1,6 +1,4 @@
-// Which domain passkeys belong to, and what a challenge is good for.
-
-/** The relying party, in the words of WebAuthn: a passkey is good at one domain. */
+/** The relying party of WebAuthn. */
 export interface Party {
   id: string
   name: string
@@ -40,5 +38,5 @@ export const contextOf = (purpose: Purpose, { id }: Party) =>
     ? `passkey/sign_in/${id}`
     : `passkey/${purpose.kind}/${purpose.accountId}/${purpose.userId}/${id}`
 
-/** What an authenticator knows a user by: nothing that names a person. */
+/** The user handle: it contains no personal data. */
 export const userHandleOf = (accountId: string, userId: string) => Buffer.from(`${accountId}${userId}`, 'hex')

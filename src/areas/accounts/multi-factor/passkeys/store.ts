@@ -48,7 +48,7 @@ export const createPasskeyStore = (store: Store) => {
   return {
     ...collection,
 
-    /** Takes a challenge that no passkey has answered yet, and forgets those that are too old to be answered. */
+    /** Consumes a challenge, and deletes expired ones. */
     takeChallenge(
       set: ChangeSet,
       challenge: { id: string; goodUntil: number },
@@ -63,7 +63,7 @@ export const createPasskeyStore = (store: Store) => {
       )
     },
 
-    /** Fails the change set if a passkey of the user is left: it came after one looked. */
+    /** Fails the change set if another passkey of the user was just created. */
     requireNone: (set: ChangeSet, { accountId, id }: UserRecord) =>
       set.run(
         'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND owner_id = $3',

@@ -96,7 +96,7 @@ const assertOwnFrame = (clientDataJSON: string) => {
   if (isForeign) throw new Error('the page that asked stands in one of somebody else')
 }
 
-/** What is to be kept of a new passkey. Throws when anything about it is wrong. */
+/** The data to store of a new passkey. Throws if anything is invalid. */
 export const readNew = async (party: Party, credential: NewCredential, isChallenge: IsChallenge) => {
   const { id, rawId, type, response } = credential
   const { clientDataJSON, attestationObject, transports } = response

@@ -33,9 +33,8 @@ interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'ro
   security: Security
   attempts: LoginAttempts
   brands: {
-    /** The brand that a host belongs to. */
     brandAt(host: string): Promise<{ accountId: string; doc: { domain?: string } } | undefined>
-    /** Whether the host is set up as the operator said that it has to be, for a brand's domain. */
+    /** Whether the DNS of a brand's host is set up. */
     isSetUp(domain: string, host: string): Promise<boolean>
   }
 }
@@ -52,7 +51,7 @@ const unknownReset = (cause: string) =>
     new SignInRefusal('unknown reset id'),
   )
 
-/** What the schema names of a request, and nothing else: anybody may ask, and it is kept for a while. */
+/** The fields of the schema only: anonymous requests are stored. */
 const namedIn = ({ username, ui_url, ...given }: Request): Request => {
   const names: AccountNames = {}
   for (const key of accountKeys) {
@@ -62,20 +61,18 @@ const namedIn = ({ username, ui_url, ...given }: Request): Request => {
   return { username, ui_url, ...names }
 }
 
-/** A request that nobody has looked at yet, and who made it. */
 interface Asked {
   request: Request
   author: Author
 }
 
-/** Whose mails may link to where the request says. */
+/** The accounts whose emails may link to the requested host. */
 type LinkVerdict = { for: 'everybody' } | { for: 'nobody' } | { for: 'below'; accountId: string }
 
 const isFor = (verdict: LinkVerdict, { id, hidden }: AccountRecord) =>
   verdict.for === 'everybody' ||
   (verdict.for === 'below' && (verdict.accountId === id || hidden.tree.includes(verdict.accountId)))
 
-// The session of a mailed link is for one thing that is done at once.
 const sessionSeconds = 900
 
 const kindName = 'password_recovery'
@@ -83,12 +80,12 @@ const pauseMs = 10_000
 
 export type Recovery = ReturnType<typeof createRecovery>
 
-/** A way back in for who forgot the password: an id by mail, good once and for a while. */
+/** Password recovery: an emailed ID, valid once and for a time. */
 export const createRecovery = (tools: Deps) => {
   const { store, settings, mail, afterwards, rounds, resets, users, signIn, security, attempts, brands } =
     tools
 
-  /** Mails link where the operator allows it, and to a brand's own host those of the accounts that it is the brand of. */
+  /** Emails link to hosts of the operator, and those of a brand to its own host. */
   const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
     const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
     const host = linkHost(uiUrl)
@@ -103,7 +100,7 @@ export const createRecovery = (tools: Deps) => {
     return { for: 'nobody' }
   }
 
-  /** Adds a reset id and the letter that tells it, when the user may be sent one. */
+  /** Adds a reset ID and its email, if the user may get one. */
   const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
     const address = addressOf(user.doc)
     if (!address || user.doc.enabled === false) return
@@ -120,7 +117,7 @@ export const createRecovery = (tools: Deps) => {
     })
   }
 
-  /** Accounts that share a name are all meant: nobody is shut out by a namesake. */
+  /** All accounts of a name are meant. */
   const answer = async ({ payload }: Job<Asked>, verdict: LinkVerdict) => {
     const { username, ui_url: uiUrl, ...names } = payload.request
     const set = new ChangeSet(payload.author)
@@ -145,7 +142,7 @@ export const createRecovery = (tools: Deps) => {
   }
 
   return {
-    /** Problems of the request that say nothing about who exists. */
+    /** Problems that do not depend on existing accounts. */
     async judge(data: Record<string, unknown>) {
       const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
       const host = linkHost(data.ui_url)
@@ -158,7 +155,7 @@ export const createRecovery = (tools: Deps) => {
     async request(author: Author, request: Request) {
       const now = store.clock.now()
       const payload: Asked = { request: namedIn(request), author }
-      // Of no account before somebody looked. Nobody is told of it: the pause is part of the answer.
+      // The account is unknown here. No scheduler is notified: the delay is part of the response.
       const errand = { kind: kindName, id: newId(now), accountId: systemScope, payload }
       await store.writeUnrecorded([errandStatement(errand, now)])
       const millisecondsMore = randomKey(1).readUInt8() * 2

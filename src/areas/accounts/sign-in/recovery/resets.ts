@@ -19,7 +19,6 @@ interface ResetFacts {
 
 export type Resets = ReturnType<typeof createResets>
 
-/** The reset ids that were mailed to users. */
 export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) => {
   const resets = createResetStore(store)
   const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
@@ -39,7 +38,7 @@ export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) 
       return { resetId, lifetime }
     },
 
-    /** Whose reset id it is: the record has the user's id. */
+    /** Finds the record of a reset ID; it has the user's ID. */
     async find(resetId: string) {
       const hash = sha256Hex(resetId.toLowerCase())
       const record = await resets.holder(resetClaim(hash))
@@ -47,7 +46,6 @@ export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) 
       return record && reset ? { record, expires: reset.expires, isExpired: !isGood(reset) } : undefined
     },
 
-    /** Ends all reset ids of a user. */
     remove: (set: ChangeSet, record: ResetRecord) => resets.remove(set, record),
 
     removeWith: removalWithOwner(resets),

@@ -1,28 +1,26 @@
 import type { UserRecord } from '../../../../auth/identity.ts'
 import type { Problems } from '../../../../lib/failure.ts'
 
-/** What everybody is answered, known or not. */
+/** The response to all requests. */
 export const sentence =
   'Request for password recovery handled: if the user exists and has a mail address, a mail is on its way'
 
-/** More mails than this are not sent to one user while earlier reset ids are good. */
+/** Maximum number of valid reset IDs of a user. */
 export const maxResets = 5
 
-/** The link that the first start prints: short enough for a line of a terminal, and far too long to guess. */
+/** The link that the first start prints: it fits into a line of a terminal. */
 export const firstLink = { lifetimeSeconds: 1800, size: 42 }
 
-/** What names the account that somebody forgot the password of. */
 export const accountKeys = ['account_name', 'account_realm', 'realm', 'phone_number', 'account_id'] as const
 
 const isWebAddress = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 
-/** The host of a link; undefined for what is none. */
 export const linkHost = (url: unknown) =>
   typeof url === 'string' && isWebAddress(url) ? new URL(url).hostname : undefined
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Whether a mail may link to a host whoever asks: the operator named it, or it is the machine of who opens it. */
+/** Hosts of the operator and loopback addresses may be linked in all emails. */
 export const isLinkedTo = (host: string, hosts: readonly string[]) =>
   hosts.includes('*') || hosts.includes(host) || loopback.test(host)
 
@@ -44,7 +42,6 @@ const linkProblems = (url: string, isAllowed: boolean): Problems => {
   }
 }
 
-/** What a schema cannot say; none of it depends on who exists. */
 export const recoveryProblems = (data: Record<string, unknown>, isAllowedHost: boolean): Problems => ({
   ...(accountKeys.some((key) => data[key] !== undefined)
     ? {}
@@ -52,14 +49,13 @@ export const recoveryProblems = (data: Record<string, unknown>, isAllowedHost: b
   ...(typeof data.ui_url === 'string' ? linkProblems(data.ui_url, isAllowedHost) : {}),
 })
 
-/** The address with the reset id in its query, before its fragment. */
+/** Adds the reset ID to the query. */
 export const recoveryLink = (uiUrl: string, resetId: string) => {
   const [address = '', ...fragment] = uiUrl.split('#')
   const mark = address.includes('?') ? '&' : '?'
   return [`${address}${mark}recovery=${resetId}`, ...fragment].join('#')
 }
 
-/** What the mail says beside its text. */
 export const recoveryValues = ({ doc }: UserRecord, link: string, validSeconds: number) => ({
   'user.first_name': doc.first_name,
   'user.last_name': doc.last_name,

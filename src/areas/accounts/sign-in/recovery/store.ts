@@ -4,7 +4,7 @@ import { createCollection } from '../../../../storage/collection.ts'
 import type { StoredRecord } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
 
-/** A reset id that was mailed: it is stored only as its digest. */
+/** Only the digest of a reset ID is stored. */
 interface Reset {
   hash: string
   /** Gregorian seconds. */
@@ -19,7 +19,6 @@ export type ResetRecord = StoredRecord<object, ResetHidden>
 
 export const resetClaim = (hash: string) => ({ scope: systemScope, name: 'reset_id', value: hash })
 
-/** The reset ids of a user; the record has the user's id. */
 export const createResetStore = (store: Store) =>
   createCollection<object, ResetHidden>(store, {
     kind: passwordResetKind,

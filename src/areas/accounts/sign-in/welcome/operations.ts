@@ -15,12 +15,11 @@ interface Deps extends DepsOf<'store' | 'settings' | 'mail'> {
   resets: Resets
   users: Pick<Users, 'find'>
   brands: {
-    /** The host of the nearest brand of an account at which its users sign in, once its DNS is set up. */
+    /** The portal host of the nearest brand, once its DNS is set up. */
     portalOf(account: AccountRecord): Promise<string | undefined>
   }
 }
 
-/** Somebody who is to be welcomed, and who made them. */
 interface Newcomer {
   userId: string
   author: Author
@@ -28,7 +27,7 @@ interface Newcomer {
 
 const kindName = 'new_user'
 
-/** A mail to each new user, with a link to a password of their own: nobody has to tell them one. */
+/** Sends each new user an email with a link for a password. */
 export const createWelcome = ({ store, settings, mail, resets, users, brands }: Deps) => {
   const hostFor = async (accountId: string) => {
     const account = await store.records.find(accountId, accountKind, accountId)
@@ -64,7 +63,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     ask: ({ accountId }) => hostFor(accountId),
     async conclude(errand, host) {
       const set = await letter(errand, host)
-      // A letter without a link changes nobody's records.
+      // An email without a link changes no records.
       return set.changes.length > 0
         ? { state: 'forgotten', sets: [set] }
         : { state: 'forgotten', errands: set.errands }
@@ -72,7 +71,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
   }
 
   return {
-    /** Has somebody welcomed who has a mail address: part of the change set that makes the user. */
+    /** Adds a welcome job for a user with an email address. */
     addTo(set: ChangeSet, { accountId, id, doc }: UserRecord) {
       if (!addressOf(doc)) return
       const payload: Newcomer = { userId: id, author: set.author }
