@@ -1,6 +1,7 @@
 // Coming from Kazoo, and going back.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { month, wholeNumber } from './arguments.ts'
+import { monthIn } from '../areas/calls/cdrs/places.rules.ts'
 import { remotely } from './remote/running.ts'
 import type { Run } from './statuses.ts'
 

@@ -1,6 +1,7 @@
 // What works on the store of this machine, beside a running server or without one. Each is imported when it is asked for.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { month, wholeNumber } from './arguments.ts'
+import { monthIn } from '../areas/calls/cdrs/places.rules.ts'
 import type { Run } from './statuses.ts'
 
 export const addServe = (program: Command, run: Run) =>

@@ -8,8 +8,7 @@ import type { Statement } from '../storage/db.ts'
 import { errandStatement, type JobDraft as NextErrand, workKey } from '../storage/errand.ts'
 import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
-import { deleteOldRows } from './retention/old-rows.ts'
-import type { ScheduledJob } from './rounds.ts'
+import { deleteOldRows, type ScheduledJob } from './rounds.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
 
 /** A job with parsed payload. Times in Unix milliseconds. */

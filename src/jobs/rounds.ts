@@ -3,6 +3,7 @@ import { isOutage } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
+import { expireRows } from '../storage/forgetting.ts'
 import { createScheduleRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
 import { createWaker } from './bell.ts'
@@ -187,3 +188,29 @@ export const createScheduler = (tools: RoundDeps): Scheduler => {
     },
   }
 }
+
+interface OldRows {
+  /** Of the job. */
+  name: string
+  everySeconds?: number
+  table: string
+  /** The primary key. */
+  key: readonly string[]
+  /** A condition with an index: `at < $1`. */
+  where: string
+  /** The value of $1; undefined: nothing is deleted now. */
+  before(): Promise<number | undefined> | number | undefined
+}
+
+/** A job that deletes old rows in transactions of bounded size, hourly by default. */
+export const deleteOldRows = (
+  store: Pick<Store, 'all' | 'writeUnrecorded'>,
+  { name, everySeconds = 3600, before, ...rows }: OldRows,
+): ScheduledJob => ({
+  name,
+  everySeconds,
+  async run(signal) {
+    const moment = await before()
+    if (moment !== undefined) await expireRows(store, { ...rows, params: [moment] }, signal)
+  },
+})

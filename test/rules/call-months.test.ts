@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { outdated, unprepared } from '../../src/areas/calls/cdrs/months/rules.ts'
+import { outdated, unprepared } from '../../src/areas/calls/cdrs/places.rules.ts'
 
 describe('Months of call records', () => {
   it('are prepared one ahead, over the end of a year too', () => {

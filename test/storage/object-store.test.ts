@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { openDirectory } from '../../src/object-store/directory.ts'
 import { type ObjectStore, ObjectStoreError, type S3Place } from '../../src/object-store/object-store.ts'
-import { openS3 } from '../../src/object-store/s3.ts'
+import { openDirectory, openS3 } from '../../src/object-store/open.ts'
 import { startObjectServer } from '../support/servers/object-server.ts'
 
 const content = Uint8Array.from({ length: 5000 }, (_, at) => at % 251)

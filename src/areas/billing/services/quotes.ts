@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { deleteOldRows } from '../../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../../jobs/rounds.ts'
 import { chargesNotAccepted, isFailure, type Quote } from '../../../lib/failure.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'

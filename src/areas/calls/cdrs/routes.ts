@@ -11,10 +11,9 @@ import type { Store } from '../../../storage/store.ts'
 import { callArchiveUnreachable } from './failures.ts'
 import { entriesOf } from './intake/ndjson.ts'
 import type { Entry, Intake } from './intake/operations.ts'
-import { CdrRecords, IntakeReport } from './intake/schema.ts'
 import { interactionListing, legListing } from './listing.ts'
 import type { Cdrs } from './operations.ts'
-import { CallStat, Cdr, CdrListRow } from './schema.ts'
+import { CallStat, Cdr, CdrListRow, CdrRecords, IntakeReport } from './schema.ts'
 import type { RowView } from './sheet/columns.ts'
 import {
   type Chart,

@@ -10,7 +10,6 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Intake } from '../../calls/cdrs/intake/operations.ts'
 import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
-import type { IntakeReport } from '../../calls/cdrs/intake/schema.ts'
 import type { Cdrs } from '../../calls/cdrs/operations.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
 import type { RunningCallRegister } from '../routing/running.operations.ts'
@@ -24,6 +23,7 @@ import {
   placeOfRecord,
   withQuality,
 } from './reports.rules.ts'
+import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, placeOfRecord } from './rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 

@@ -2,12 +2,100 @@ import { accountAdmin } from '../../../auth/policies.ts'
 import { ApiResponse } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { datastoreConflict } from '../../../lib/failure.ts'
+import {
+  anyText,
+  choice,
+  closed,
+  flag,
+  gregorian,
+  integer,
+  keyed,
+  list,
+  must,
+  open,
+  typed,
+} from '../../../lib/schema.ts'
 import { on } from '../../../storage/signal.ts'
 import { accountDeleted } from '../../accounts/accounts/signals.ts'
 import { area } from '../../area.ts'
 import { createMigrations, type Migrations } from './operations.ts'
-import { reachIn, reachProblems } from './rules.ts'
-import { MigrationAnswer, MigrationList, MigrationOrder, MigrationSummary } from './schema.ts'
+import { reachIn, reachProblems } from './store.ts'
+
+const by = {
+  auth_account_id: anyText({ description: 'The account of whoever asked for it' }),
+  auth_account_name: anyText(),
+  auth_user_id: anyText({ description: 'Absent when an API key asked' }),
+  auth_user_name: anyText(),
+  original_auth_account_id: anyText({ description: 'Who acted as somebody else' }),
+  original_auth_owner_id: anyText(),
+}
+
+export const MigrationList = keyed(anyText(), {
+  title: 'Migrations by id',
+  description: 'What each one does',
+})
+
+const onOrOff = (description: string) => typed(['boolean', 'string'], { description })
+
+/** What a client sends. `perform_migration` is checked before the id, so not by the schema. */
+export const MigrationOrder = open(
+  {
+    perform_migration: typed(['string', 'integer', 'boolean', 'object', 'array'], {
+      description: 'Must be `now`',
+    }),
+    include_descendants: onOrOff('`true` or `false`: also on all accounts below. Default: false'),
+    include_resellers: onOrOff('`true` or `false`: also on those below that are resellers. Default: false'),
+  },
+  { title: 'Order of a migration' },
+)
+
+const MigrationRun = closed(
+  {
+    id: must(anyText()),
+    status: must(choice(['waiting', 'running', 'finished'])),
+    include_descendants: must(flag()),
+    include_resellers: must(flag()),
+    requested_time: must(gregorian('When it was asked for')),
+    started_time: gregorian('When the first account was passed'),
+    ended_time: gregorian('When the last account was passed'),
+    total: must(integer({ description: 'The accounts there were when it was asked for' })),
+    performed: must(integer()),
+    failed: must(integer()),
+    skipped: must(integer({ description: 'Resellers that were left out' })),
+    changed: must(integer({ description: 'How many things were put right' })),
+    failures: must(
+      list(closed({ account_id: must(anyText()), message: must(anyText()) }), {
+        description: 'The first hundred accounts that failed. They have no mark of it having been performed',
+      }),
+    ),
+    ...by,
+  },
+  { title: 'Run of a migration' },
+)
+
+export const MigrationSummary = closed(
+  {
+    id: must(anyText()),
+    description: must(anyText()),
+    performed: must(flag({ description: 'Whether this account has gone through it' })),
+    performed_time: gregorian('When it last did'),
+    changed: integer({ description: 'How many things were put right in this account' }),
+    ...by,
+    run: MigrationRun,
+  },
+  { title: 'Migration of an account' },
+)
+
+export const MigrationAnswer = closed(
+  {
+    performed_on: list(anyText(), {
+      description:
+        'The accounts that went through it; absent before the run has ended, and when they are over 1000',
+    }),
+    run: must(MigrationRun),
+  },
+  { title: 'Outcome of a migration' },
+)
 
 const all = '/v2/accounts/{account_id}/migrations'
 const one = `${all}/{migration_id}` as const

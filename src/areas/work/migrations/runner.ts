@@ -7,8 +7,7 @@ import { describeError, type Log } from '../../../lib/log.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
-import { type Place, placeIn } from './rules.ts'
-import { type MigrationStore, type Ordered, orderOf } from './store.ts'
+import { type MigrationStore, type Ordered, orderOf, type Place, placeIn } from './store.ts'
 
 // One commit for many small accounts; a large one has several. Uncommitted plans are lost when a process dies, so
 // turns are short.

@@ -15,9 +15,8 @@ import { isMissing, MonthMoved } from '../../../../storage/monthly.ts'
 import { isConflict, type Store } from '../../../../storage/store.ts'
 import type { CdrRow } from '../columns.ts'
 import { waitingForReaders } from '../months/operations.ts'
-import { outdated } from '../months/rules.ts'
 import { createCdrMonthStore } from '../months/store.ts'
-import { type FileSizes, usualSizes } from '../places.rules.ts'
+import { type FileSizes, outdated, usualSizes } from '../places.rules.ts'
 import { callRecordSettings } from '../settings.ts'
 import {
   type ArchiveFiles,

@@ -13,7 +13,7 @@ import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
 import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
 import type { CdrRow } from '../columns.ts'
-import { Cdr } from '../schema.ts'
+import { Cdr, type IntakeReport } from '../schema.ts'
 import { callRecordSettings } from '../settings.ts'
 import { repaired } from './repair.ts'
 import {
@@ -36,7 +36,6 @@ import {
   withFittingTimes,
   withoutSecrets,
 } from './rules.ts'
-import type { IntakeReport } from './schema.ts'
 import {
   createIntakeStore,
   createUnions,

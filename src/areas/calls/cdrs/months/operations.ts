@@ -13,9 +13,9 @@ import { retrying, type Store } from '../../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
+import { outdated, unprepared } from '../places.rules.ts'
 import { documentOf } from '../rules.ts'
 import { callRecordSettings } from '../settings.ts'
-import { outdated, unprepared } from './rules.ts'
 import { createCdrMonthStore } from './store.ts'
 
 interface Deps {

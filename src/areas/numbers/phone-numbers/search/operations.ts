@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import { deleteOldRows } from '../../../../jobs/retention/old-rows.ts'
+import { deleteOldRows } from '../../../../jobs/rounds.ts'
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
 import type { Json } from '../../../../lib/json.ts'
