@@ -7,7 +7,6 @@ import {
   type UserRecord,
 } from '../../../auth/identity.ts'
 import { badIdentifier, failure, failureKind, forbidden } from '../../../lib/failure.ts'
-import { pictureIn } from '../../../lib/picture.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -19,7 +18,6 @@ import {
   type AccountApp,
   type AppsStoreDoc,
   appsFor,
-  type Installed,
   liftedFrom,
   noApps,
   offeredBy,
@@ -27,6 +25,7 @@ import {
   withoutInstalled,
   withoutUser,
 } from './rules.ts'
+import type { Installation } from './schema.ts'
 import { appsStoreSettings } from './settings.ts'
 
 const aboutApp = (message: string) => (details: { id: string }) => ({
@@ -47,20 +46,15 @@ interface Deps {
 
 export type AppsStoreRecord = AttachmentRecord<AppsStoreDoc>
 
-export interface AppSubject {
-  app: AccountApp
-  record: AppsStoreRecord | undefined
-  revision?: string
-}
-
-/** Undefined before the first change. */
 export interface AppsSubject {
+  /** Undefined before the first change. */
   record: AppsStoreRecord | undefined
   revision?: string
 }
 
-/** An address, or the image. */
-export type Picture = { address: string } | { bytes: Buffer; contentType: string }
+export interface AppSubject extends AppsSubject {
+  app: AccountApp
+}
 
 interface Change {
   author: Author
@@ -75,10 +69,10 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
 
   const find = (accountId: string) => documents.find({ accountId, id: accountId })
 
-  const subjectOf = (record: AppsStoreRecord | undefined): AppsSubject => ({
-    record,
-    ...(record ? { revision: record.revision } : {}),
-  })
+  const subjectOf = async ({ id }: AccountRecord): Promise<AppsSubject> => {
+    const record = await find(id)
+    return { record, ...(record ? { revision: record.revision } : {}) }
+  }
 
   const save = async (
     author: Author,
@@ -107,10 +101,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     return app
   }
 
-  const install = async (
-    { author, account, subject: { app, record } }: Change,
-    installed: Partial<Installed>,
-  ) => {
+  const install = async ({ author, account, subject: { app, record } }: Change, installed: Installation) => {
     const after = await save(author, account, record, withInstalled(record?.doc ?? noApps, app.id, installed))
     return { app: { ...app, installed: after.doc.apps[app.id] }, revision: after.revision }
   }
@@ -124,19 +115,19 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     get,
 
     async subject(actor: Actor, account: AccountRecord, id: string): Promise<AppSubject> {
-      const [app, record] = await Promise.all([get(actor, account, id), find(account.id)])
-      return { ...subjectOf(record), app }
+      const [app, subject] = await Promise.all([get(actor, account, id), subjectOf(account)])
+      return { ...subject, app }
     },
 
-    said: async (account: AccountRecord): Promise<AppsSubject> => subjectOf(await find(account.id)),
+    said: subjectOf,
 
-    async install(change: Change, installed: Partial<Installed>) {
+    async install(change: Change, installed: Installation) {
       const { app } = change.subject
       if (app.installed) throw failure(appInstalled, { id: app.id })
       return install(change, installed)
     },
 
-    async allow(change: Change, installed: Partial<Installed>) {
+    async allow(change: Change, installed: Installation) {
       const { app } = change.subject
       if (!app.installed) throw failure(appNotInstalled, { id: app.id })
       return install(change, installed)
@@ -161,12 +152,6 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
       }
       const imposed = isFromAbove ? blacklist : before.imposed
       return save(author, account, record, { ...before, blacklist, imposed })
-    },
-
-    /** Undefined: no such image. */
-    pictureOf(image: string | undefined): Picture | undefined {
-      if (image === undefined) return undefined
-      return pictureIn(image) ?? { address: image }
     },
 
     /** Removes a user who is being deleted from all apps. */

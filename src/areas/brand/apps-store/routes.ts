@@ -5,6 +5,7 @@ import { shortListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../../lib/image-type.ts'
+import { pictureIn } from '../../../lib/picture.ts'
 import { anyText } from '../../../lib/schema.ts'
 import {
   type AppSubject,
@@ -13,7 +14,6 @@ import {
   type AppsSubject,
   appInstalled,
   appNotInstalled,
-  type Picture,
 } from './operations.ts'
 import { type AccountApp, recordOf, rowOf } from './rules.ts'
 import { App, AppRow, Blacklist, Installation } from './schema.ts'
@@ -29,10 +29,10 @@ const blacklistOf = (record: AppsStoreRecord | undefined) =>
   })
 
 /** An image at an address is a redirect. */
-const pictureAnswer = (picture: Picture | undefined, visitor: Actor | undefined, cause: string) => {
-  if (!picture) throw failure(badIdentifier, { cause })
-  if ('address' in picture)
-    return answer({ data: picture.address, status: 302, headers: { location: picture.address } })
+const pictureAnswer = (image: string | undefined, visitor: Actor | undefined, cause: string) => {
+  if (image === undefined) throw failure(badIdentifier, { cause })
+  const picture = pictureIn(image)
+  if (!picture) return answer({ data: image, status: 302, headers: { location: image } })
   return new FileResponse(picture.bytes, picture.contentType, { ...harmless, ...publicly(visitor) })
 }
 
@@ -121,7 +121,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       ...pictures,
       run: async ({ actor, account, path, visitor }) => {
         const { described } = await apps.get(actor, account, path.app_id)
-        return pictureAnswer(apps.pictureOf(described.icon), visitor, 'icon')
+        return pictureAnswer(described.icon, visitor, 'icon')
       },
     }),
     get(`${oneApp}/screenshot/{index}`, {
@@ -131,7 +131,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       run: async ({ actor, account, path, visitor }) => {
         const { described } = await apps.get(actor, account, path.app_id)
         const image = /^\d{1,3}$/.test(path.index) ? described.screenshots?.[Number(path.index)] : undefined
-        return pictureAnswer(apps.pictureOf(image), visitor, path.index)
+        return pictureAnswer(image, visitor, path.index)
       },
     }),
   ]

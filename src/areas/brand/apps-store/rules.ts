@@ -1,45 +1,8 @@
 import { type Json, present } from '../../../lib/json.ts'
 import { pictureIn } from '../../../lib/picture.ts'
+import type { AppDescription, AppWords, Installation } from './schema.ts'
 
-/** `blacklist` is a path of its own. */
-export const appIdForm = '^(?!blacklist$)[A-Za-z0-9_-]{1,64}$'
-
-/** Characters of an address or a data URL. */
-export const maxImageLength = 200_000
-export const imageForm = '^(?:https?://|data:image/[a-z.+-]+;base64,)'
-export const maxUsers = 1000
-export const maxBlacklisted = 200
-
-interface Words {
-  label?: string
-  description?: string
-  extended_description?: string
-  features?: readonly string[]
-}
-
-interface Described {
-  name?: string
-  i18n?: Readonly<Record<string, Words>>
-  tags?: readonly string[]
-  icon?: string
-  screenshots?: readonly string[]
-  api_url?: string
-  source_url?: string
-  masqueradable?: boolean
-  published?: boolean
-  allowed_users?: 'all' | 'admins'
-  author?: string
-  license?: string
-  version?: string
-  price?: number
-  urls?: { documentation?: string; howto?: string }
-  phase?: string
-}
-
-export interface Installed {
-  allowed_users: 'all' | 'admins' | 'specific'
-  users: readonly { id: string }[]
-}
+type Installed = Required<Installation>
 
 export interface AppsStoreDoc {
   /** By id. */
@@ -61,13 +24,13 @@ interface Viewer {
 
 export interface AccountApp {
   id: string
-  described: Described
+  described: AppDescription
   installed: Installed | undefined
 }
 
 const nameOf = ({ id, described: { name } }: AccountApp) => name || id
 
-const installedIn = ({ apps, uninstalled }: AppsStoreDoc, id: string, { allowed_users }: Described) => {
+const installedIn = ({ apps, uninstalled }: AppsStoreDoc, id: string, { allowed_users }: AppDescription) => {
   if (Object.hasOwn(apps, id)) return apps[id]
   if (allowed_users === undefined || uninstalled.includes(id)) return undefined
   return { allowed_users, users: [] }
@@ -83,8 +46,8 @@ const isShownTo = ({ isAdmin, userId }: Viewer, { installed }: AccountApp) => {
 /** The apps in the plans of an account; all if the plans list none. */
 export const offeredBy = (
   listed: Readonly<Record<string, { enabled?: boolean }>> = {},
-  described: Readonly<Record<string, Described>>,
-): Readonly<Record<string, Described>> => {
+  described: Readonly<Record<string, AppDescription>>,
+): Readonly<Record<string, AppDescription>> => {
   if (Object.keys(listed).length === 0) return described
   return Object.fromEntries(
     Object.entries(described).filter(([id]) => Object.hasOwn(listed, id) && listed[id]?.enabled !== false),
@@ -94,7 +57,7 @@ export const offeredBy = (
 /** Without those on the blacklists of the account and its parents. */
 export const appsFor = (
   viewer: Viewer,
-  described: Readonly<Record<string, Described>>,
+  described: Readonly<Record<string, AppDescription>>,
   own: AppsStoreDoc,
   above: readonly AppsStoreDoc[],
 ): AccountApp[] => {
@@ -109,7 +72,7 @@ export const appsFor = (
 export const withInstalled = (
   doc: AppsStoreDoc,
   id: string,
-  { allowed_users = 'all', users = [] }: Partial<Installed>,
+  { allowed_users = 'all', users = [] }: Installation,
 ): AppsStoreDoc => {
   const ids = new Set(users.map((user) => user.id))
   const installed = { allowed_users, users: [...ids].map((userId) => ({ id: userId })) }
@@ -141,7 +104,7 @@ export const liftedFrom = ({ imposed }: AppsStoreDoc, blacklist: readonly string
   imposed.filter((id) => !blacklist.includes(id))
 
 /** By language. Clients fall back to `en-US`, and show the label. */
-const wordsOf = (app: AccountApp, told: (words: Words) => Words): Json => {
+const wordsOf = (app: AccountApp, told: (words: AppWords) => AppWords): Json => {
   const { i18n = {} } = app.described
   const [first = {}] = Object.values(i18n)
   const languages = Object.entries({ ...i18n, 'en-US': i18n['en-US'] ?? first })
@@ -150,9 +113,9 @@ const wordsOf = (app: AccountApp, told: (words: Words) => Words): Json => {
   )
 }
 
-const inShort = ({ label, description }: Words) => present({ label, description })
+const inShort = ({ label, description }: AppWords) => present({ label, description })
 
-const atLength = ({ extended_description, features, ...words }: Words) =>
+const atLength = ({ extended_description, features, ...words }: AppWords) =>
   present({ ...inShort(words), extended_description, features })
 
 const extensions: Readonly<Record<string, string>> = {

@@ -24,21 +24,21 @@ const Alias = closed({ mapping: must(mapping), name: must(name), zone })
 const Hosts = keyed(Entry, { maxProperties: maxHosts })
 
 /** Shown, but not looked up. */
-const otherTypes = {
-  LOC: Hosts,
-  CAA: Hosts,
-  DNAME: Hosts,
-  DNSKEY: Hosts,
-  DS: Hosts,
-  HTTPS: Hosts,
-  NS: Hosts,
-  PTR: Hosts,
-  SPF: Hosts,
-  SSHFP: Hosts,
-  SVCB: Hosts,
-  TLSA: Hosts,
-  URI: Hosts,
-}
+const otherTypes = [
+  'LOC',
+  'CAA',
+  'DNAME',
+  'DNSKEY',
+  'DS',
+  'HTTPS',
+  'NS',
+  'PTR',
+  'SPF',
+  'SSHFP',
+  'SVCB',
+  'TLSA',
+  'URI',
+]
 
 /** By type, then by host. `{{domain}}` stands for the reseller's domain. */
 export const WhitelabelDomains = closed(
@@ -51,7 +51,7 @@ export const WhitelabelDomains = closed(
     NAPTR: Hosts,
     SRV: Hosts,
     TXT: Hosts,
-    ...otherTypes,
+    ...Object.fromEntries(otherTypes.map((type) => [type, Hosts])),
   },
   { title: 'Whitelabel domains', maxProperties: maxTypes },
 )
