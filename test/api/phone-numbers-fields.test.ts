@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type {
   AddressVerdict,
   FeatureProvider,
-} from '../../src/areas/numbers/phone-numbers/features/operations.ts'
+} from '../../src/areas/numbers/phone-numbers/features.operations.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/world/numbers.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'

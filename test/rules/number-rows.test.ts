@@ -18,7 +18,7 @@ import {
   numberForbidden,
   numberNotFound,
 } from '../../src/areas/numbers/phone-numbers/failures.ts'
-import { countryOf } from '../../src/areas/numbers/phone-numbers/numbering/rules.ts'
+import { countryOf } from '../../src/areas/numbers/phone-numbers/numbering.ts'
 import { billingIssue, datastoreConflict, failure, invalid } from '../../src/lib/failure.ts'
 
 const number: ShownNumber = {

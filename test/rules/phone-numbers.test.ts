@@ -1,18 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { compileNumbering, countryOf } from '../../src/areas/numbers/phone-numbers/numbering.ts'
 import {
+  absent,
   activeFeatures,
   availableFeatures,
   callerNameOf,
-  type FeatureContext,
-  tidyFields,
-} from '../../src/areas/numbers/phone-numbers/features/rules.ts'
-import { compileNumbering, countryOf } from '../../src/areas/numbers/phone-numbers/numbering/rules.ts'
-import {
-  absent,
   creationRefusal,
   creationStates,
   earlierHolders,
+  type FeatureContext,
   isReleasable,
   mayMove,
   maySee,
@@ -23,6 +20,7 @@ import {
   remembered,
   type StateBefore,
   type Target,
+  tidyFields,
 } from '../../src/areas/numbers/phone-numbers/rules.ts'
 import { numberListProblems, numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 
@@ -123,7 +121,11 @@ describe('who may do what with a number', () => {
 })
 
 describe('a released number', () => {
-  const settings = { released_state: 'available', should_age: false, should_permanently_delete: false } as const
+  const settings = {
+    released_state: 'available',
+    should_age: false,
+    should_permanently_delete: false,
+  } as const
 
   it('goes back, leaves, ages or waits', () => {
     expect(releaseOf('knm_local', ['b', 'a'], settings)).toEqual({
@@ -138,10 +140,12 @@ describe('a released number', () => {
       outcome: 'freed',
       state: 'aging',
     })
-    expect(releaseOf('knm_other', [], { ...settings, should_age: true, released_state: 'released' })).toEqual({
-      outcome: 'freed',
-      state: 'released',
-    })
+    expect(releaseOf('knm_other', [], { ...settings, should_age: true, released_state: 'released' })).toEqual(
+      {
+        outcome: 'freed',
+        state: 'released',
+      },
+    )
     expect(releaseOf('knm_other', [], { ...settings, should_permanently_delete: true })).toEqual({
       outcome: 'removed',
     })

@@ -4,7 +4,6 @@ import { newId } from '../../../lib/ids.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { invalidStateTransition, numberForbidden, numberNotFound } from './failures.ts'
-import { localFeature } from './features/rules.ts'
 import {
   carrierIn,
   type Existing,
@@ -34,6 +33,7 @@ import {
   earlierHolders,
   isLocal,
   isReleasable,
+  localFeature,
   mobileCarrier,
   type NumberState,
   releaseOf,

@@ -4,7 +4,7 @@ import type { Json } from '../../../lib/json.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { CarrierReply } from './carriers/carrier.ts'
 import { numberFault } from './failures.ts'
-import type { FeatureProvider, Registrar } from './features/operations.ts'
+import type { FeatureProvider, Registrar } from './features.operations.ts'
 import { factsOf, foundRecord } from './number-facts.ts'
 import {
   type Awaiting,

@@ -4,7 +4,7 @@ import type { ImportedRecord, Importer } from '../../adoption.ts'
 import type { CarrierModule } from './carriers/carrier.ts'
 import { createStock, placeInPool, removeFromPool } from './carriers/store.ts'
 import { type NumberFacts, numberAt } from './number-facts.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
+import type { NumberPlanning } from './numbering.ts'
 import { addCounts } from './planner.ts'
 import type { NumberRecord, NumberStore } from './store.ts'
 

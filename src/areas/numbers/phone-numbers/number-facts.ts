@@ -7,9 +7,8 @@ import { type Json, present } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { type Carrier, moduleOf, numberModules, type Offer } from './carriers/carrier.ts'
 import { numberForbidden, numberInvalid } from './failures.ts'
-import { tidyFields } from './features/rules.ts'
-import { countryOf, type Numbering } from './numbering/rules.ts'
-import { type NumberState, publicFields, type StateBefore } from './rules.ts'
+import { countryOf, type Numbering } from './numbering.ts'
+import { type NumberState, publicFields, type StateBefore, tidyFields } from './rules.ts'
 import { type NumberDoc, type NumberHidden, NumberRecord } from './store.ts'
 
 /** What operations decide. The rest of a record follows from it. */
@@ -203,7 +202,7 @@ export const rightsOf = (by: NumberCaller) => ({
 export const reaches = (by: NumberCaller, owner: AccountRecord | undefined) =>
   owner !== undefined && isWithin(by, owner)
 
-const isListOfTexts = (value: unknown): value is string[] =>
+export const isListOfTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
 /** Only operators set the lists. */

@@ -8,11 +8,10 @@ import { createAssignments } from './arrivals.ts'
 import { createChanges, createReleases } from './changes.ts'
 import { createNumberJobs } from './errands.ts'
 import { numberNotFound, numberUnassigned } from './failures.ts'
-import type { FeatureProvider } from './features/operations.ts'
-import { callFeatures } from './features/rules.ts'
+import type { FeatureProvider } from './features.operations.ts'
 import { type NumberCaller, type NumberPlan, rightsOf } from './number-facts.ts'
 import { createNumberPlanner, createNumberView, type NumberDeps, type NumberView } from './planner.ts'
-import { creationRefusal, maySee, type NumberState } from './rules.ts'
+import { callFeatures, creationRefusal, maySee, type NumberState } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 
 export type { NumberRecord, NumberView }

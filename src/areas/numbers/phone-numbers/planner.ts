@@ -4,10 +4,9 @@ import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { numberForbidden, numberInvalid, numberNotFound } from './failures.ts'
-import type { NumberFeatures } from './features/operations.ts'
-import { localFeature } from './features/rules.ts'
-import type { CarrierRequests } from './number-facts.ts'
+import type { NumberFeatures } from './features.operations.ts'
 import {
+  type CarrierRequests,
   draftNumber,
   type Existing,
   type Found,
@@ -20,8 +19,8 @@ import {
   noFacts,
   reaches,
 } from './number-facts.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
-import { type CallerRights, mayMove } from './rules.ts'
+import type { NumberPlanning } from './numbering.ts'
+import { type CallerRights, localFeature, mayMove } from './rules.ts'
 import { createNumberStore, type NumberRecord, type NumberStore } from './store.ts'
 
 /** The stored numbers with the plans of one batch applied. Valid for one commit. */
@@ -67,17 +66,10 @@ const countedAtOnce = 500
 
 /** [category, item] of each number of an account, in batches. */
 export async function* countedNumbers(
-  { page }: Pick<NumberStore, 'page'>,
+  { pages }: NumberStore,
   accountId: string,
 ): AsyncGenerator<readonly Count[]> {
-  let place = {}
-  for (;;) {
-    const numbers = await page({ accountId, limit: countedAtOnce, descending: false, long: true, ...place })
-    const last = numbers.at(-1)
-    if (!last) return
-    yield numbers.flatMap(countsOf)
-    place = { after: last.id }
-  }
+  for await (const numbers of pages(accountId, countedAtOnce)) yield numbers.flatMap(countsOf)
 }
 
 /** The quantities that a number is part of, by account and count. */

@@ -21,7 +21,7 @@ import {
   numberNotFound,
   numberUnassigned,
 } from './failures.ts'
-import type { NumberPlanning } from './numbering/operations.ts'
+import type { NumberPlanning } from './numbering.ts'
 import type { NumberIdentity, NumberPlan, NumberRecord, Numbers, Performed } from './operations.ts'
 import {
   Classification,

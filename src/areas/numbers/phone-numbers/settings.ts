@@ -68,19 +68,16 @@ const numberingKeys = {
 const days = (fallback: number, description: string) =>
   wholeNumber({ minimum: 0, maximum: 36_500, default: fallback }, description)
 
+const carrier = (description: string) => choice(numberModules, { default: 'knm_local', description })
+
+const carriers = (description: string) => Type.Array(choice(numberModules), { default: [], description })
+
 const numberLifeKeys = {
-  available_module_name: choice(numberModules, {
-    default: 'knm_local',
-    description: 'Carrier of new numbers that name none',
-  }),
-  port_in_module_name: choice(numberModules, {
-    default: 'knm_local',
-    description: 'Carrier of new numbers that are ported in',
-  }),
-  import_defaults_to_carrier: choice(numberModules, {
-    default: 'knm_local',
-    description: 'Carrier of numbers that a task imports, unless the operator names one',
-  }),
+  available_module_name: carrier('Carrier of new numbers that name none'),
+  port_in_module_name: carrier('Carrier of new numbers that are ported in'),
+  import_defaults_to_carrier: carrier(
+    'Carrier of numbers that a task imports, unless the operator names one',
+  ),
   released_state: choice(['available', 'released'], {
     default: 'available',
     description: 'State of a number that nobody owns any more',
@@ -90,14 +87,8 @@ const numberLifeKeys = {
   aging_expiry_d: days(90, 'Days that a number ages'),
   discovery_expiry_d: days(1, 'Days that a discovered number is kept'),
   local_feature_override: flag(false, 'Local numbers may have external features: cnam, e911, port, sms, mms'),
-  sms_carriers: Type.Array(choice(numberModules), {
-    default: [],
-    description: 'Carriers whose numbers may have the feature sms',
-  }),
-  mms_carriers: Type.Array(choice(numberModules), {
-    default: [],
-    description: 'Carriers whose numbers may have the feature mms',
-  }),
+  sms_carriers: carriers('Carriers whose numbers may have the feature sms'),
+  mms_carriers: carriers('Carriers whose numbers may have the feature mms'),
 }
 
 const numberManager = section('Phone numbers: their form, where they come from, what becomes of them', {

@@ -181,19 +181,17 @@ const marks = (count: number) => Array.from({ length: count }, (_, index) => `$$
 
 interface NumberPage {
   accountId: string
-  after?: string
+  after?: string | undefined
   limit: number
   descending: boolean
+  /** Read off the event loop. */
   long?: boolean
 }
 
 // The same for every owner.
 const sealedAt = ({ id }: Pick<NumberFields, 'id'>) => ({ accountId: '', kind: numberKind, id })
 
-interface ListedAt {
-  accountId: string
-  id: string
-}
+type ListedAt = Pick<NumberFields, 'accountId' | 'id'>
 
 export type NumberStore = ReturnType<typeof createNumberStore>
 
@@ -263,11 +261,21 @@ export const createNumberStore = (store: Store) => {
 
     page: pageOf,
 
+    /** All numbers of an account. */
+    async *pages(accountId: string, limit: number): AsyncGenerator<NumberRecord[]> {
+      let after: string | undefined
+      for (;;) {
+        const found = await pageOf({ accountId, after, limit, descending: false, long: true })
+        if (found.length > 0) yield found
+        if (found.length < limit) return
+        after = found.at(-1)?.id
+      }
+    },
+
     /** Numbers of an account, then of its sub-accounts by id. */
     async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {
       const here = after?.accountId ?? accountId
-      const start = after ? { after: after.id } : {}
-      const rest = await pageOf({ accountId: here, limit, descending: false, long: true, ...start })
+      const rest = await pageOf({ accountId: here, after: after?.id, limit, descending: false, long: true })
       if (rest.length === limit) return rest
       const below = here === accountId ? '' : here
       return [...rest, ...(await behindAccount(accountId, below, limit - rest.length))]
@@ -335,8 +343,9 @@ export const createNumberStore = (store: Store) => {
         const { sql, params } = updateNumber(stored(after))
         set.run(sql, [...params, before.revision], decided)
       } else add(set, after)
-      const texts = before ? { before: audited(before), after: audited(after) } : { after: audited(after) }
-      set.record({ ...subject(after), action: before ? 'edited' : 'created', ...texts })
+      const action = before ? 'edited' : 'created'
+      const texts = { ...(before ? { before: audited(before) } : {}), after: audited(after) }
+      set.record({ ...subject(after), action, ...texts })
     },
 
     /** Undoes an import. */
@@ -363,10 +372,7 @@ export const createNumberStore = (store: Store) => {
       set.run(
         "UPDATE numbers SET revision = revision WHERE account_id = $1 AND account_id <> ''",
         [accountId],
-        {
-          rows: 0,
-          orElse: conflict,
-        },
+        { rows: 0, orElse: conflict },
       ),
   }
 }

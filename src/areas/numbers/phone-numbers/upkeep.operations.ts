@@ -9,7 +9,7 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { isConflict, retrying, type Store } from '../../../storage/store.ts'
 import { numberNotFound } from './failures.ts'
-import type { NumberPlan, NumberRecord, Numbers, NumberView } from './operations.ts'
+import type { NumberPlan, NumberRecord, Numbers } from './operations.ts'
 import { numberManagerSettings } from './settings.ts'
 
 interface Deps {
@@ -30,17 +30,6 @@ export type NumberUpkeep = ReturnType<typeof createNumberUpkeep>
 
 /** Repairs, the end of aging and discovery, and the removal of accounts. */
 export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Deps) => {
-  const pagesOf = async function* (accountId: string) {
-    let after: string | undefined
-    for (;;) {
-      const page = { accountId, limit: numbersAtOnce, descending: false, long: true }
-      const found = await numbers.store.page(after === undefined ? page : { ...page, after })
-      if (found.length > 0) yield found
-      after = found.at(-1)?.id
-      if (found.length < numbersAtOnce) return
-    }
-  }
-
   const planRepairs = async (author: Author, found: readonly NumberRecord[]) => {
     const view = await numbers.preload(found.map(({ id }) => id))
     const plans: NumberPlan[] = []
@@ -56,8 +45,8 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     numbers.commit(...(await planRepairs(author, found)))
 
   const pageAt = async ({ id: accountId }: AccountRecord, after: string | undefined) => {
-    const page = { accountId, limit: numbersAtOnce, descending: false, long: true }
-    const found = await numbers.store.page(after === undefined ? page : { ...page, after })
+    const page = { accountId, after, limit: numbersAtOnce, descending: false, long: true }
+    const found = await numbers.store.page(page)
     const last = found.length === numbersAtOnce ? found.at(-1)?.id : undefined
     return { found, further: last === undefined ? {} : { next: last } }
   }
@@ -69,8 +58,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
 
   const releaseSome = (author: Author, accountId: string) =>
     retrying(async () => {
-      const page = { accountId, limit: numbersAtOnce, descending: false }
-      const found = await numbers.store.page(page)
+      const found = await numbers.store.page({ accountId, limit: numbersAtOnce, descending: false })
       const view = numbers.view()
       const plans: NumberPlan[] = []
       for (const number of found)
@@ -78,9 +66,6 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
       await numbers.commit(...plans)
       return found.length
     })
-
-  const ended = async (state: 'aging' | 'deleted' | 'discovery', days: number) =>
-    numbers.store.passed(state, gregorianNow(store.clock) - days * daySeconds, numbersAtOnce)
 
   /** If another writer took one of the numbers, each is committed separately. */
   const commitGuarded = async (plans: readonly NumberPlan[], guard: Statement) => {
@@ -94,10 +79,8 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     }
   }
 
-  type End = (view: NumberView, author: Author, number: NumberRecord) => Promise<NumberPlan>
-
   /** False: no more numbers. */
-  const endSome = async (found: readonly NumberRecord[], guard: Statement, end: End) => {
+  const endSome = async (found: readonly NumberRecord[], guard: Statement, end: typeof numbers.drop) => {
     const view = numbers.view()
     const plans: NumberPlan[] = []
     for (const number of found) plans.push(await end(view, roundAuthor, number))
@@ -116,8 +99,11 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
         ['discovery', discovery_expiry_d, numbers.drop],
         ['aging', aging_expiry_d, numbers.free],
       ] as const
-      for (const [state, days, end] of passes)
-        while (!signal.aborted && (await endSome(await ended(state, days), guard, end)));
+      for (const [state, days, end] of passes) {
+        const before = gregorianNow(store.clock) - days * daySeconds
+        const expired = () => numbers.store.passed(state, before, numbersAtOnce)
+        while (!signal.aborted && (await endSome(await expired(), guard, end)));
+      }
     },
   }
 
@@ -126,7 +112,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
       while ((await numbers.store.countOf(accountId, maxInOneWrite + 1)) > maxInOneWrite)
         await releaseSome(set.author, accountId)
       const view = numbers.view()
-      for await (const found of pagesOf(accountId))
+      for await (const found of numbers.store.pages(accountId, numbersAtOnce))
         for (const number of found) await numbers.addRelease(view, set, number, accountId)
       numbers.store.requireNone(set, accountId)
     },
@@ -138,7 +124,8 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
 
     /** Updates what follows from settings and other records. */
     async fix(author: Author, account: AccountRecord) {
-      for await (const found of pagesOf(account.id)) await retrying(() => repairAll(author, found))
+      for await (const found of numbers.store.pages(account.id, numbersAtOnce))
+        await retrying(() => repairAll(author, found))
     },
 
     /** The same in steps of a migration. */

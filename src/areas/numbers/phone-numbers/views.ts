@@ -1,7 +1,7 @@
 import type { Cursor, PageRequest, PlainListing, StartKeys } from '../../../http/answer/listing.ts'
 import type { Json } from '../../../lib/json.ts'
 import { carrierNameOf } from './carriers/carrier.ts'
-import type { NumberFeatures } from './features/operations.ts'
+import type { NumberFeatures } from './features.operations.ts'
 import type { Numbers } from './operations.ts'
 import type { NumberRecord } from './store.ts'
 
@@ -14,32 +14,22 @@ export const readOnlyOf = ({ state, usedBy, hidden }: NumberRecord): Json => {
   }
 }
 
-interface NumberMetadata extends Json {
-  id: string
-  created: number
-  modified: number
-  carrier_module: string
-  features: { available: readonly string[]; settings: Json }
-  /** Its carrier has not confirmed the order yet. */
-  pending?: true
-}
-
 export const metadataOf = async (
   features: NumberFeatures,
   number: NumberRecord,
   isOperator: boolean,
-): Promise<NumberMetadata> => {
+): Promise<Json> => {
   const { id, created, modified, carrier, accountId, state, usedBy, hidden } = number
   const available = await features.available({ accountId, state, usedBy, carrier, ...hidden }, isOperator)
   const settings = features.settingsOf(hidden.features)
-  const shown = {
+  return {
     id,
     created,
     modified,
     carrier_module: carrierNameOf(carrier),
     features: { available, settings },
+    ...(hidden.pendingOrder === undefined ? {} : { pending: true }),
   }
-  return hidden.pendingOrder === undefined ? shown : { ...shown, pending: true }
 }
 
 export const itemOf = (number: NumberRecord, metadata: Json): Json => ({
@@ -89,13 +79,12 @@ export const numberListing = (
   { isOperator, cascadeQuantity }: { isOperator: boolean; cascadeQuantity: number },
 ): PlainListing<ListedNumber> => ({
   async page({ after, limit, descending, long }: PageRequest) {
-    const start = after ? { after: after[0] } : {}
-    const records = await store.page({ accountId, limit, descending, long, ...start })
+    const records = await store.page({ accountId, after: after?.[0], limit, descending, long })
     const availableTo = await features.availabilityIn(accountId)
-    return records.map((record) => ({
-      record,
-      available: availableTo({ ...record.hidden, ...pick(record) }, isOperator),
-    }))
+    return records.map((record) => {
+      const { state, usedBy, carrier, hidden } = record
+      return { record, available: availableTo({ ...hidden, state, usedBy, carrier }, isOperator) }
+    })
   },
   cursor: ({ record }) => [record.id, ''],
   row: (item) => JSON.stringify(rowJson(item)),
@@ -107,5 +96,3 @@ export const numberListing = (
   },
   startKeys,
 })
-
-const pick = ({ state, usedBy, carrier }: NumberRecord) => ({ state, usedBy, carrier })

@@ -3,7 +3,7 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import { pathKey } from '../../../lib/property-path.ts'
-import type { Numbering } from '../../numbers/phone-numbers/numbering/rules.ts'
+import type { Numbering } from '../../numbers/phone-numbers/numbering.ts'
 import type { CallflowDoc } from './schema.ts'
 
 /** Stands for all numbers that no other callflow of the account takes. */

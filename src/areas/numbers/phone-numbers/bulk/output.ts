@@ -62,8 +62,7 @@ export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[]
   const own: Pages = ({ account }, position) =>
     keyset((last) => {
       const after = last?.id ?? (position && numberIn(position))
-      const page = { accountId: account.id, limit: rowsOfAPart, descending: false, long: true }
-      return store.page(after ? { ...page, after } : page)
+      return store.page({ accountId: account.id, after, limit: rowsOfAPart, descending: false, long: true })
     })
 
   const ofTree: Pages = (context, position) => {

@@ -19,6 +19,7 @@ import { initFailed, searchRestricted } from '../failures.ts'
 import type { Localities } from '../localities/operations.ts'
 import { creationStates, type Rights } from '../rules.ts'
 import { numberManagerSettings, phoneNumberSettings } from '../settings.ts'
+import { createNumberStore } from '../store.ts'
 import {
   askedCarriers,
   carrierNames,
@@ -105,6 +106,7 @@ export type NumberSearch = ReturnType<typeof createNumberSearch>
 export const createNumberSearch = (tools: Deps) => {
   const { store, settings, accounts, configs, carriers, localities, log } = tools
   const rows = createSearchRows(store)
+  const numbers = createNumberStore(store)
   const oldest = () => store.clock.now() - keptMs
 
   /** The master account counts as a reseller. */
@@ -155,11 +157,11 @@ export const createNumberSearch = (tools: Deps) => {
   const withOwnStates = async (offers: Offer[]) => {
     const foreign = offers.filter(({ state }) => state === 'discovery').map(({ number }) => number)
     if (foreign.length === 0) return offers
-    const states = await rows.states(foreign)
+    const stored = await numbers.findSeveral(foreign)
     return offers.flatMap((offer): Offer[] => {
-      const known = states.get(offer.number)
+      const known = stored.get(offer.number)
       if (known === undefined || offer.state !== 'discovery') return [offer]
-      return known === 'available' ? [{ ...offer, state: 'available' }] : []
+      return known.state === 'available' ? [{ ...offer, state: 'available' }] : []
     })
   }
 

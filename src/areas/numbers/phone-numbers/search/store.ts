@@ -46,10 +46,6 @@ const unpack = (text: string): Offer[] => {
   ]
 }
 
-// Numbers of one prepared statement.
-const together = 100
-const marks = Array.from({ length: together }, (_, index) => `$${index + 1}`).join(', ')
-
 /** Stored search results: another process may serve the next page or the purchase. */
 export const createSearchRows = (store: Store) => ({
   put: (accountId: string, id: string, foundAt: number, offers: readonly Offer[]) =>
@@ -78,17 +74,5 @@ export const createSearchRows = (store: Store) => ({
       [accountId, since, `%"${number}"%`],
     )
     return row ? unpack(row.offers) : []
-  },
-
-  async states(numbers: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const states = new Map<string, string>()
-    for (let at = 0; at < numbers.length; at += together) {
-      const asked = numbers.slice(at, at + together)
-      const padding = Array<string>(together - asked.length).fill('')
-      const sql = `SELECT number, state FROM numbers WHERE number IN (${marks})`
-      const found = await store.all<{ number: string; state: string }>(sql, [...asked, ...padding])
-      for (const { number, state } of found) states.set(number, state)
-    }
-    return states
   },
 })

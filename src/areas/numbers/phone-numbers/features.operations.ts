@@ -1,20 +1,14 @@
-import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Clock } from '../../../../lib/clock.ts'
-import { failure, hasProblems, invalid, invalidData } from '../../../../lib/failure.ts'
-import { newId } from '../../../../lib/ids.ts'
-import { isObject, type Json } from '../../../../lib/json.ts'
-import { memberOf } from '../../../../lib/member.ts'
-import type { Settings } from '../../../../settings/settings.ts'
-import type { ChangeSet } from '../../../../storage/change-set.ts'
-import type { Destinations } from '../../../voice/resources/destinations.operations.ts'
-import type { WrittenDestination } from '../../../voice/resources/hosts.rules.ts'
-import { multipleChoice, numberForbidden } from '../failures.ts'
-import type { NumberFacts } from '../number-facts.ts'
-import { addNumberJob, awaiting, type Deed, registrationKind } from '../orders.ts'
-import { isLocal } from '../rules.ts'
-import type { E911 } from '../schema.ts'
-import { numberManagerSettings } from '../settings.ts'
-import type { NumberDoc, NumberHidden, NumberRecord } from '../store.ts'
+import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { failure, hasProblems, invalid, invalidData } from '../../../lib/failure.ts'
+import { newId } from '../../../lib/ids.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import { multipleChoice, numberForbidden } from './failures.ts'
+import { isListOfTexts, type NumberFacts } from './number-facts.ts'
+import { addNumberJob, awaiting, type Deed, registrationKind } from './orders.ts'
 import {
   activeFeatures,
   asksForFeatures,
@@ -22,9 +16,13 @@ import {
   callerNameOf,
   type FeatureContext,
   featureSettings,
+  isLocal,
   refusedFeature,
   withoutRefused,
 } from './rules.ts'
+import type { E911 } from './schema.ts'
+import { numberManagerSettings } from './settings.ts'
+import type { NumberDoc, NumberHidden, NumberRecord } from './store.ts'
 
 interface Subscriber {
   number: string
@@ -87,17 +85,9 @@ interface Deps {
 /** Enabled by default. */
 type MessageTerms = Partial<Record<'sms' | 'mms', { enabled?: boolean }>>
 
-interface FeatureLists {
-  allowed: readonly string[] | undefined
-  denied: readonly string[] | undefined
-}
-
-const isTexts = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string')
-
 const listOf = (settings: Json, key: 'allow' | 'deny') => {
-  const list = isObject(settings.features) ? settings.features[key] : undefined
-  return isTexts(list) ? list : undefined
+  const list = memberOf(settings, 'features', key)
+  return isListOfTexts(list) ? list : undefined
 }
 
 /** Validated before it was stored. */
@@ -114,6 +104,8 @@ const isRegistered = (address: E911, known: E911 | undefined) =>
 
 const displayNameOf = ({ outbound_cnam: cnam }: Readonly<Json>) =>
   isObject(cnam) && typeof cnam.display_name === 'string' ? cnam.display_name : undefined
+
+const isIn = (list: readonly string[], text: string) => list.includes(text)
 
 /** External destinations of calls. */
 const destinationsIn = (doc: object): WrittenDestination[] => {
@@ -136,7 +128,7 @@ export const createNumberFeatures = ({
   resellerSettings,
   messagesOf,
 }: Deps) => {
-  const listsOf = async (account: AccountRecord | undefined): Promise<FeatureLists> => {
+  const listsOf = async (account: AccountRecord | undefined) => {
     const { features: system } = await settings.of(numberManagerSettings)
     const own = account ? await resellerSettings(account) : {}
     return { allowed: listOf(own, 'allow') ?? system.allow, denied: listOf(own, 'deny') ?? system.deny }
@@ -148,7 +140,6 @@ export const createNumberFeatures = ({
     const lists = await listsOf(account)
     const messages = account ? await messagesOf(account) : {}
     const { local_feature_override, sms_carriers, mms_carriers } = await settings.of(numberManagerSettings)
-    const isOneOf = (carriers: readonly string[], carrier: string) => carriers.includes(carrier)
     return (subject: FeatureSubject, isOperator: boolean) =>
       availableFeatures({
         isOperator,
@@ -160,8 +151,8 @@ export const createNumberFeatures = ({
         ownDenied: subject.featuresDenied ?? [],
         ...lists,
         localOverride: local_feature_override,
-        carriesSms: isOneOf(sms_carriers, subject.carrier) && messages.sms?.enabled !== false,
-        carriesMms: isOneOf(mms_carriers, subject.carrier) && messages.mms?.enabled !== false,
+        carriesSms: isIn(sms_carriers, subject.carrier) && messages.sms?.enabled !== false,
+        carriesMms: isIn(mms_carriers, subject.carrier) && messages.mms?.enabled !== false,
       })
   }
 
