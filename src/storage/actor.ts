@@ -1,21 +1,18 @@
-/** Who did something, in the words of feed and audit. */
+/** The actor in feed and audit log. */
 interface FeedActor {
   type: 'user' | 'api_key' | 'impersonator' | 'task' | 'system'
   id?: string
   account_id?: string
-  /** Whom an impersonator acted as. */
+  /** The user that an impersonator acts as. */
   as?: { id?: string; account_id?: string }
 }
 
-/** The ids by which an author is known. */
 export interface AuthorIds {
   authAccountId?: string
   authUserId?: string
-  /** The named API key, where one was used. */
   authKeyId?: string
-  /** The task that does it for whoever started it. */
   taskId?: string
-  /** Set while somebody acts as another user. */
+  /** Of an impersonator. */
   originalAuthAccountId?: string
   originalAuthUserId?: string
 }
@@ -25,7 +22,7 @@ const person = (id: string | undefined, accountId: string | undefined) => ({
   ...(accountId === undefined ? {} : { account_id: accountId }),
 })
 
-/** An API key goes by the named key's id; the one key that each account has goes by the account's. */
+/** The one key that each account has goes by the account's id. */
 export const actorOf = (author: AuthorIds): FeedActor => {
   const { taskId, authAccountId, authUserId, authKeyId } = author
   if (taskId !== undefined) return { type: 'task', ...person(taskId, authAccountId) }

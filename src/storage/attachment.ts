@@ -5,7 +5,7 @@ import type { Store } from './store.ts'
 
 export type AttachmentRecord<Doc extends object> = StoredRecord<Doc, object>
 
-/** Removes the record that bears its owner's id. Part of the owner's removal, which has to stand before it. */
+/** Removes the record that has its owner's id, as a part of the owner's removal. */
 export const removalWithOwner =
   <Doc extends object, Hidden extends object>(
     collection: Pick<Collection<Doc, Hidden>, 'kind' | 'find' | 'remove'>,
@@ -16,14 +16,13 @@ export const removalWithOwner =
     else requireNoRecord(set, { ...owner, kind: collection.kind })
   }
 
-/** A document of which an account, or a record of it, has at most one. It bears its owner's id and goes with it. */
+/** A document of which an account or a record has at most one. It has its owner's id and is removed with it. */
 export const createAttachment = <Doc extends object>(store: Store, kind: string) => {
   const collection = createCollection<Doc, object>(store, { kind, sortKey: () => '', row: () => ({}) })
 
   return {
     find: (owner: Pick<ClaimHolder, 'accountId' | 'id'>) => collection.find(owner.accountId, owner.id),
 
-    /** Puts `doc` in the place of what was there before, if anything. */
     put(
       set: ChangeSet,
       owner: ClaimHolder,
@@ -36,14 +35,13 @@ export const createAttachment = <Doc extends object>(store: Store, kind: string)
 
     remove: collection.remove,
 
-    /** For documents that come from another system as they are. */
+    /** For imported documents. */
     collection,
 
     removeWith: removalWithOwner(collection),
   }
 }
 
-/** What is removed with a record that it belongs to. */
 export interface Attached {
   removeWith(set: ChangeSet, owner: ClaimHolder): Promise<void>
 }

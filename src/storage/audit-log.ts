@@ -1,13 +1,13 @@
 import { chained } from '../lib/chain.ts'
 import { integer, optional, table, text } from './table.ts'
 
-/** What stands for the action of what is no change of a record, and therefore no entry of the audit. */
+/** The action of events that are no change of a record, and therefore no audit entry. */
 export const emitEvent = 'happened'
 
-/** What the digest of an entry is of, as it stands in the store. */
+/** The content that the digest of an entry covers. */
 export const auditColumns = {
   accountId: text(),
-  /** The ids of those above the account, top first, with spaces between them. */
+  /** Ids of the parent accounts, top first, separated by spaces. */
   tree: optional(text()),
   id: text(),
   /** Unix milliseconds. */
@@ -17,60 +17,56 @@ export const auditColumns = {
   kind: text(),
   recordId: text(),
   author: text(),
-  /** By which entries are found: the id that `actorOf` gives. */
+  /** The id that `actorOf` returns. */
   actorId: optional(text()),
   recordName: optional(text()),
-  /** JSON text: an array of differences. */
   changes: optional(text()),
   beforeDoc: optional(text()),
   afterDoc: optional(text()),
 } as const
 
-/** Changes and what else happened, as they are added: each gets its place in the order of all, see placing.ts. */
+/** Changes and other events. The store gives each its place in the order of all. */
 export const auditLog = table(
   'audit_log',
   {
     ...auditColumns,
-    /** Of what is many events: how many. */
+    /** Number of events, if there are several. */
     span: optional(integer()),
-    /** Of a large record: the entry whose record the texts before and after are patches of, see entry-docs.ts. */
+    /** The entry of which the two documents are patches, see entry-docs.ts. */
     baseId: optional(text()),
-    /** Of the content, until the entry has its place in the chain of its account. */
+    /** Of the content, until the entry is in the chain of its account. */
     digest: text(),
   },
   { isPlaced: true },
 )
 
-// The order of all that is committed, which has no gaps, and the chain of each account's entries of the audit. Whoever
-// gives places has to be the only one who does: the writer of the embedded store, or who holds the lease of the feed.
+// The order of all events has no gaps, and each account has a chain of audit entries. Only one process may extend them:
+// the writer of the embedded store, or the holder of the feed's lease.
 
-/** A row of the audit log that has no place yet. */
 export interface Unplaced {
   accountId: string
   action: string
   tree: string
-  /** Of what it says. */
+  /** Of the content. */
   digest: string
-  /** Of what is many events: how many. */
+  /** The number of events. */
   span: number
 }
 
-/** The end of an account's chain. */
 export interface Head {
   sequence: number
   digest: string
 }
 
 export interface Placed {
-  /** Of what is many events that of the last one. */
+  /** Of several events the last one. */
   sequence: number
   digest: string | null
   previousDigest: string | null
-  /** The end of its account's chain from then on; undefined of what is no entry of the audit. */
+  /** The new end of the account's chain; undefined for events that are no audit entry. */
   head: Head | undefined
 }
 
-/** The place behind the last one that was given; `head` is where the account's chain ends so far. */
 export const placeOf = (row: Unplaced, last: number, head: Head | undefined): Placed => {
   const sequence = last + row.span
   if (row.action === emitEvent) return { sequence, digest: null, previousDigest: null, head: undefined }
@@ -79,14 +75,13 @@ export const placeOf = (row: Unplaced, last: number, head: Head | undefined): Pl
   return { sequence, digest, previousDigest, head: { sequence, digest } }
 }
 
-/** Those above an account who read of what is below them by a list of their own: the topmost one sees all. */
+/** Parents that read events below them from their own list. The topmost account sees all. */
 export const middleOf = (tree: string) => (tree === '' ? [] : tree.split(' ').slice(1))
 
-/** The newest place that was given, also when the row that had it is gone. */
+/** Also if its row was removed. */
 export const newestPlace = `SELECT max(sequence) AS "sequence" FROM (
   SELECT sequence FROM (
     SELECT sequence FROM audit_log WHERE sequence IS NOT NULL ORDER BY sequence DESC LIMIT 1) AS newest
   UNION ALL SELECT max(sequence) FROM feed_marks) AS known`
 
-/** How many ends of chains are remembered. */
 export const maxHeads = 20_000

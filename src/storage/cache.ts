@@ -2,16 +2,14 @@ import { LRUCache } from 'lru-cache'
 import { evictOldest } from '../lib/forget-oldest.ts'
 import type { Database, StaleListener } from './db.ts'
 
-// What is made of an account's records of one kind, and kept, goes by a number that is another one after each commit that
-// names one of them stale. Whoever keeps something takes the number before reading, and keeps it under that.
+// A cached value has a key with the generation of the records that it is made of. Read the generation before the records.
 
-/** `account/kind` of a record's cache key. */
 const placeOf = (key: string) => key.slice(0, key.indexOf('/', key.indexOf('/') + 1))
 
-// A number and its key. Whatever was kept under a number that is forgotten is not found again.
+// Values of an evicted generation are not found again.
 const maxPlaces = 50_000
 
-/** The number of the moment for an account's records of a kind. It moves with commits of this process and of others. */
+/** Changes with each commit of this process or another that touches these records. */
 export type GenerationOf = (accountId: string, kind: string) => number
 
 export const createGenerations = (db: Pick<Database, 'onStale'>): GenerationOf => {
@@ -36,10 +34,7 @@ export const createGenerations = (db: Pick<Database, 'onStale'>): GenerationOf =
 
 const cacheBytes = 20_000_000
 
-/**
- * Everything that an account has of one kind, kept at hand until a record of that kind changes there, in this process or
- * another.
- */
+/** All records of a kind in an account, cached until one of them changes. */
 export const createRecordLists = <Stored extends { docText: string; rowText: string }>(
   db: Pick<Database, 'onStale'>,
 ) => {
@@ -65,7 +60,6 @@ export const createRecordLists = <Stored extends { docText: string; rowText: str
 
 const maxKinds = 20_000
 
-/** How many there were when they were counted, and how many records have changed since: so many may have come. */
 interface Count {
   counted: number
   /** Counting ended here: there may be more. */
@@ -73,13 +67,11 @@ interface Count {
   changedSince: number
 }
 
-/** Up to how many to count, and how many there are of them. */
 type CountUpTo = (atMost: number) => Promise<number>
 
 /**
- * Says whether an account may have more records of a kind without counting them each time: every change of one, in this
- * process or another, is taken for a birth until that would be too many. Only then they are counted again. So nobody
- * has one too few; requests of the same moment may have one too many each.
+ * Checks limits without counting each time: every change counts as a new record until the limit is reached; then records are
+ * counted again. Parallel requests may exceed the limit by one each.
  */
 export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
   const counts = new Map<string, Count>()
@@ -111,7 +103,7 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
     counted + changedSince + adding > limit
 
   return {
-    /** Whether an account stays within `limit` with so many records more. */
+    /** Whether the account may have so many more records. */
     async allows(
       { accountId, kind }: { accountId: string; kind: string },
       adding: number,
@@ -128,16 +120,15 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
   }
 }
 
-/** A value and its estimated size. */
 interface Sized<T> {
   value: T
   bytes: number
 }
 
-// What an entry takes besides its value: key, map slot and object headers.
+// Key, map slot and object headers.
 const entryOverheadBytes = 400
 
-/** The most recently used values, bounded by their estimated bytes. A value larger than the bound is not kept. */
+/** Least recently used values are evicted. A value larger than the bound is not stored. */
 export const createSizedCache = <T>(maxBytes: number) =>
   new LRUCache<string, Sized<T>>({
     maxSize: maxBytes,
@@ -145,10 +136,9 @@ export const createSizedCache = <T>(maxBytes: number) =>
   })
 
 interface RecordCache<T> {
-  /** The cached value, else what `load` finds. A value made stale while it was being loaded is handed out but not kept. */
+  /** The cached value, or what `load` returns. If it becomes stale during the load, it is returned but not cached. */
   get(key: string, load: () => Promise<Sized<T>>): Promise<T>
   forget: StaleListener
-  /** How often something was asked for, and found at once. */
   lookups(): { hits: number; misses: number }
 }
 
@@ -157,7 +147,7 @@ interface Loading<T> {
   stale: boolean
 }
 
-/** Recently used values, bounded by their estimated bytes. Absence (`undefined`) is remembered as well. */
+/** A bounded cache. `undefined` is cached as well. */
 export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
   const kept = createSizedCache<T>(maxBytes)
   const loading = new Map<string, Loading<T>>()

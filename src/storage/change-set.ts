@@ -13,36 +13,33 @@ import { errandStatement, type JobDraft, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
 import { integer, table, text } from './table.ts'
 
-/** The prices that a request or a task agrees to. */
 export interface ChargeConsent {
-  /** Absent: of the last quote that the same caller got for the same purchase. */
+  /** Absent: the last quote that the same caller got for the same purchase. */
   quoteId?: string
-  /** The session that was shown the quote; without a session, the user or API key. */
+  /** The session that got the quote; without a session, the user or API key. */
   caller?: string
-  /** The price lists of the asking account that a task agrees to. */
+  /** The price lists that a task accepts. */
   terms?: unknown
   toJSON(): undefined
 }
 
-/** Who stands behind a write, as the audit entry tells it. */
+/** Who makes a write, for the audit entry. */
 export interface Author extends AuthorIds {
   requestId: string
   clientAddress?: string
   authMethod?: string
   request?: { method: string; path: string }
-  /** The `traceparent` of the request, where its trace is recorded: what its events cause is a part of it. */
+  /** The `traceparent` of a recorded request. */
   trace?: string
-  /** Whoever asks for the change agrees to what it costs. */
   acceptsCharges?: boolean
-  /** Which quote that is about. Absent where no request asks. */
+  /** Absent for writes without a request. */
   consent?: ChargeConsent
-  /** The key under which a request is carried out once. */
   idempotency?: KeyClaim
 }
 
 const acts = new WeakMap<Author, string>()
 
-/** Names what an author does here and now: clients choose the ids of their requests, and may use one for many. */
+/** Identifies a request. Clients choose request ids and may repeat them. */
 export const actOf = (author: Author): string => {
   const act = acts.get(author) ?? randomHex(16)
   acts.set(author, act)
@@ -52,41 +49,35 @@ export const actOf = (author: Author): string => {
 /** `user.edited`, `task.finished`: areas declare them. */
 export type EventType = `${string}.${string}`
 
-/** One thing that a write did, in the words that auditors and subscribers read. */
 export interface Change {
   accountId: string
   kind: string
   id: string
   action: 'created' | 'edited' | 'deleted'
-  /** What subscribers know it by, where that is not `<kind>.<action>`: `number.state_changed`. */
+  /** The event type, if it is not `<kind>.<action>`. */
   event?: EventType
-  /** Who stood above the account, top first, where it is gone and cannot be asked. */
+  /** The parents of a deleted account, top first. */
   tree?: readonly string[]
-  /** What people call the record, where that is not its id. */
+  /** The name of the record, if it is not its id. */
   name?: string | undefined
-  /**
-   * JSON texts of the public record. Of both the audit entry keeps what differs, of one the text; secrets are masked
-   * before they are kept.
-   */
+  /** JSON texts of the public record. With both, the audit entry stores the differences. Secrets are masked. */
   before?: string
   after?: string
 }
 
-/** Something that subscribers hear of, and that is no change of a record. */
 export interface EventDraft {
   accountId: string
-  /** `balance.low` */
   type: EventType
-  /** What it is about. */
+  /** Kind and id of its subject. */
   kind: string
   id: string
-  /** JSON text of what there is to tell. */
+  /** JSON text. */
   after?: string
-  /** Of many events of one kind that are told as one, and read one by one: the ids of their records. */
+  /** Ids of the records, if one row stands for many events. */
   ids?: readonly string[]
 }
 
-/** A name that only one record may hold within its scope (an account id, or `system`). */
+/** A name that is unique within its scope (an account id, or `system`). */
 export interface Claim {
   scope: string
   name: string
@@ -123,7 +114,6 @@ const quantityMoves = table('quantity_moves', {
   below: integer(),
 })
 
-/** A count of what an account has, that a change moves: see areas/billing/services/quantities. */
 interface Count {
   accountId: string
   category: string
@@ -131,51 +121,43 @@ interface Count {
   delta: number
 }
 
-/** What is stored of something. */
 interface Sized {
   readonly kind: string
   readonly docText: string
   readonly hiddenText: string
 }
 
-/** An account that leaves its place in the tree with all that it, and those below it, have. */
+/** An account that moves or is removed, with its sub-accounts. */
 export interface Transfer {
   accountId: string
-  /** Those who stood above it, top first. */
+  /** The parents before, top first. */
   from: readonly string[]
-  /** Those who will; undefined when the account is removed. */
+  /** The parents after; undefined when the account is removed. */
   to: readonly string[] | undefined
 }
 
-/** An account that begins. */
 interface Newcomer {
   name: string
-  /** Those who stand above it, top first. */
   tree: readonly string[]
 }
 
-/** Where an account stands at the moment of a write. */
 export interface AccountPath {
-  /** Itself; for what belongs to nobody, the master account. */
+  /** For what belongs to no account, the master account. */
   accountId: string
-  /** Those above it, top first. */
   tree: readonly string[]
 }
 
-/** Wakes whoever puts what was committed in order, or reads it where it has its order. */
+/** Wakes those who order and read events. */
 export const feedKey = cacheKey(systemScope, 'feed', 'committed')
 
-/** What an area tells those who want to hear of it: something that is about to happen in a change set. */
+/** Something that is about to happen in a change set. */
 export interface Signal<Told> {
   readonly name: string
-  /** Carries the type alone: it is never there. */
+  /** Only a type; never set. */
   readonly told?: Told
 }
 
-/**
- * Everything that one operation wants to happen at once: statements, and the changes they amount to.
- * Each change becomes an entry of the audit and an event of the feed in the same transaction.
- */
+/** The writes of one transaction. Each change becomes an audit entry and an event. */
 export class ChangeSet {
   readonly author: Author
   readonly changes: Change[] = []
@@ -184,27 +166,26 @@ export class ChangeSet {
   readonly stale: string[] = []
   readonly counts: Count[] = []
   readonly errands: JobDraft[] = []
-  /** Accounts that begin here, by id: nobody can look up yet who stands above them. */
+  /** Accounts that are created here: their parents cannot be looked up yet. */
   readonly newcomers = new Map<string, Newcomer>()
   readonly transfers: Transfer[] = []
-  /** What is stored, by which its size is judged. */
+  /** For size limits. */
   readonly kept: Sized[] = []
-  /** The records that their accounts have not had before. */
+  /** New records. */
   readonly born: Pick<ClaimHolder, 'accountId' | 'kind'>[] = []
-  /** What accounts have of bytes of files more than before; less is negative. */
+  /** Changes in bytes of files. */
   readonly filed: { accountId: string; bytes: number }[] = []
-  /** Counts are put right: nobody asked for more than there was, and nobody pays for it at once. */
+  /** Counts are repaired: no charges. */
   isCorrection = false
-  /** What stands in the audit in place of the changes: of records that come by the thousand, one entry for many. */
+  /** One audit entry instead of those of many changes. */
   summary: Change | undefined
-  /** What is still to be heard before the change set is committed. */
+  /** Signals that are not delivered yet. */
   readonly told: { signal: Signal<unknown>; told: unknown }[] = []
 
   constructor(author: Author) {
     this.author = author
   }
 
-  /** Adds a statement. `expect` decides races: see Statement. */
   run(sql: string, params: readonly Value[], expect?: Statement['expect']) {
     this.statements.push(expect ? { sql, params, expect } : { sql, params })
     return this
@@ -215,59 +196,58 @@ export class ChangeSet {
     return this
   }
 
-  /** Names a record that is stored by the statements: its size is judged, and if it is new its number. */
+  /** Names a stored record, for limits of size and number. */
   keep(record: Sized & Pick<ClaimHolder, 'accountId' | 'kind'>, { isNew }: { isNew: boolean }) {
     this.kept.push(record)
     if (isNew) this.born.push(record)
     return this
   }
 
-  /** Names the JSON text of a row that is no record of its own: its size is judged. */
+  /** The same for a row that is no record. */
   keepText(kind: string, docText: string) {
     this.kept.push({ kind, docText, hiddenText: '' })
     return this
   }
 
-  /** Declares what is being done. A change set without a change cannot be committed. */
+  /** A change set without a change cannot be committed. */
   record(change: Change) {
     this.changes.push(change)
     this.outdate(change.accountId, change.kind, change.id)
     return this
   }
 
-  /** Tells subscribers of something that is no change of a record. */
   happened(happening: EventDraft) {
     this.happenings.push(happening)
     return this
   }
 
-  /** Names a record whose cached copies the statements make stale although it is not itself the subject. */
+  /** Evicts a record from caches that is not the subject of a change. */
   outdate(accountId: string, kind: string, id: string) {
     this.stale.push(cacheKey(accountId, kind, id))
     return this
   }
 
-  /** Moves how many items of a category the account has, of which its services are priced. */
+  /** Changes a count that the account is charged by. */
   count(accountId: string, category: string, item: string, delta: number) {
     if (delta !== 0) this.counts.push({ accountId, category, item, delta })
     return this
   }
 
-  /** Has something done after the commit, and only if there is one. */
+  /** A job that starts after the commit. */
   errand<Payload>(errand: JobDraft<Payload>) {
-    // Change sets of several requests may be written together.
+    // Change sets of several requests may be committed together.
     this.errands.push({ trace: currentTraceparent(), ...errand })
     if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
     return this
   }
 
-  /** Tells other areas what happens here. They are heard before the change set is judged and written. */
+  /** Notifies other areas before gates and commit. */
   tell<Told>(signal: Signal<Told>, told: Told) {
     this.told.push({ signal, told })
     return this
   }
 
-  /** Lets a gate try again: what it answers with takes back everything that was added since. */
+  /** Returns a function that undoes everything that was added since. */
   checkpoint(): () => void {
     const lists: unknown[][] = [
       this.changes,
@@ -296,7 +276,7 @@ export class ChangeSet {
     return this.add(insertClaim({ scope, name, value, accountId, kind, id }, { rows: 1, orElse }))
   }
 
-  /** Takes a claim from whoever holds it but `holder`, who is to claim it next. */
+  /** Takes a claim from any other holder. */
   free(claim: Claim, holder: ClaimHolder) {
     return this.run(deleteForeignClaim, [
       claim.scope,
@@ -320,24 +300,21 @@ export class ChangeSet {
   }
 }
 
-/** The failure of a lost race: `commitRetrying` reads again and repeats the operation. */
+/** A lost race: `retrying` reads again and repeats the operation. */
 export const conflict = () => failure(datastoreConflict, {})
 
-/** What people call a record. */
 export const nameOf = ({ name, username }: { name?: unknown; username?: unknown }) => {
   const called = name ?? username
   return typeof called === 'string' ? called.slice(0, 256) : undefined
 }
 
-/** What is secret in the records that change. */
 interface Secrets {
   masked(subject: Pick<Change, 'kind' | 'id'>, text: string | undefined): string | undefined
   schemaOf(change: Change): object | undefined
 }
 
 /**
- * What an entry tells of a record. Of an edit the audit keeps what differs, for whole copies each time would have no
- * end; the record before and after it is kept as long as events are.
+ * The audit log stores differences of an edit, because copies would grow without end; both records are stored as long as events.
  */
 const contentOf = (id: string, change: Change, base: Base | undefined, secrets: Secrets) => {
   const { before, after, name } = change
@@ -353,13 +330,11 @@ type EntryRow = Parameters<typeof auditLog.append>[0]
 
 const appended = (row: Omit<EntryRow, 'digest'>) => auditLog.append({ ...row, digest: contentDigest(row) })
 
-/** What entries of one write have in common. */
 interface EntryFacts {
   at: number
   author: string
   actorId: string | undefined
   standingOf(accountId: string): AccountPath
-  /** The entry that an edit of a large record refers to. */
   baseOf(change: Change): Base | undefined
 }
 
@@ -405,7 +380,7 @@ const happeningOf = (happening: EventDraft, facts: EntryFacts, secrets: Secrets)
   })
 }
 
-/** What the changes of one write add to a count is one move, and what they take away another. */
+/** One row for all additions to a count, and one for all removals. */
 const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
   const moves = new Map<string, Count>()
   for (const count of sets.flatMap(({ counts }) => counts)) {
@@ -420,10 +395,9 @@ const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
   )
 }
 
-/** An author as it is kept: without the hold on a key, which ends with the request. */
 const authorText = (author: Author) => JSON.stringify(author)
 
-/** The JSON texts of authors, of whom the sets of one write mostly share one. */
+/** Most sets of one write have the same author. */
 const createAuthorTexts = () => {
   const texts = new Map<Author, string>()
   return (author: Author) => {
@@ -435,7 +409,6 @@ const createAuthorTexts = () => {
   }
 }
 
-/** Each request with a key says under it what is committed. */
 const keyMarks = (sets: readonly ChangeSet[]): Statement[] => {
   if (!sets.some(({ author }) => author.idempotency)) return []
   return [...Map.groupBy(sets, ({ author }) => author.idempotency)].flatMap(([claim, ofClaim]) => {
@@ -447,7 +420,7 @@ const keyMarks = (sets: readonly ChangeSet[]): Statement[] => {
   })
 }
 
-/** In one order for everybody: writes that ask for the same errands do not wait for each other. */
+/** In one order, so that writes with the same jobs do not wait for each other. */
 const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] => {
   const errands = sets.flatMap((set) => set.errands)
   const placeOf = ({ kind, id }: JobDraft) => `${kind}\n${id}`
@@ -456,7 +429,6 @@ const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] =
     .map((errand) => errandStatement(errand, at))
 }
 
-/** The write that change sets amount to together, their entries of audit and feed and their counts included. */
 export const writeOf = (
   sets: readonly ChangeSet[],
   clock: Clock,

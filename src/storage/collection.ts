@@ -16,23 +16,22 @@ import {
 import type { SecretsOf } from './sealing.ts'
 import type { Store } from './store.ts'
 
-/** What a kind of record is ordered by, shows in lists, and holds alone. */
 export interface CollectionDefinition<Doc extends object, Hidden extends object> {
   kind: string
   sortKey(doc: Doc, id: string): string
   ownerId?(doc: Doc): string
-  /** The list row without its id; undefined values are left out. */
+  /** Without the id. */
   row(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): StoredClaim[]
-  /** What the record counts as in the account's services: [category, item] each. */
+  /** [category, item] each, for charges. */
   counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
-  /** The schema that marks what is secret in a record; without it names tell. Secrets are stored sealed. */
+  /** Marks secrets, which are stored encrypted. Without it only names mark them. */
   secrets?: SecretsOf
-  /** What an auditor is shown of the private half when it changes: facts as they are, secrets under names that are masked. */
+  /** The private values that the audit log shows when they change. */
   audited?(hidden: Readonly<Hidden>): object
 }
 
-/** A claim with the failure of whoever comes second. */
+/** `orElse`: the failure if another record has the claim. */
 export interface StoredClaim extends Claim {
   orElse: () => Failure
 }
@@ -49,7 +48,6 @@ const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === 
 const maxInBatch = 500
 const maxHolders = 20_000
 
-/** Who was seen to hold a claim: the latest 20,000 claims asked for. */
 const createHolderMemory = () => {
   const holders = new Map<string, ClaimHolder>()
   const keyOf = ({ scope, name, value }: Claim) => `${scope}\n${name}\n${value}`
@@ -63,7 +61,7 @@ const createHolderMemory = () => {
   }
 }
 
-/** The store of one kind of document. Everything it writes goes into the caller's change set. */
+/** Stores one kind of document. Writes go into the caller's change set. */
 export const createCollection = <Doc extends object, Hidden extends object>(
   { records, clock, sealing }: Store,
   definition: CollectionDefinition<Doc, Hidden>,
@@ -84,7 +82,6 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       revision: place.revision ?? randomHex(16),
       docText: JSON.stringify(doc),
       hiddenText: JSON.stringify(hidden),
-      // Rows are read as they lie in the store.
       rowText: maskSecrets(JSON.stringify({ id: place.id, ...definition.row(doc, hidden) })),
     })
 
@@ -112,7 +109,6 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   const memory = createHolderMemory()
   const find = (accountId: string, id: string) => records.find(accountId, kind, id)
 
-  /** Every record of an account, or of one owner, in batches of at most `limit`. */
   async function* batches(owner: Owner, limit = maxInBatch): AsyncGenerator<Stored[]> {
     let after: readonly [string, string] | undefined
     for (;;) {
@@ -131,10 +127,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     find,
 
-    /**
-     * The record that holds a claim. A holder seen before is asked first: as long as its record, which is never
-     * stale, still makes the claim, nobody else can hold it.
-     */
+    /** The record that has a claim. The last known holder is read first: while it has the claim, no other record can. */
     async holder(claim: Claim): Promise<Stored | undefined> {
       const known = memory.recall(claim)
       const record = known && (await find(known.accountId, known.id))
@@ -145,14 +138,13 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       return find(holder.accountId, holder.id)
     },
 
-    /** The record, or the 404 that names the missing id. */
     async get(accountId: string, id: string): Promise<Stored> {
       const record = await records.find(accountId, kind, id)
       if (!record) throw failure(badIdentifier, { cause: id })
       return record
     },
 
-    /** A record as change sets that are committed together leave it so far; undefined when they remove it. */
+    /** The record after uncommitted change sets; undefined if they remove it. */
     leftBy(sets: readonly ChangeSet[], record: Stored): Stored | undefined {
       const isOf = (other: ClaimHolder) =>
         other.kind === kind && other.id === record.id && other.accountId === record.accountId
@@ -176,32 +168,29 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     batches,
 
-    /** Every record of an account, or of one owner, as one list. */
     async all(owner: Owner): Promise<Stored[]> {
       const found: Stored[] = []
       for await (const batch of batches(owner)) found.push(...batch)
       return found
     },
 
-    /** What each record of an account counts as, read anew: [category, item] each. */
+    /** Read from the records. */
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
       for await (const batch of batches({ accountId }))
         yield batch.flatMap(({ doc }) => definition.counts?.(doc) ?? [])
     },
 
-    /** A record that is not stored yet. */
     draft(accountId: string, content: Content<Doc, Hidden>, id = newId(clock.now())): Stored {
       const now = gregorianNow(clock)
       return build({ accountId, id, created: now, modified: now }, content)
     },
 
-    /** A record of another system, with its own id, times and revision. `tally` is that of the record in whose place it comes. */
+    /** An imported record. `tally` is that of the record it replaces. */
     arriving: (
       place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified' | 'revision'> & { tally?: number },
       content: Content<Doc, Hidden>,
     ): Stored => build(place, content),
 
-    /** The successor of a stored record. */
     revise: (record: Stored, content: Partial<Content<Doc, Hidden>>): Stored =>
       build(
         {
@@ -214,7 +203,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
         { doc: record.doc, hidden: record.hidden, ...content },
       ),
 
-    /** Frees the names of a record that arrives: who is called what is decided where it comes from, for all that come. */
+    /** Removes the claims of an imported record from other records. */
     freeNames(set: ChangeSet, record: Stored) {
       for (const claim of claimsOf(record)) set.free(claim, holderOf(record))
     },
@@ -250,7 +239,6 @@ export type Collection<Doc extends object, Hidden extends object> = ReturnType<
   typeof createCollection<Doc, Hidden>
 >
 
-/** Reads of a collection, for those who may not write it. */
 export const readsOf = <Doc extends object, Hidden extends object>({
   kind,
   find,
@@ -261,7 +249,6 @@ export const readsOf = <Doc extends object, Hidden extends object>({
   counted,
 }: Collection<Doc, Hidden>) => ({ kind, find, get, page, rows, fitting, counted })
 
-/** Writes the document of this place, instead of the one that is there. */
 export const putDocument = <Doc extends object, Hidden extends object>(
   set: ChangeSet,
   collection: Pick<Collection<Doc, Hidden>, 'draft' | 'insert' | 'revise' | 'replace'>,

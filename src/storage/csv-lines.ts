@@ -1,6 +1,5 @@
 import type { CsvCell, CsvQuery } from './db.ts'
 
-/** A cell with its apostrophe. */
 export const guarded = ({ value, guardedWhen }: CsvCell) =>
   guardedWhen ? `CASE WHEN ${guardedWhen} THEN '''' || (${value}) ELSE ${value} END` : value
 
@@ -20,15 +19,15 @@ const plain = (cell: CsvCell) => {
 const lineOf = (texts: readonly string[]) =>
   `concat(${texts.flatMap((text, index) => (index === 0 ? [text] : ["','", text])).join(', ')}, '\r\n')`
 
-/** For SQLite: the lines as one text. The order goes along, so that it can be an index's. */
+/** The order is selected, so that SQLite can use an index for it. */
 export const sqliteLines = ({ cells, plainWhen, orderedBy, tail }: CsvQuery) =>
   `SELECT string_agg(line, '') AS text FROM (
     SELECT CASE WHEN ${plainWhen} THEN ${lineOf(cells.map(plain))} ELSE ${lineOf(cells.map(careful))} END AS line,
     ${orderedBy.join(', ')} ${tail}) AS lines`
 
 /**
- * Frees the memory of bytes that have a buffer to themselves and are nobody's afterwards. Megabytes of an export are
- * garbage as soon as they are sent, and hardly anything else that it makes would let the collector look for them.
+ * Frees a buffer that no one else uses. Megabytes of an export are garbage as soon as they are sent, and little else would make
+ * the collector look for them.
  */
 export const giveBack = ({ buffer }: ArrayBufferView) => {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)

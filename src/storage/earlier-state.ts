@@ -1,10 +1,10 @@
-// A store that holds little can be kept as it is, row by row, and be put back to that after much was done to it.
+// The rows of a small store, stored as a copy that can be restored after an import.
 import type { Row, Statement, Value } from './db.ts'
 import { placements } from './distribution/placements.ts'
 import type { Store } from './store.ts'
 import { integer, shape, table, text } from './table.ts'
 
-// The machinery's own books go on, and what has happened stays told.
+// Internal tables, and the audit log.
 const untouched: readonly string[] = [
   'audit_heads',
   'audit_index',
@@ -24,14 +24,13 @@ const earlier = table('kazoo_before', { name: text(), number: integer(), content
 const insert = earlier.insert()
 const counted = shape({ count: integer() })
 
-// What a first start leaves is some twenty rows.
 const maxRows = 5000
 
 const tables = Object.keys(placements).filter(
   (name) => !untouched.includes(name) && !name.startsWith('kazoo_'),
 )
 
-/** More is in the store than can be put back. */
+/** The store has too many rows to be restored. */
 export class TooMuch extends Error {}
 
 const columnsIn = (row: Row) => Object.keys(row)
@@ -44,7 +43,6 @@ const insertionOf = (name: string, row: Row): Statement => {
   }
 }
 
-/** What keeps the store as it is now. Fails with `TooMuch` where that is no small thing. */
 export const keepState = async ({ all, scan }: Pick<Store, 'all' | 'scan'>): Promise<Statement[]> => {
   const kept: Statement[] = []
   for (const name of tables) {
@@ -60,11 +58,11 @@ export const keepState = async ({ all, scan }: Pick<Store, 'all' | 'scan'>): Pro
   return kept
 }
 
-/** What puts the store back to what was kept, in one write. The rows of months are dropped before, month by month. */
+/** Months are dropped before. */
 export const putBackState = async ({ scan }: Pick<Store, 'scan'>): Promise<Statement[]> => {
   const rows = earlier.list(await scan(`SELECT ${earlier.columns} FROM kazoo_before ORDER BY number`))
   return [
-    // A month that was dropped takes no records any more.
+    // A dropped month would accept no records.
     { sql: "DELETE FROM monthly_tables WHERE state = 'dropped'", params: [] },
     ...tables.map((name) => ({ sql: `DELETE FROM ${name}`, params: [] })),
     ...rows.map(({ name, content }) => insertionOf(name, JSON.parse(content))),

@@ -1,5 +1,4 @@
-// The records before and after an edit. Large ones are stored as merge patches of the record in an earlier entry, their base,
-// so that a small edit takes little space however large the record is.
+// Large records are stored as merge patches of the record in an earlier entry, their base, so that a small edit takes little space.
 import { dayMs } from '../lib/gregorian.ts'
 import type { Json } from '../lib/json.ts'
 import { mergeObject, patchBetween } from '../lib/json-merge.ts'
@@ -7,14 +6,13 @@ import type { Database } from './db.ts'
 import type { SqlWords } from './sql-words.ts'
 import { optional, shape, text } from './table.ts'
 
-/** JSON texts: records, or merge patches of the record after the entry `baseId`. A base names itself. */
+/** JSON texts: records, or merge patches of the record after `baseId`. A base names itself. */
 interface EntryDocs {
   beforeDoc: string | undefined
   afterDoc: string | undefined
   baseId: string | undefined
 }
 
-/** A change of a record; JSON texts of it before and after. */
 interface Edit {
   kind: string
   id: string
@@ -22,22 +20,21 @@ interface Edit {
   after?: string
 }
 
-/** An entry with the whole record after it. */
 export interface Base {
   id: string
   doc: Json
 }
 
-/** The condition of the partial index `audit_log_bases`. */
+/** Condition of the partial index `audit_log_bases`. */
 export const isBase = 'base_id = id'
 export const isNoBase = '(base_id IS NULL OR base_id <> id)'
 
-// Characters. Two copies of smaller records cost less than looking for a base.
+// Characters. Two copies of smaller records cost less than a base.
 const minPatched = 4096
 
-/** Age up to which edits refer to a base. */
+/** Edits refer to a base up to this age. */
 const baseUsedMs = 30 * dayMs
-/** How much longer than other events a base is stored: one day more than it is used, for clocks that differ. */
+/** One day longer, for clocks that differ. */
 export const baseStoredMs = baseUsedMs + dayMs
 
 const isLarge = (...docs: (string | undefined)[]) =>
@@ -48,7 +45,7 @@ const patchText = (from: Json, to: string) => {
   return patch && JSON.stringify(patch)
 }
 
-/** Two patches, if they are much shorter than the records. */
+/** Undefined if they are not much shorter. */
 const asPatches = (base: Base, before: string, after: string): EntryDocs | undefined => {
   const beforeDoc = patchText(base.doc, before)
   const afterDoc = patchText(base.doc, after)
@@ -57,7 +54,7 @@ const asPatches = (base: Base, before: string, after: string): EntryDocs | undef
   return isShort ? { beforeDoc, afterDoc, baseId: base.id } : undefined
 }
 
-/** What the entry `id` stores of these records. An edit that differs much from the base becomes a base. */
+/** An edit that differs much from the base becomes a base. */
 export const entryDocs = (
   id: string,
   { before, after }: { before: string | undefined; after: string | undefined },
@@ -77,11 +74,9 @@ const bases = shape({ id: text(), afterDoc: optional(text()) })
 const newestBase = `SELECT ${bases.columns} FROM audit_log
   WHERE account_id = $1 AND kind = $2 AND record_id = $3 AND ${isBase} AND at >= $4 ORDER BY id DESC LIMIT 1`
 
-/** Whether an edit can be stored as patches. */
 export const isPatchable = ({ before, after }: Edit) =>
   before !== undefined && after !== undefined && isLarge(before, after)
 
-/** The newest base of a record whose entries are in the audit log of an account. */
 export const findBase = async (
   all: Database['all'],
   accountId: string,
@@ -92,7 +87,7 @@ export const findBase = async (
   return found?.afterDoc === undefined ? undefined : { id: found.id, doc: JSON.parse(found.afterDoc) }
 }
 
-/** Bytes of the records that a row of the audit log leads to, about. */
+/** Approximate. */
 export const recordBytes = `coalesce(octet_length(before_doc), 0) + coalesce(octet_length(after_doc), 0) +
   2 * coalesce((SELECT octet_length(base.after_doc) FROM audit_log base
     WHERE base.account_id = audit_log.account_id AND base.id = audit_log.base_id), 0)`
@@ -107,12 +102,10 @@ const withWholeBefore = <E extends Entry>(base: E): E =>
     ? base
     : { ...base, beforeDoc: merged(JSON.parse(base.afterDoc), base.beforeDoc) }
 
-/** The same entries with whole records. */
 export const withWholeDocs = async <E extends Entry>(
   { all, words }: Pick<Database, 'all'> & { words: SqlWords },
   entries: readonly E[],
 ): Promise<E[]> => {
-  // Many entries have one base. Ids are unique.
   const places = new Map<string, string>()
   for (const { accountId, id, baseId } of entries)
     if (baseId !== undefined && baseId !== id) places.set(baseId, accountId)

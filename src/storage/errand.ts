@@ -1,23 +1,20 @@
 import { currentTraceparent } from '../lib/trace.ts'
 import { cacheKey, type Statement } from './db.ts'
 
-/**
- * Something that is asked of the outside, or done later, because of a change: committed with it, and carried out
- * after it by `jobs/queue.ts`, until it has an end.
- */
+/** A side effect: committed with a change and executed afterwards by `jobs/queue.ts`. */
 export interface JobDraft<Payload = unknown> {
   kind: string
-  /** Makes it one with every other of its kind that bears it: asked for again, there is still one. */
+  /** Jobs of one kind and id are one. */
   id: string
   accountId: string
-  /** Errands about one subject, of whatever kind, are carried out one after the other as they were asked for. */
+  /** Jobs with one subject run one after the other. */
   subject?: string
-  /** Unix milliseconds; when absent, at once: then whoever carries it out is told of it, and need not look for it. */
+  /** Unix milliseconds. Absent: now, and its worker is woken. */
   dueAt?: number
   payload: Payload
-  /** What has asked for it, a `traceparent`: the work at hand when absent. */
+  /** A `traceparent`; that of the current request when absent. */
   trace?: string | undefined
-  /** What asking again means for one that waits: it is to be done at the new time, or at the one it has. */
+  /** Whether a waiting job gets the new time. */
   again?: 'move' | 'keep'
 }
 
@@ -35,7 +32,7 @@ const insert = `INSERT INTO work
     account_id = excluded.account_id, subject = excluded.subject, payload = excluded.payload,
     state = 'waiting', marks = work.marks + 1, outcome = '', finished_at = 0, trace = excluded.trace`
 
-/** The statement that keeps an errand. `now` in Unix milliseconds. */
+/** `now` in Unix milliseconds. */
 export const errandStatement = (errand: JobDraft, now: number): Statement => {
   const { kind, id, accountId, subject = '', dueAt = now, payload, again = 'move' } = errand
   const { trace = currentTraceparent() } = errand
@@ -45,9 +42,8 @@ export const errandStatement = (errand: JobDraft, now: number): Statement => {
 
 const workPrefix = cacheKey('system', 'work', '')
 
-/** Goes stale when there is work of a kind: so every process learns of it, whichever carries it out. */
+/** Becomes stale when there is a job: this wakes all processes. */
 export const workKey = (kind: string) => workPrefix + kind
 
-/** The kinds of which stale keys say that there is work. */
 export const workIn = (keys: readonly string[]) =>
   new Set(keys.filter((key) => key.startsWith(workPrefix)).map((key) => key.slice(workPrefix.length)))

@@ -8,7 +8,6 @@ import type { Store } from './store.ts'
 export interface FileContent {
   contentType: string
   bytes: Buffer
-  /** What a client that saves it calls it. */
   name?: string
 }
 
@@ -24,16 +23,13 @@ interface FileHidden {
 
 type FileRecord = StoredRecord<FileDoc, FileHidden>
 
-/** In memory of their own: what is taken from the runtime's pool keeps 64 kB of it alive, however small it is itself. */
+/** Not from the pool, of which each buffer retains 64 kB. */
 const decodedAlone = (base64: string) => {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(base64, 'base64'))
   return bytes.subarray(0, bytes.write(base64, 'base64'))
 }
 
-/**
- * Small files that people upload, kept in the store, where every machine finds them. Whoever puts them there bounds
- * their size: each is read and written as one.
- */
+/** Small uploaded files. The caller limits their size: each is read and written at once. */
 export const createFiles = (store: Store, kind: FileKind) => {
   const collection = createCollection<FileDoc, FileHidden>(store, {
     kind,
@@ -42,7 +38,7 @@ export const createFiles = (store: Store, kind: FileKind) => {
     audited: (hidden) => ({ content_fingerprint: fingerprint(hidden.base64) }),
   })
 
-  // Anybody may ask for a logo, as often as they like: it is decoded once as long as its record is cached.
+  // Anybody may request a logo: it is decoded once while its record is cached.
   const decoded = new WeakMap<FileRecord, Buffer>()
   const bytesOf = (file: FileRecord) => {
     const bytes = decoded.get(file) ?? decodedAlone(file.hidden.base64)
@@ -57,14 +53,14 @@ export const createFiles = (store: Store, kind: FileKind) => {
     find,
     remove,
 
-    /** What was uploaded. Its bytes are shared: never change them. */
+    /** The bytes are shared: never change them. */
     contentOf: (file: FileRecord): FileContent => ({
       contentType: file.doc.content_type,
       bytes: bytesOf(file),
       ...(file.doc.name === undefined ? {} : { name: file.doc.name }),
     }),
 
-    /** Puts a file in the place of the one before. `arriving`: the times of what it comes with from another system. */
+    /** `arriving`: times of an imported record. */
     async put(
       set: ChangeSet,
       { accountId, id }: { accountId: string; id: string },

@@ -1,20 +1,19 @@
 import type { Value } from './db.ts'
 import type { Store } from './store.ts'
 
-/** Rows that are of no use any more. */
 interface Forgettable {
   table: string
-  /** The columns of its primary key. */
+  /** Primary key. */
   key: readonly string[]
-  /** Which rows, by an index: `at < $1`. */
+  /** By an index: `at < $1`. */
   where: string
   params: readonly Value[]
 }
 
-// The embedded store has one writer: nobody should wait for long behind a day's worth of rows.
+// The embedded store has one writer: others should not wait long.
 const rowsAtOnce = 1000
 
-/** Removes rows in transactions of bounded size, until none is left or `signal` says to stop. */
+/** Removes rows in bounded transactions, until none is left or `signal` aborts. */
 export const expireRows = async (
   { all, writeUnrecorded }: Pick<Store, 'all' | 'writeUnrecorded'>,
   { table, key, where, params }: Forgettable,

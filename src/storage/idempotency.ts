@@ -2,23 +2,21 @@ import type { Failure } from '../lib/failure.ts'
 import type { Statement, UnrecordedStore } from './db.ts'
 import type { Holder } from './leases.ts'
 
-/** A request's hold on its key: what is committed under it says so, in the same transaction. */
+/** A request's claim of its key: commits are marked with it in the same transaction. */
 export interface KeyClaim {
   accountId: string
-  /** Who of the account asks, and how: nobody else knows the key. */
+  /** The caller within the account: no one else knows the key. */
   asker: string
   key: string
-  /** Another one for every try. */
+  /** Unique for each attempt. */
   token: string
-  /** What is asked under the key, as a digest. */
   fingerprint: string
-  /** Whether it is known that anything has been committed under the key. */
   hasCommitted: boolean
-  /** Nothing of it is ever kept: whatever goes on in the author's name after the request is not part of it. */
+  /** Never stored. */
   toJSON(): undefined
 }
 
-/** A change that a request made before its answer was lost. Told to its client, hence the names. */
+/** A change of a request whose response was lost. Clients see these names. */
 export interface CommittedChange {
   account_id: string
   kind: string
@@ -26,11 +24,10 @@ export interface CommittedChange {
   action: string
 }
 
-/** The server that carries a request out. */
 export interface KeyHolder extends Holder {
-  /** Another one for every start, also of several servers in one process. */
+  /** Unique for each start of a server. */
   server: string
-  /** Unix milliseconds: from then on other servers take the request for abandoned. */
+  /** Unix milliseconds. After this other servers may take over. */
   until: number
 }
 
@@ -38,21 +35,19 @@ export interface KeyRow {
   token: string
   fingerprint: string
   holder: KeyHolder
-  /** Undefined while nothing is committed. */
   changes: CommittedChange[] | undefined
-  /** The sealed answer, once it is known. */
+  /** Sealed. */
   answer: string | undefined
 }
 
 type OrElse = () => Failure
 
-// A list for each commit of a request, of which there may be several.
+// One list for each commit.
 const changesOf = (text: string) => text.split('\n').flatMap((list) => JSON.parse(list) as CommittedChange[])
 
-// Beyond this a request has told enough of what it did.
 const maxChangesLength = 100_000
 
-/** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
+/** Fails if another attempt has taken over the key. */
 export const markCommitted = (
   { accountId, asker, key, token }: KeyClaim,
   changes: readonly CommittedChange[],
@@ -74,7 +69,7 @@ const holdBy = ({ accountId, asker, key, token }: KeyClaim, holder: KeyHolder): 
   params: [accountId, asker, key, token, holderText(holder)],
 })
 
-/** The rows behind http/judge/idempotency.ts. */
+/** Rows of http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
     const [row] = await all(
@@ -92,7 +87,6 @@ export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
     return found
   },
 
-  /** The first request with a key; whoever comes second fails. */
   begin: (
     { accountId, asker, key, token, fingerprint }: KeyClaim,
     { holder, begunAt }: { holder: KeyHolder; begunAt: number },
@@ -107,10 +101,7 @@ export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
       },
     ]),
 
-  /**
-   * Goes on where an abandoned request stood. Whatever it would still commit fails from now on, so what it did commit
-   * is to be read after this.
-   */
+  /** Further commits of the abandoned attempt fail, so read its changes after this. */
   takeOver: ({ accountId, asker, key, token }: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) =>
     writeUnrecorded([
       {
@@ -121,7 +112,6 @@ export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
       },
     ]),
 
-  /** Says that requests are still under way. */
   renew: (claims: readonly KeyClaim[], holder: KeyHolder) =>
     writeUnrecorded(claims.map((claim) => holdBy(claim, holder))),
 
@@ -134,7 +124,7 @@ export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
       },
     ]),
 
-  /** Where nothing was done under the key it is as if the request had not been made; else anybody may go on. */
+  /** Deletes the key if nothing was committed; otherwise others may continue. */
   letGo: (claim: KeyClaim, holder: KeyHolder) =>
     writeUnrecorded([
       {

@@ -2,26 +2,24 @@ import type { Failure } from '../lib/failure.ts'
 import type { Statement, UnrecordedStore } from './db.ts'
 import { integer, json, type RowOf, table, text } from './table.ts'
 
-/** What tells a process from all others of its machine, where the system says it. */
+/** Distinguishes processes of a machine, as far as the system reports it. */
 export interface Birth {
   boot: string
-  /** Where its number counts. */
   namespace: string
   started: string
 }
 
-/** The process that holds a lease. */
 export interface Holder {
   host: string
   pid: number
-  /** Another one for every start. */
+  /** Unique for each start. */
   process: string
   birth?: Birth
 }
 
 const leases = table('leases', {
   name: text(),
-  /** Another one for every taking: a guard of an earlier holder fails. */
+  /** Unique for each acquisition: guards of earlier holders fail. */
   token: text(),
   holder: json<Holder>(),
   /** Unix milliseconds. */
@@ -39,13 +37,13 @@ const putRound = rounds.upsert('name')
 
 type OrElse = () => Failure
 
-/** The rows behind jobs/leases.ts. */
+/** Rows of jobs/leases.ts. */
 export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: UnrecordedStore) => ({
   async find(name: string): Promise<LeaseRow | undefined> {
     return held.first(await all(`SELECT ${held.columns} FROM leases WHERE name = $1`, [name]))
   },
 
-  /** Takes the place of `before`, or the free place; whoever comes second fails. */
+  /** Replaces `before`, or takes a free lease; the second one fails. */
   put(name: string, lease: LeaseRow, before: LeaseRow | undefined, orElse: OrElse) {
     const { token, holder, expiresAt } = lease
     const expect = { rows: 1, orElse }
@@ -60,7 +58,7 @@ export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Unrecorded
     ])
   },
 
-  /** Alone: rows of others that are locked in the same transaction would be waited for in either order. */
+  /** Alone, to avoid deadlocks with other rows. */
   renew: (name: string, token: string, expiresAt: number, orElse: OrElse) =>
     writeAlone([
       {
@@ -70,7 +68,7 @@ export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Unrecorded
       },
     ]),
 
-  /** Touches the row only if it is still this holder's; nobody takes it before the transaction ends. */
+  /** Fails if the holder changed, and keeps the lease until the transaction ends. */
   guard: (name: string, token: string, orElse: OrElse): Statement => ({
     sql: 'UPDATE leases SET token = token WHERE name = $1 AND token = $2',
     params: [name, token],
@@ -81,14 +79,14 @@ export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Unrecorded
     writeUnrecorded([{ sql: 'DELETE FROM leases WHERE name = $1 AND token = $2', params: [name, token] }]),
 })
 
-/** When a round was done last, in Unix milliseconds; 0 when it never was. */
+/** Unix milliseconds; 0 for never. */
 export const createScheduleRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async doneAt(name: string): Promise<number> {
     const rows = await all(`SELECT ${rounds.columns} FROM rounds WHERE name = $1`, [name])
     return rounds.first(rows)?.doneAt ?? 0
   },
 
-  /** Fails with the guard's failure where somebody else does the round by now. */
+  /** Fails with the guard's failure if another process runs the job. */
   done: (name: string, doneAt: number, guard: Statement) =>
     writeUnrecorded([guard, putRound({ name, doneAt })]),
 })

@@ -4,83 +4,65 @@ import { cacheKey, type Database, type Statement } from './db.ts'
 import { type RowShape, unnested } from './sql-words.ts'
 import { integer, oneOf, shape, text } from './table.ts'
 
-/** A month as a number, `202611`. */
 type Month = number
 
-/** A stored row by column. */
 type MonthlyRow = Readonly<Record<string, string | number | null>>
 
-/** How often rows of each archived month were moved out of the store. */
 export type ArchivedMonths = ReadonlyMap<Month, number>
 
-/** Months from the first to the last, both included. */
+/** Both included. */
 export interface MonthRange {
   first: Month
   last: Month
-  /** Who has looked at what lies elsewhere says what was archived before: nothing may have been since. */
+  /** The archived months that the caller has read from the archive. */
   archived?: ArchivedMonths
 }
 
-/**
- * A table whose rows lie by month, so that a month can go at once: PostgreSQL partitions, tables of their own in
- * SQLite. An empty table of the plain name is the parent or pattern of them all (see schema/calls.ts).
- */
+/** Rows by month, so that a month can be dropped: partitions in PostgreSQL, separate tables in SQLite (schema/calls.ts). */
 export interface MonthlyTable {
-  /** The months that have a table, in order. */
   months(): Promise<readonly Month[]>
-  /** The months that were ever dropped, whether or not they have a table again. */
+  /** Also months that have a table again. */
   droppedMonths(): Promise<readonly Month[]>
-  /** The months whose rows were moved out of the store; one has a table again when more of its rows came in. */
+  /** A month has a table again if more rows came in. */
   archivedMonths(): Promise<ArchivedMonths>
   /**
-   * What stands behind FROM to read these months: `FROM ${table.from(months)}`. A condition on an index and an order
-   * along it are carried into each month and merged, so that LIMIT reads only what it returns. SQLite does so only when
-   * the columns of ORDER BY are selected.
+   * SQL after FROM. Conditions on an index, and its order, apply to each month, so that LIMIT reads only what it returns.
+   * SQLite requires that the columns of ORDER BY are selected.
    */
   from(months: readonly Month[]): string
   /**
-   * Reads months of a range. `query` is run with the text behind FROM and the months in it, and once more when a month
-   * was dropped by another process at that moment. Fails with MonthMoved when it was not dropped, but moved to the archive.
+   * Runs `query` for the months of a range; again if another process drops one. Throws MonthMoved if one is archived meanwhile.
    */
   read<T>(range: MonthRange, query: (from: string, months: readonly Month[]) => Promise<T>): Promise<T>
-  /** Gives a month its table, unless it has one. */
   make(set: ChangeSet, month: Month): Promise<void>
-  /**
-   * Adds rows of one month, all of the same columns; the month gets its table when it has none. Fails the set unless all
-   * of them are new, and when the month was archived meanwhile: nobody has looked there for them. `isArchived`: what was known when one looked.
-   */
+  /** Adds new rows of one month. Fails the set if one exists, or if the month was archived after `isArchived` was read. */
   insert(
     set: ChangeSet,
     month: Month,
     rows: readonly MonthlyRow[],
     how: { isArchived: boolean; orElse: InsertFailure },
   ): Promise<void>
-  /** Stands behind every other change of a month's rows: what is just being archived has to be read anew. */
+  /** Must follow every other change of a month's rows, because a running archiving must read them again. */
   noteChange(month: Month): Statement
-  /** The table that holds a month's rows alone. */
   tableOf(month: Month): string
-  /** Fails the set unless these months have a table, those have none, and none of them was dropped or archived. */
+  /** Fails the set unless these months have a table, those have none, and none was dropped or archived. */
   requireMonths(
     set: ChangeSet,
     months: { present: readonly Month[]; absent: readonly Month[] },
     orElse: InsertFailure,
   ): void
-  /** Removes a month with all its rows. Queries that are under way finish first, or fail it: see `isInUse`. */
+  /** Running queries finish first, or it fails: see `isInUse`. */
   drop(set: ChangeSet, month: Month): void
-  /** From the set's commit on, changes of the month's rows are counted, those under way then among them. */
+  /** From the commit on, changes of the month's rows are counted. */
   beginArchiving(set: ChangeSet, month: Month): void
-  /**
-   * Removes the month's table, whose rows lie elsewhere now; fails the set when any has changed since the beginning, and
-   * when the month was dropped: as a conflict, or because the table is missing.
-   */
+  /** Removes the archived month. Fails the set if a row has changed since the beginning, or if the month was dropped. */
   endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure): void
-  /** Gives it up. */
   abandonArchiving(set: ChangeSet, month: Month): void
-  /** Nothing of the month lies elsewhere any more, for it is gone there as well. */
+  /** The archive of the month was removed. */
   forgetArchived(set: ChangeSet, month: Month): void
 }
 
-/** A month went to the archive while it was read, or from there to another place: what was read is not all of it. */
+/** A month moved while it was read: the result is incomplete. */
 export class MonthMoved extends Error {
   constructor(month: Month) {
     super(`${month} was moved while it was read`)
@@ -88,13 +70,12 @@ export class MonthMoved extends Error {
   }
 }
 
-/** Has it read once more when a month went to the archive meanwhile. */
 export const readingAgain = async <T>(read: () => Promise<T>): Promise<T> => {
   for (;;) {
     try {
       return await read()
     } catch (error) {
-      // A month moves once: there is an end to this.
+      // A month moves once.
       if (!(error instanceof MonthMoved)) throw error
     }
   }
@@ -102,13 +83,13 @@ export const readingAgain = async <T>(read: () => Promise<T>): Promise<T> => {
 
 type InsertFailure = NonNullable<Parameters<ChangeSet['run']>[2]>['orElse']
 
-/** Whether a month could not be dropped because somebody was reading it all the while (PostgreSQL). */
+/** Whether readers prevented the drop (PostgreSQL). */
 export const isInUse = (error: unknown) => codeOf(error) === '55P03'
 
 const monthForm = /^\d{6}$/
 
 const checked = (month: Month) => {
-  // It becomes part of a statement's text.
+  // It becomes a part of SQL text.
   if (!monthForm.test(String(month))) throw new Error(`${month} is no month`)
   return month
 }
@@ -120,8 +101,8 @@ const register = 'INSERT INTO monthly_tables (name, month, state) VALUES ($1, $2
 const keep = 'UPDATE monthly_tables SET state = state WHERE name = $1 AND month = $2 AND state = $3'
 const forget = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3'
 
-// The register has a row for each state that a month is in: it may be archived, and have a table again. Changes are
-// counted of a month that is being archived: those of its rows; and of one that is: how often it was.
+// One row for each state of a month: an archived one may have a table again. `changes`: of rows while the month is being archived;
+// of an archived month, how often it was.
 const note = 'UPDATE monthly_tables SET changes = changes + 1 WHERE name = $1 AND month = $2 AND state = $3'
 const unchanged = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3 AND changes = 0'
 
@@ -131,20 +112,17 @@ interface Known {
   archived: ArchivedMonths
 }
 
-/** What differs between the engines. */
 interface Layout {
   from(months: readonly Month[]): string
-  /** Statements that make the month's table unless it is there. */
   create(month: Month): Promise<readonly string[]>
-  /** The insertion of these rows, which fails the set unless all are new. */
+  /** Fails the set if a row exists. */
   insertions(
     month: Month,
     rows: readonly MonthlyRow[],
     orElse: InsertFailure,
   ): Statement[] | Promise<Statement[]>
-  /** Statements that wait until nobody writes the month, and keep writers out until the end. */
+  /** Waits for writers and excludes them until the end of the transaction. */
   still(month: Month): readonly string[]
-  /** The same for readers as well. */
   alone(month: Month): readonly string[]
   drop(month: Month): readonly string[]
 }
@@ -194,7 +172,7 @@ const sqliteLayout = (db: Database, name: string): Layout => {
       pattern ??= readPattern()
       return (await pattern).map((sql) => copied(sql, tableOf(month)))
     },
-    // One statement a row: it is prepared once, and twice as fast as taking a JSON text apart in SQL.
+    // One statement for each row is prepared once: twice as fast as reading a JSON text in SQL.
     insertions(month, rows, orElse) {
       const keys = keysOf(rows)
       const sql = insertOf(tableOf(month), keys)
@@ -240,17 +218,17 @@ const postgresLayout = (db: Database, name: string): Layout => {
     return found
   }
 
-  // Whoever wants to read waits behind a lock that waits: so it waits shortly, and is tried again.
+  // Readers wait behind a waiting lock, so its wait is short and it is tried again.
   const waitingShortly = (...statements: readonly string[]) => [
     "SET LOCAL lock_timeout = '500ms'",
     ...statements,
     'SET LOCAL lock_timeout = DEFAULT',
   ]
   return {
-    // The partitions by name: asked for by month, each row would be read to look at that.
+    // Partitions by name: with a condition on month each row would be read.
     from: (months) =>
       months.length === 0 ? `(SELECT * FROM ${name} WHERE month = 0) AS ${name}` : unionOf(name, months),
-    // Made beside the parent and then attached: unlike PARTITION OF this waits for no reader, and stops none.
+    // Created and then attached: unlike PARTITION OF this neither waits for readers nor stops them.
     create: async (month) => [
       `DO $$ BEGIN
         IF to_regclass('${tableOf(month)}') IS NULL THEN
@@ -266,7 +244,7 @@ const postgresLayout = (db: Database, name: string): Layout => {
         END IF;
       END $$`,
     ],
-    // One statement for all rows, each column as one list: what a statement costs between two processes is paid once.
+    // One statement with an array for each column: one round trip.
     async insertions(month, rows, orElse) {
       if (rows.length === 0) return []
       const keys = keysOf(rows)
@@ -284,7 +262,7 @@ const postgresLayout = (db: Database, name: string): Layout => {
 
 const undefinedTable = '42P01'
 
-/** Whether a month's table was removed while one was about to read or lock it. */
+/** Whether a month's table was removed meanwhile. */
 export const isMissing = (error: unknown) =>
   error instanceof Error && (/no such table/.test(error.message) || codeOf(error) === undefinedTable)
 
@@ -323,7 +301,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
 
   const isWithin = (month: Month, { first, last }: MonthRange) => month >= first && month <= last
 
-  /** The months of a range that have a table. Fails when rows of one were archived since then. */
+  /** Fails if rows of one were archived since then. */
   const presentIn = async (range: MonthRange, since: ArchivedMonths) => {
     const { present, archived } = await learn()
     for (const [month, times] of archived)
@@ -362,10 +340,10 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     },
     make,
     async insert(set, month, rows, { isArchived, orElse }) {
-      // Said every time, not only when the month is unknown: another process may be dropping it.
+      // Always, because another process may be dropping the month.
       await make(set, month)
       set.add(...(await layout.insertions(month, rows, orElse)))
-      // Behind the rows, whose locks `beginArchiving` and `endArchiving` wait for.
+      // After the rows, whose locks `beginArchiving` and `endArchiving` wait for.
       set.add(noteChange(month))
       set.run(keep, [name, month, 'archived'], { rows: isArchived ? 1 : 0, orElse })
     },

@@ -1,12 +1,11 @@
 import { datastoreFull, Failure, isFailure } from '../lib/failure.ts'
 
-// Why a store takes no writes, in words that may be told to anybody: those of a database name hosts and files.
+// Why writes fail, for anybody to read: messages of a database name hosts and files.
 
-/** What triggers say that refuse every write to a store that was moved; PostgreSQL adds the code. */
+/** The error of triggers in a moved store; PostgreSQL adds the code. */
 export const movedText = 'the store was moved'
 export const movedCode = 'XP001'
 
-/** No more is known. */
 export const noDatabase = 'it does not answer'
 
 const words: readonly [pattern: RegExp, says: string][] = [

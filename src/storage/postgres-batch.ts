@@ -9,15 +9,14 @@ import { unnested } from './sql-words.ts'
 export interface PendingWrite {
   write: Write
   attempts: number
-  /** Also after a failure in company: it is judged alone then, so that no verdict depends on its neighbours. */
+  /** Runs alone after its batch failed, so that its result does not depend on others. */
   alone: boolean
-  /** Its rows have not gone in statements of others: one of them was not added or was refused, and it was not told whose. */
+  /** Not joined with rows of others, because such a statement failed. */
   apart: boolean
   resolve: () => void
   reject: (error: unknown) => void
 }
 
-/** A statement of a batch has failed, and its whole transaction with it. */
 export class BrokenBatch extends Error {
   readonly reason: unknown
   readonly culprit: PendingWrite | undefined
@@ -35,7 +34,7 @@ const manyRows = ({ table, ending }: Insertion, rows: readonly (readonly Value[]
   return { sql: `INSERT INTO ${table.name} (${names}) SELECT * FROM ${from} ${ending}`.trimEnd(), params }
 }
 
-/** One statement for each table that a batch adds rows to: a fraction of what a statement for each row costs. */
+/** One statement for each table costs a fraction of one for each row. */
 const appendStatements = (appends: readonly Append[]) =>
   [...Map.groupBy(appends, ({ table }) => table)].map(([table, added]) =>
     manyRows(
@@ -44,11 +43,10 @@ const appendStatements = (appends: readonly Append[]) =>
     ),
   )
 
-/** Whether a write adds rows and does nothing else: those of many go in a statement for each table. */
+/** Whether a write only adds rows. */
 const canBeJoined = ({ write: { statements }, apart }: PendingWrite) =>
   !apart && statements.length > 0 && statements.every(({ into, expect }) => into && (expect?.rows ?? 1) === 1)
 
-/** The rows of several writes, by where they go. */
 const joinedRows = (entries: readonly PendingWrite[]) => {
   const joined = new Map<Insertion, { rows: (readonly Value[])[]; isExpected: boolean }>()
   for (const { into, params, expect } of entries.flatMap(({ write }) => write.statements)) {
@@ -64,10 +62,7 @@ const joinedRows = (entries: readonly PendingWrite[]) => {
   }))
 }
 
-/**
- * Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. Undefined
- * when of rows that went together some were not added, or were refused.
- */
+/** Sends a transaction except COMMIT at once and returns the row counts. Undefined if joined rows were not all added. */
 export const sendTogether = async (
   lane: Link,
   client: pg.Client,
@@ -103,7 +98,7 @@ export const sendTogether = async (
     ...joined.map(({ answer }) => ({ answer, isJoined: true })),
     ...[...appended, ...(notified ? [notified] : [])].map((answer) => ({ answer })),
   ]
-  // All are awaited before any verdict: a rejection left behind would be an unhandled one.
+  // All are awaited: a rejection left behind would be unhandled.
   const settled = await Promise.allSettled(asked.map(({ answer }) => answer))
   const at = settled.findIndex(({ status }) => status === 'rejected')
   const broken = settled[at]

@@ -10,20 +10,16 @@ import { assertUtf8 } from './postgres-sessions.ts'
 import { evenPieces, Refusal, type StoreCopy } from './saved-store.ts'
 import { countsOf, isSetUp, type Run, standingOf } from './upgrades.ts'
 
-// PostgreSQL's own programs, which know best what a copy of a database is.
-
 const runFile = promisify(execFile)
 
 type Tool = 'pg_dump' | 'pg_restore'
 
-/** A database, and what programs that work on it are started with. */
 interface PostgresPlace {
   url: string
   environment: NodeJS.ProcessEnv
 }
 
-// From this version on they set `transaction_timeout` where they restore, which older servers do not know; and what they
-// dump, older ones do not read.
+// From this version on the tools need a server that knows `transaction_timeout`, and older tools cannot read their dumps.
 const parting = 17
 
 const wordsOf = (server: number) => {
@@ -43,10 +39,7 @@ const versionOf = async (tool: Tool, server: number) => {
   }
 }
 
-/**
- * Refuses a tool that is missing, older than the server, whose major version is given, or too new for anything to be
- * restored into it.
- */
+/** Rejects a tool that is missing, older than the server, or too new to restore into it. */
 export const checkTool = async (tool: Tool, server: number): Promise<void> => {
   const version = await versionOf(tool, server)
   if (version < server || (version >= parting && server < parting))
@@ -55,10 +48,7 @@ export const checkTool = async (tool: Tool, server: number): Promise<void> => {
 
 const credentials = /^(postgres(?:ql)?:\/\/)[^/?#]*@/
 
-/**
- * A process list shows what a program is called with: the password goes another way. User and password are what pg
- * takes them for, which reads an @ and a % otherwise than PostgreSQL's programs do.
- */
+/** Process lists show arguments, so the password is in the environment. pg reads @ and % in URLs differently than the tools. */
 const secretly = (url: string) => {
   if (!credentials.test(url)) return { address: url, password: {} }
   const { user = '', password } = new pg.Client({ connectionString: url })
@@ -70,13 +60,11 @@ const secretly = (url: string) => {
 
 interface RunningTool {
   output: Readable
-  /** Throws what the program said when it failed. */
+  /** Rejects with the program's output. */
   ended: Promise<void>
-  /** Ends it, if it still runs. */
   stop(): void
 }
 
-/** Starts a tool on a database. What it writes on standard output is the caller's to read. */
 export const startTool = (
   tool: Tool,
   { url, environment }: PostgresPlace,
@@ -97,11 +85,10 @@ export const startTool = (
       code === 0 ? resolve() : reject(new Refusal(`${tool} failed: ${said.trim() || `status ${code}`}`)),
     )
   })
-  // It is awaited when its output has been read; until then nobody hears of it.
+  // Awaited after its output was read.
   ended.catch(() => undefined)
   const stop = () => {
     child.kill()
-    // What is in it already is nobody's any more.
     child.stdout.destroy()
   }
   return { output: child.stdout, ended, stop }
@@ -114,7 +101,7 @@ const tableNames = `SELECT c.relname AS name, current_schema() AS schema FROM pg
 
 interface Connection {
   client: pg.Client
-  /** Of the host that it leads to, the one of several that takes writes: PostgreSQL's programs are to go there, too. */
+  /** Of the host that takes writes, for PostgreSQL's programs. */
   url: string
 }
 
@@ -124,7 +111,7 @@ const reach = async (url: string): Promise<Connection> => {
   return { client, url: servers.urlOf(client) }
 }
 
-/** A connection of its own, without the patience of a server: what is asked here takes as long as the store is large. */
+/** Without a timeout: queries take as long as the store is large. */
 export const connectTo = async (url: string): Promise<pg.Client> => (await reach(url)).client
 
 const reachForCopy = async (url: string) => {
@@ -172,7 +159,7 @@ async function* piecesOf({ output, ended }: ReturnType<typeof startTool>): Async
   await ended
 }
 
-/** A dump in the custom format of `pg_dump`, of the moment at which the rows were counted. */
+/** `pg_dump` in custom format, at the moment at which the rows were counted. */
 export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => {
   const { client, url } = await reachForCopy(place.url)
   try {
@@ -188,12 +175,11 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
     const counts = await countsOf(run, names)
     const dump = startTool('pg_dump', { ...place, url }, [
       '--format=custom',
-      // All of the backup is compressed together.
+      // The backup is compressed as a whole.
       '--compress=0',
       '--no-owner',
       '--no-privileges',
-      // By tables: with a schema comes the command to make it, and with the whole database its extensions, which only its
-      // administrator may make.
+      // By tables: restoring a schema or extensions needs an administrator.
       `--table="${schema}".*`,
       `--snapshot=${snapshot}`,
     ])
@@ -201,7 +187,7 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
       upgrade,
       counts,
       pieces: piecesOf(dump),
-      // Until then: it is this transaction that keeps the moment. Whoever has not read all wants no more.
+      // The transaction keeps the snapshot.
       close() {
         dump.stop()
         return client.end()
@@ -213,7 +199,7 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
   }
 }
 
-/** Refuses a database without a store; answers with its last upgrade. */
+/** Returns the last upgrade; rejects a database without a store. */
 export const upgradeOfPostgres = async (url: string): Promise<number> => {
   const client = await connectTo(url)
   try {
@@ -233,7 +219,7 @@ export const isPostgresSetUp = async (url: string): Promise<boolean> => {
   }
 }
 
-/** Refuses a database that contains tables or has another encoding than UTF-8, or whose server is newer than this machine's `pg_restore`. */
+/** Rejects a database that has tables, is not UTF-8, or is newer than this machine's `pg_restore`. */
 export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> => {
   const { client } = await reachForCopy(url)
   try {
@@ -250,7 +236,7 @@ export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> 
   }
 }
 
-/** Fills an empty database from a dump in a file, in one transaction: all of it is there, or nothing. */
+/** In one transaction. */
 export const restorePostgres = async (place: PostgresPlace, file: string): Promise<void> => {
   const { client, url } = await reachForCopy(place.url)
   await client.end()

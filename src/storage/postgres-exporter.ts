@@ -10,7 +10,7 @@ import { createServers } from './postgres-servers.ts'
 import { makeExporting } from './postgres-sessions.ts'
 import type { Numbered } from './worker-link.ts'
 
-// COPY takes no parameters. Nothing in the store can hold NUL: a noncharacter that finds nothing stands for it.
+// COPY has no parameters. The store contains no NUL, so a noncharacter replaces it.
 const literalOf = (value: Value | undefined) => {
   if (typeof value === 'number') return `(${value})`
   if (typeof value === 'string') return pg.escapeLiteral(value.replaceAll('\0', '\uffff'))
@@ -20,13 +20,12 @@ const literalOf = (value: Value | undefined) => {
 const withLiterals = (sql: string, params: readonly Value[]) =>
   sql.replace(/\$(\d+)/g, (_mark, number: string) => literalOf(params[Number(number) - 1]))
 
-// With names of their own: an ORDER BY prefers the name of a selected expression to that of a column.
+// With own names: ORDER BY prefers the name of a selected expression to a column.
 const selected = (cells: CsvQuery['cells']) =>
   cells.map((cell, index) => `${guarded(cell)} AS cell_${index}`).join(', ')
 
 /**
- * The server quotes as RFC 4180 does; only the ends of lines are its own. Along an index it would ask for one block at a
- * time and wait; a bitmap of rows lets it ask for the next ones meanwhile, for several at once where they are neighbours.
+ * Only line ends differ from RFC 4180. An index scan would wait for each block; a bitmap scan requests several blocks ahead.
  */
 const copyOf = ({ cells, tail, params, byBlock }: CsvQuery) => {
   const copy = `COPY (${withLiterals(`SELECT ${selected(cells)} ${tail}`, params)}) TO STDOUT (FORMAT csv)`
@@ -36,20 +35,18 @@ const copyOf = ({ cells, tail, params, byBlock }: CsvQuery) => {
 
 const leastRoom = 1 << 16
 
-/** Lines with CR LF at their ends. */
 class Lines extends pg.Query {
   #bytes: Buffer<ArrayBuffer>
   #length = 0
 
-  /** `room`: bytes to begin with. */
   constructor(text: string, room: number) {
     super(text)
     this.#bytes = Buffer.allocUnsafeSlow(room)
   }
 
-  /** Called by the client for every row. The chunk is a view of what the client will overwrite. */
+  /** Called for every row. The chunk is overwritten afterwards. */
   handleCopyData({ chunk }: { chunk: Buffer }) {
-    // One byte longer than with the line feed that it comes with.
+    // One byte more, for the carriage return.
     const end = this.#length + chunk.length + 1
     if (end > this.#bytes.length) this.#grow(end)
     chunk.copy(this.#bytes, this.#length)
@@ -70,10 +67,9 @@ class Lines extends pg.Query {
   }
 }
 
-/** One connection for exports, which comes back by itself: one after the other. */
+/** One reconnecting connection: one export after the other. */
 export const createCopyLink = (options: Parameters<typeof createLink>[0]) => {
   const link = createLink(options)
-  // The parts of one export are of about the same length.
   let room = leastRoom
 
   const copy = async (query: CsvQuery): Promise<Uint8Array<ArrayBuffer>> => {
@@ -91,7 +87,7 @@ export const createCopyLink = (options: Parameters<typeof createLink>[0]) => {
   let last: Promise<unknown> = Promise.resolve()
 
   return {
-    /** The lines of a query, when those asked for before are there; in a buffer of their own. */
+    /** Waits for earlier queries. The buffer is the caller's. */
     lines(query: CsvQuery): Promise<Uint8Array<ArrayBuffer>> {
       const lines = last.then(() => copyAgain(query))
       last = lines.catch(() => undefined)
@@ -102,18 +98,17 @@ export const createCopyLink = (options: Parameters<typeof createLink>[0]) => {
 
 export interface ExporterData {
   url: string
-  /** How many connections. */
   links: number
   patienceMilliseconds: number
 }
 
-/** Lines of CSV; or why the server refused the statement; or that it is away or full, and what it said of that. */
+/** Lines; a rejected statement; or an unavailable or full server. */
 export type CopyChunk =
   | { bytes: Uint8Array<ArrayBuffer> }
   | { refusal: string; code: string | undefined }
   | { isFull: boolean; reason: string }
 
-// Runs in a worker thread: the lines of exports, from the connections to PostgreSQL into buffers that are handed over.
+// Runs in a thread, which transfers the buffers with lines of exports.
 const { url, links, patienceMilliseconds }: ExporterData = workerData
 const servers = createServers(url)
 const nextLink = inTurn(
@@ -135,6 +130,5 @@ const answer = (query: CsvQuery): Promise<CopyChunk> =>
 
 parentPort?.on('message', async ({ number, content }: Numbered<CsvQuery>) => {
   const found = await answer(content)
-  // Handed over without being copied.
   parentPort?.postMessage({ number, content: found }, 'bytes' in found ? [found.bytes.buffer] : [])
 })

@@ -4,7 +4,7 @@ import type { Value } from './db.ts'
 import { movedCode } from './outages.ts'
 import { createWatch, type Excuse, type Servers, streamOf } from './postgres-servers.ts'
 
-// int8 as a number: every counter and Gregorian second stays far below 2^53.
+// int8 as a number: all values are far below 2^53.
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === 20 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as never,
@@ -12,37 +12,30 @@ const types: pg.CustomTypesConfig = {
 
 interface LinkOptions {
   servers: Servers
-  /** Runs on every new connection before anybody else uses it. */
+  /** Runs on every new connection. */
   prepare?: (client: pg.Client) => Promise<void>
   onLost?: () => void
-  /** When a server owes answers and says nothing for this long, the connection counts as broken. */
+  /** A silent server that owes responses counts as lost after this time. */
   patienceMilliseconds: number
-  /** Whether a server that says nothing for so long is waited for even so. */
   isExcused?: Excuse
 }
 
 export type Link = ReturnType<typeof createLink>
 
-/** What was sent this long ago at most, and went with its connection before it had an effect, is sent again on the next. */
+/** Statements that were lost without effect are repeated for this time. */
 export const againMilliseconds = 5000
 
-// What filters and months make of statements is without end, and the server keeps every named one.
+// The variety of statements is unbounded, and the server stores every named one.
 const maxNames = 500
 
-/**
- * Asks for nothing: the server answers when it has come to it, and before it answers it hands over the notifications it holds.
- * Queries of other classes than pg's own are refused where they are sent without waiting for those before.
- */
+/** An empty query: the server sends pending notifications before it responds. pg rejects other classes in a pipeline. */
 class Sync extends pg.Query {
   override submit = (connection: pg.Connection) => connection.sync()
 }
 
 const named = (name: string | undefined) => (name === undefined ? {} : { name })
 
-/**
- * One pipelined connection that comes back by itself: statements are sent as they come,
- * without waiting for the answers of those before. A broken connection fails what was in flight.
- */
+/** A pipelined connection that reconnects. If it breaks, running statements fail. */
 export const createLink = (options: LinkOptions) => {
   const { servers, prepare, onLost, patienceMilliseconds, isExcused } = options
   let current: Promise<pg.Client> | undefined
@@ -55,7 +48,6 @@ export const createLink = (options: LinkOptions) => {
     current = undefined
     currentClient = undefined
     servers.doubt()
-    // One that was closed on purpose is missed by nobody.
     if (!closed) onLost?.()
   }
 
@@ -113,22 +105,21 @@ export const createLink = (options: LinkOptions) => {
 
   return {
     open,
-    /** Sends a statement, which the server keeps prepared unless there are too many. */
+    /** Prepared, unless there are too many. */
     send: (client: pg.Client, sql: string, params: readonly (Value | readonly Value[])[]) =>
       watch(client, client.query({ ...named(nameOf(sql)), text: sql, values: [...params] })),
-    /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
+    /** Simple protocol: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
-    /** Resolves when the server has come to this place, and has handed over the notifications it held. */
+    /** Resolves after all pending notifications. */
     sync: (client: pg.Client) => submit(client, new Sync('')),
-    /** Sends a query that takes its response by itself, and resolves with it. */
     submit,
-    /** Leaves a connection that was lost: the next one is another, also before its end is told. */
+    /** Leaves a lost connection before its end is reported. */
     leave,
-    /** Leaves the connection if the writes have gone to another server: what is under way on it fails. */
+    /** Leaves the connection if another server takes the writes now. */
     follow() {
       if (currentClient && servers.isLeftBehind(currentClient)) leave(currentClient)
     },
-    /** Without waiting for what is under way. */
+    /** Without waiting. */
     abandon() {
       closed = true
       if (currentClient) leave(currentClient)
@@ -141,14 +132,14 @@ export const createLink = (options: LinkOptions) => {
   }
 }
 
-// Classes 08 and 57P: connection exceptions, and a server that shuts down or has crashed. 25006: it no longer takes writes.
+// 08 and 57P: connection exceptions, shutdown and crash. 25006: no more writes.
 const isGoodbye = (code: string | undefined) => code !== undefined && /^(08|57P|25006$)/.test(code)
 
-/** Whether somebody was there, and went while the connection was being made: the next one may well succeed. */
+/** Whether the connection broke while it was made: another attempt may succeed. */
 const wasCutOff = (error: Error & { code?: string }) =>
   isGoodbye(error.code) || error.code === 'ECONNRESET' || error.message.startsWith('Connection terminated')
 
-// Where Citus tells of its sessions with workers. What it says of one that is gone has the code of a goodbye, or of a fault.
+// Source files of Citus with errors about workers.
 const tellsOfWorkers = new Set([
   'remote_commands.c',
   'remote_transaction.c',
@@ -161,21 +152,20 @@ const tellsOfLostWorker = ({ file, code }: pg.DatabaseError) =>
   file !== undefined && tellsOfWorkers.has(file) && (isGoodbye(code) || code === 'XX000')
 
 /**
- * Whether a server behind the server is gone, or was, and so nothing has happened. Each session keeps connections to
- * workers, and learns that one has begun anew by a failure: the same may well succeed at once.
+ * Whether a worker is lost, so that nothing was executed. A session notices a restarted worker by a failure: a retry may succeed.
  */
 export const isWorkerLost = (error: unknown) => error instanceof pg.DatabaseError && tellsOfLostWorker(error)
 
-/** Whether the server refused the statement (as opposed to the connection having gone). */
+/** Not if the connection broke. */
 export const isServerError = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && (!isGoodbye(error.code) || isWorkerLost(error))
 
 const diskFull = '53100'
 
-// Classes 53 and 58: the server is out of memory or connections, or its disk fails.
+// 53 and 58: out of memory, connections or disk.
 const isInTrouble = (code: string | undefined) => code !== undefined && /^5[38]/.test(code)
 
-/** What an error is to whoever asked: one that another try may not meet, or a fault of the statement. */
+/** An outage, or the error of the statement. */
 export const outageOf = (error: unknown): unknown => {
   if (!isServerError(error)) return failure(datastoreUnreachable, {}, error)
   if (error.code === movedCode) return failure(storeMoved, {}, error)
@@ -183,25 +173,23 @@ export const outageOf = (error: unknown): unknown => {
   return isInTrouble(error.code) || isWorkerLost(error) ? failure(datastoreUnreachable, {}, error) : error
 }
 
-// Deadlock, serialization failure, and a row that finds no partition, for its month went between two statements of a
-// write (monthly.ts): no table has other checks.
+// Deadlock, serialization failure, and a row without a partition: its month was removed during the write (monthly.ts).
 const transientCodes = ['40P01', '40001', '23514']
 
-/** Whether the same work may well succeed when it is tried again; also when a worker is gone. */
+/** Whether a retry may succeed. */
 export const isTransient = (error: unknown) =>
   isServerError(error) && (transientCodes.includes(error.code ?? '') || isWorkerLost(error))
 
-/** The server was sent text that it cannot hold, which is text with NUL in it. */
+/** Text with NUL. */
 export const isUnstorableText = (error: unknown) =>
   isServerError(error) && (error.code === '22021' || error.code === '22P05')
 
-/** A value to look for in place of one that nothing in the store can be: a noncharacter stands for NUL. */
+/** A noncharacter replaces NUL: it finds nothing. */
 export const findable = (value: Value): Value =>
   typeof value === 'string' ? value.replaceAll('\0', '\uffff') : value
 
 export const isUnfindable = (value: Value) => typeof value === 'string' && value.includes('\0')
 
-/** What whoever writes is told: the server's own words, unless it was sent what it cannot hold. */
 export const verdictOnWrite = (error: unknown) => {
   if (!isUnstorableText(error)) return outageOf(error)
   const problems = { text: { invalid: { message: 'Text must not contain NUL characters' } } }

@@ -4,7 +4,7 @@ import { messageOf } from '../lib/error-facts.ts'
 import { datastoreUnreachable, failure } from '../lib/failure.ts'
 import { eachHostOf, hostIn } from '../lib/postgres-url.ts'
 
-/** The socket of a connection, of which pg's types do not tell. */
+/** Not in the types of pg. */
 export const streamOf = (client: pg.Client) =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream
 
@@ -13,16 +13,16 @@ interface Patience {
   timer: NodeJS.Timeout
 }
 
-/** Why a server may be silent: asked each time that patience ends, it waits for as long again. */
+/** Whether to wait longer for a silent server. */
 export type Excuse = (client: pg.Client) => Promise<boolean>
 
-/** A network may lose a server without a word: whoever waits in vain breaks the connection, which fails all that is in flight. */
+/** Breaks a connection whose server does not respond: a network may lose it silently. */
 export const createWatch = (patienceMilliseconds: number, isExcused?: Excuse) => {
   const patience = new WeakMap<pg.Client, Patience>()
 
   const giveUp = async (client: pg.Client, state: Patience) => {
     const excused = await isExcused?.(client).catch(() => false)
-    // The answer may have come meanwhile.
+    // The response may have come.
     if (patience.get(client) !== state) return
     if (excused) state.timer.refresh()
     else streamOf(client).destroy(new Error('the database server does not answer'))
@@ -55,15 +55,14 @@ export const createWatch = (patienceMilliseconds: number, isExcused?: Excuse) =>
   }
 }
 
-// The one place that decides which server connections lead to: the one that takes writes, found again after a failover.
+// Finds the server that takes writes, again after a failover.
 
-/** What one session says of its server. */
 interface Standing {
-  /** The process of the server behind this session, also where a pooler stands between. */
+  /** Of the server process, also behind a pooler. */
   pid: number
   isStandby: boolean
   takesWrites: boolean
-  /** How often the server's history has forked, which every promotion does; 0 where there is no other host to go to. */
+  /** Grows with every promotion; 0 with only one host. */
   timeline: number
 }
 
@@ -74,9 +73,9 @@ interface Found {
 
 export type Servers = ReturnType<typeof createServers>
 
-// A host that is gone does not answer at all: what others say is not to wait for it.
+// A host that is down does not respond: the others must not wait for it.
 const probeMilliseconds = 1500
-/** How long others may say that they are newer, after one said that it takes writes. */
+/** Time for other hosts to report a newer timeline. */
 const graceMilliseconds = 150
 const connectMilliseconds = 5000
 
@@ -100,13 +99,9 @@ const nothing = () => undefined
 
 const readOnly = 'is a standby, or read-only'
 
-/** Ends a connection that nobody uses, without waiting for it. */
 const dismiss = (client: pg.Client) => void client.end().catch(nothing)
 
-/**
- * The hosts of an address. `onMoved` is called when another one takes the writes than before, or the same one after a
- * promotion: sessions of before are of no use any more.
- */
+/** `onMoved` is called when another server takes the writes, or the same one after a promotion: older sessions are useless. */
 export const createServers = (url: string, onMoved: () => void = nothing) => {
   const urls = eachHostOf(url)
   const hasRivals = urls.length > 1
@@ -117,7 +112,6 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   let isInDoubt = true
   let isMissing = false
 
-  /** A connection that has said what its server is. */
   const knock = async (config: pg.ClientConfig, host: string, milliseconds: number) => {
     const client = new pg.Client({
       ...config,
@@ -125,7 +119,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
       keepAlive: true,
       connectionTimeoutMillis: milliseconds,
     })
-    // What breaks later is told to whoever uses it as the failure of a query, or by `end`.
+    // Later errors reach the user of the connection by queries or `end`.
     client.on('error', nothing)
     try {
       await client.connect()
@@ -139,8 +133,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   }
 
   const objectionTo = ({ isStandby, takesWrites, timeline }: Standing) => {
-    // A proxy with one address may lead there for a while, and to the primary at the same time: what a standby has not heard of
-    // yet would be read, and kept. A primary that is only read, where there is no other host, is served even so.
+    // A proxy may connect to a standby for a while: stale rows would be cached. A read-only primary without another host is accepted.
     if (isStandby || (!takesWrites && hasRivals)) return readOnly
     return timeline < (last?.timeline ?? 0) ? 'is of an older history: another was promoted' : undefined
   }
@@ -153,7 +146,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     return { url: host, timeline: standing.timeline }
   }
 
-  /** Asks all hosts at once; of several that take writes the one that was promoted last is right. */
+  /** Asks all hosts at once; the one promoted last wins. */
   const search = async (): Promise<Found> => {
     const found: Found[] = []
     const complaints: string[] = []
@@ -184,7 +177,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     if (before && (before.url !== found.url || before.timeline !== found.timeline)) onMoved()
   }
 
-  /** Connections that are made at the same time share one search. */
+  /** Parallel connections share one search. */
   const find = async (): Promise<Found> => {
     const [only] = urls
     if (!hasRivals && only !== undefined) return { url: only, timeline: 0 }
@@ -213,7 +206,6 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   }
 
   return {
-    /** A connection to the server that takes writes, prepared. Fails when there is none. */
     async connect(config: pg.ClientConfig, prepare?: (client: pg.Client) => Promise<void>) {
       try {
         const client = await connectOnce(config, prepare).catch((error) => {
@@ -230,31 +222,27 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
       }
     },
 
-    /** Fails where nothing can be written: a server does not start on such a store. */
     assertTakesWrites(client: pg.Client) {
       const made = standings.get(client)
       if (made && !made.takesWrites)
         throw failure(datastoreUnreachable, {}, new Error(`${hostIn(made.url)} ${readOnly}`))
     },
 
-    /** A connection was lost: the next one asks all hosts again. */
+    /** Asks all hosts before the next connection. */
     doubt() {
       isInDoubt = true
     },
 
-    /** Whether the writes have gone elsewhere since this connection was made. */
+    /** Whether another server takes the writes now. */
     isLeftBehind(client: pg.Client) {
       const made = standings.get(client)
       return hasRivals && (made?.url !== last?.url || made?.timeline !== last?.timeline)
     },
 
-    /** The address of the one host that a connection leads to. */
     urlOf: (client: pg.Client) => standings.get(client)?.url ?? url,
 
-    /** The process behind a connection, in the server's own list of them. */
     pidOf: (client: pg.Client) => standings.get(client)?.pid,
 
-    /** Whether no server that takes writes was found when one was last looked for. */
     isMissing: () => isMissing,
   }
 }

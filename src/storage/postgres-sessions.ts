@@ -1,12 +1,8 @@
 import type pg from 'pg'
 import { Refusal } from './saved-store.ts'
 
-// How connections are set before anybody uses them.
-
 /**
- * Nothing is written but by change sets: a connection for reads refuses. Every read goes along an index as far as its
- * bound; the planner, which knows little of fresh tables, shall not think of anything else. Nor of starting processes or
- * a compiler for it: parts of exports took twice the processor time that way.
+ * Reads must use indexes: the planner knows little about new tables. Parallel workers and JIT doubled the processor time of exports.
  */
 export const makeReadOnly = async (client: pg.Client) => {
   await client.query(`SET default_transaction_read_only = on; SET enable_seqscan = off;
@@ -14,32 +10,27 @@ export const makeReadOnly = async (client: pg.Client) => {
     SET max_parallel_workers_per_gather = 0; SET jit = off; SET datestyle = 'ISO'`)
 }
 
-/** The lines of an export are sorted in memory. */
+/** Sorts in memory. */
 export const makeExporting = async (client: pg.Client) => {
   await makeReadOnly(client)
   await client.query("SET work_mem = '32MB'")
 }
 
 /**
- * An acknowledged write is on disk, here and at the synchronous standby if there is one, whatever the server, the role,
- * the database or the address say; what is stronger than that stays. It is always set: a setting that is changed later
- * does not reach this session any more.
- *
- * PostgreSQL plans each write for the present size of the tables. A cached plan from the time when they were small compared all
- * rows of two tables: a removal of 50 ms took 17 s.
+ * Commits wait for the disk and for the synchronous standby, whatever the server's settings are; stronger settings stay.
+ * Plans are made for the current size of tables: with a cached plan a removal took 17 s instead of 50 ms.
  */
 export const makeWriting = async (client: pg.Client) => {
   await client.query(`SET plan_cache_mode = force_custom_plan; SELECT set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`)
 }
 
-/** The process of the server behind a session, as the server itself tells. */
 const pidOf = async (client: pg.Client) => {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   return rows[0]?.pid
 }
 
-/** Refuses a database in another encoding than UTF-8: it cannot store every text. */
+/** Other encodings cannot store every text. */
 export const assertUtf8 = async (client: pg.Client) => {
   const { rows } = await client.query<{ encoding: string }>(
     "SELECT current_setting('server_encoding') AS encoding",
@@ -54,24 +45,23 @@ export const assertUtf8 = async (client: pg.Client) => {
 const lentOut =
   'the address leads to a pooler that lends out sessions by transaction or statement, which lose notifications and prepared statements: name the server itself, or let the pooler pool by session'
 
-/** The process that the server named when the connection was made, of which pg's types do not tell: a pooler makes one up. */
+/** The pid of the handshake, which a pooler invents. Not in the types of pg. */
 const announcedPid = (client: pg.Client): unknown => Reflect.get(client, 'processID')
 
-// A pool that others use as well may serve somebody twice with the same session by chance.
+// A shared pool may return the same session by chance.
 const proofRounds = 5
 const asksPerRound = 10
 
 /**
- * Refuses a pooler that gives a session to somebody else between two statements. While `other` is within a transaction
- * no session of its own is free: then `one` is served by another process than before, or they were served by one.
+ * Rejects poolers that change sessions between statements. While `other` is in a transaction, `one` would get another process.
  */
 export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
   const own = await pidOf(one)
   if (own === announcedPid(one)) return
   for (let round = 0; round < proofRounds; round += 1) {
-    // A pooler lends out first what was given back last: so it is given back just now.
+    // A pooler reuses the session that was released last.
     if ((await pidOf(one)) !== own) throw new Refusal(lentOut)
-    // Where single statements are lent out, no transaction may begin.
+    // Statement pooling allows no transactions.
     await other.query('BEGIN').catch((error) => {
       throw new Refusal(lentOut, { cause: error })
     })
@@ -81,10 +71,10 @@ export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
   }
 }
 
-/** What the processes of a store tell each other on: who it was, and what it has made stale. */
+/** Notifications: sender and stale keys. */
 export const staleChannel = 'crosspoint_stale'
 
-/** Listens; the session has to be the same at the next statement, or it would never hear anything. */
+/** Rejects a session that is not listening afterwards. */
 export const listen = async (client: pg.Client) => {
   await client.query(`LISTEN ${staleChannel}`)
   const { rowCount } = await client.query('SELECT 1 FROM pg_listening_channels() AS name WHERE name = $1', [
@@ -94,8 +84,7 @@ export const listen = async (client: pg.Client) => {
 }
 
 /**
- * Whether a silent session waits for a synchronous standby, or for another one that does: a commit that tells something
- * holds up those after it. Its server is asked on another session; one second is more than a standby needs.
+ * Whether a silent session waits for a synchronous standby, directly or behind another commit. One second is more than a standby needs.
  */
 export const waitsForStandbySql = `SELECT 1 AS one FROM pg_stat_activity WHERE pid = $1 AND EXISTS (
   SELECT 1 FROM pg_stat_activity

@@ -18,11 +18,11 @@ import { makeWriting } from './postgres-sessions.ts'
 
 const writesPerBatch = 64
 const attemptsPerWrite = 7
-/** Whoever has failed with its whole batch so often, though others were to blame, goes on without company. */
+/** After this number of failed batches a write runs alone. */
 const attemptsInCompany = 3
 /** Batches whose COMMIT got no response. Their notification may still arrive. */
 const maxUnanswered = 1000
-// PostgreSQL refuses notifications of 8000 bytes and more.
+// PostgreSQL rejects 8000 bytes and more.
 const notifyBytes = 7000
 
 const payloadOf = (sender: string, keys: readonly string[]) => {
@@ -31,7 +31,7 @@ const payloadOf = (sender: string, keys: readonly string[]) => {
   return Buffer.byteLength(payload) < notifyBytes ? payload : `${sender}\n*`
 }
 
-/** Whether an entry's statements all touched the rows they had to: its own verdict, or undefined when all is well. */
+/** Its failure; undefined if all statements touched the expected rows. */
 const verdictOf = (entry: PendingWrite, counts: number[]): Failure | undefined => {
   const broken = entry.write.statements.findIndex(
     (statement, index) => statement.expect && counts[index] !== statement.expect.rows,
@@ -46,18 +46,15 @@ interface WriterServer {
   lanesAtOnce: number
 }
 
-/** How the transaction of a batch failed. */
 interface Circumstances {
-  /** The one whose statement it was, where it was one. */
   culprit: PendingWrite | undefined
   mayHaveEffect: boolean
   isLate: boolean
 }
 
-/** What a lane is busy with. */
 interface Run {
   batch: PendingWrite[]
-  /** Nobody waits for it any more: its server waits for a standby, and says nothing until that is back. */
+  /** Its server waits for a standby: nobody waits for the lane. */
   isHeldUp: boolean
 }
 
@@ -65,11 +62,9 @@ const heldUp = () =>
   failure(datastoreUnreachable, {}, new Error('the synchronous standby of the database does not confirm'))
 
 /**
- * Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them.
- *
- * A server that waits for its synchronous standby keeps each commit until that is back, and does not notice that a client
- * has gone. So such a lane is kept, too, instead of another connection that would be held up as well; whoever waits is
- * refused, and everybody who comes, until the first commit gets through.
+ * Waiting writes share the next transaction: two round trips and one fsync.
+ * A server that waits for its synchronous standby does not notice that a client left, so such a lane is kept; all writes fail until
+ * the first commit succeeds.
  */
 export const createWriter = (
   { servers, patienceMilliseconds, waitsForStandby, lanesAtOnce }: WriterServer,
@@ -77,7 +72,6 @@ export const createWriter = (
   announce: StaleListener,
 ) => {
   const runs = new Map<Link, Run>()
-  /** Of the store: whatever server takes its writes. */
   let liesOnSeveral = false
   const makeLane = (): Link => {
     const lane: Link = createLink({
@@ -98,7 +92,7 @@ export const createWriter = (
   const lanes = Array.from({ length: lanesAtOnce }, makeLane)
   const idle = [...lanes]
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
-  /** Cache keys of batches whose COMMIT is sent and not answered yet, by the batch's name. */
+  /** Keys of batches with a pending COMMIT, by batch name. */
   const committing = new Map<string, readonly string[]>()
   const unanswered = new Map<string, readonly string[]>()
   let batches = 0
@@ -117,7 +111,6 @@ export const createWriter = (
     tellIfIdle()
   }
 
-  /** Lanes that are held up are waited for by nobody. */
   const tellIfIdle = () => {
     if (queue.length === 0 && idle.length + lanesHeldUp().length === lanes.length) onIdle?.()
   }
@@ -146,7 +139,7 @@ export const createWriter = (
   const judge = (batch: PendingWrite[], verdicts: (Failure | undefined)[]) => {
     const [only] = batch
     if (only && batch.length === 1) {
-      // The winner may be a write of this process whose commit it has not heard of yet: what it read is stale.
+      // The winner may be a write of this process that is not announced yet.
       announce(only.write.stale)
       return only.reject(verdicts[0])
     }
@@ -243,9 +236,9 @@ export const createWriter = (
 
   return {
     lanes,
-    /** The cache keys of pending commits: the server may have made them visible already. */
+    /** The server may have made these commits visible already. */
     committing: () => [...committing.values()].flat(),
-    /** The cache keys of the batch with this name, unless its COMMIT got a response. */
+    /** Undefined if its COMMIT got a response. */
     keysOf: (sender: string) => committing.get(sender) ?? unanswered.get(sender),
     waitsForStandby: () => lanesHeldUp().length > 0,
     write(write: Write) {

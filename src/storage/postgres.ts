@@ -27,12 +27,12 @@ import {
 import { createWriter } from './postgres-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 
-/** Of each kind of use, with the fewest connections: one for each, and one that listens. */
+/** One connection for each use, and one that listens. */
 const fewest = { reads: 1, scans: 1, exports: 1, writes: 1 }
-/** What each further connection is for, in this order. */
+/** Uses of further connections, in this order. */
 const furtherUses = ['writes', 'reads', 'writes', 'scans', 'exports'] as const
 const maxConnections = Object.keys(fewest).length + 1 + furtherUses.length
-// A long read may keep the server busy this much longer than a short one before its first row.
+// A long read may take this much longer until its first row.
 const scanFactor = 30
 const attemptsPerRead = 3
 
@@ -43,13 +43,13 @@ const usesOf = (connections: number) => {
 }
 
 interface PostgresOptions {
-  /** 5 to 10: no more are ever open at once. */
+  /** 5 to 10. */
   connections?: number
-  /** How long a server may say nothing while it owes answers. */
+  /** Timeout of a silent server, in ms. */
   patienceMilliseconds?: number | undefined
 }
 
-/** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
+/** Processes announce commits by NOTIFY; `fence` waits for them. */
 export const openPostgres = (
   url: string,
   { connections = maxConnections, patienceMilliseconds = 10_000 }: PostgresOptions = {},
@@ -68,7 +68,7 @@ export const openPostgres = (
   }
   const follow = () => {
     for (const link of [ear, ...readers, ...scanners, ...writer.lanes]) link.follow()
-    // It has connections of its own, and asks for the server anew.
+    // Its thread has its own connections.
     void exporter.close()
   }
   const servers = createServers(url, follow)
@@ -78,7 +78,7 @@ export const openPostgres = (
     async prepare(client) {
       client.on('notification', ({ payload }) => hear(payload))
       await listen(client)
-      // Whatever was committed while nobody listened is unknown.
+      // Commits before this are unknown.
       announce('everything')
     },
     onLost: () => announce('everything'),
@@ -89,7 +89,7 @@ export const openPostgres = (
   const scanners = Array.from({ length: uses.scans }, () =>
     createLink({ servers, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
-  // Lines of exports go through a thread of their own: with them come more bytes than the event loop should have to tidy up.
+  // In a thread: too many bytes for the garbage collector of the event loop.
   const exporter = createWorkerLink<CsvQuery, CopyChunk>(
     new URL('./postgres-exporter.ts', import.meta.url),
     {
@@ -109,7 +109,7 @@ export const openPostgres = (
     processId,
     announce,
   )
-  // PostgreSQL makes a commit visible before it notifies and answers: others may have read it already.
+  // PostgreSQL makes a commit visible before it notifies and responds.
   const fence = createFence(ear, () => {
     const pending = writer.committing()
     if (pending.length > 0) announce(pending)
@@ -125,7 +125,7 @@ export const openPostgres = (
         const result = await link.send(client, sql, params)
         return result.rows as R[]
       } catch (error) {
-        // Whoever looks for what cannot be there finds nothing.
+        // Nothing contains such a text.
         if (isUnstorableText(error) && params.some(isUnfindable))
           return query(link, sql, params.map(findable))
         if (isServerError(error) && !isWorkerLost(error)) throw outageOf(error)
@@ -178,7 +178,6 @@ export const openPostgres = (
   }
 }
 
-/** Refuses a database that cannot store every text, and a pooler that lends out sessions. */
 const proveSessions = async (servers: Servers) => {
   const found = await Promise.allSettled([servers.connect({}), servers.connect({})])
   const clients = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -195,10 +194,7 @@ const proveSessions = async (servers: Servers) => {
   }
 }
 
-/**
- * A round trip on the listening connection: the server hands over the notifications it holds before it answers.
- * Requests that come while one is under way share the next, and so do those of one turn of the event loop.
- */
+/** A round trip on the listening connection: notifications come before the response. Requests during one share the next. */
 const createFence = (ear: Link, onSynced: () => void) => {
   let sent: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -213,7 +209,7 @@ const createFence = (ear: Link, onSynced: () => void) => {
   }
 
   const whenItsTurn = async () => {
-    // Its failure is told to those who asked then.
+    // Its callers get the failure.
     await sent?.catch(() => undefined)
     await nextTurn()
     next = undefined

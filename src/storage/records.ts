@@ -6,26 +6,23 @@ import type { Sealing } from './sealing.ts'
 import { sqlWordsOf } from './sql-words.ts'
 import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
 
-/** A stored record. Its texts are parsed at most once, and the parsed objects are shared: never change them. */
+/** Texts are parsed once and the objects are shared: never change them. */
 export class StoredRecord<Doc extends object = Json, Hidden extends object = Json> {
   readonly accountId: string
   readonly kind: string
   readonly id: string
-  /** The user that a device or the like belongs to, else empty. */
+  /** The user of a device or the like, else empty. */
   readonly ownerId: string
-  /** What lists are ordered by. */
   readonly sortKey: string
   /** Gregorian seconds. */
   readonly created: number
   readonly modified: number
   readonly revision: string
-  /** Public JSON text, without the id. */
+  /** Public JSON, without the id. */
   readonly docText: string
-  /** Private JSON text. */
   readonly hiddenText: string
-  /** JSON text of the list row. */
   readonly rowText: string
-  /** A count that other records' births and deaths move (sub-accounts, say). Moving it is no edit: the revision stays. */
+  /** A count that other records change (sub-accounts, for example). It does not change the revision. */
   readonly tally: number
   #doc: Doc | undefined
   #hidden: Hidden | undefined
@@ -62,11 +59,8 @@ const stored = table('records', {
   accountId: text(),
   kind: text(),
   id: text(),
-  /** The user that a device or the like belongs to, else empty. */
   ownerId: text(),
-  /** What lists are ordered by. */
   sortKey: text(),
-  /** Gregorian seconds. */
   created: integer(),
   modified: integer(),
   revision: text(),
@@ -78,7 +72,7 @@ const stored = table('records', {
 
 type RecordFields = Omit<RowOf<typeof stored>, 'tally'> & { tally?: number }
 
-/** The name of a kind of records that says what they hold: `records.find(accountId, userKind, id)` finds a user. */
+/** The name of a kind with the type of its records. */
 type Kind<Doc extends object, Hidden extends object> = string & {
   readonly [described]: StoredRecord<Doc, Hidden>
 }
@@ -88,7 +82,6 @@ declare const described: unique symbol
 export const kind = <Doc extends object = Json, Hidden extends object = Json>(name: string) =>
   name as Kind<Doc, Hidden>
 
-/** What is stored under a kind; under a plain name, something. */
 export type RecordOf<K extends string> = K extends { readonly [described]: infer Stored }
   ? Stored
   : StoredRecord
@@ -97,32 +90,30 @@ export interface PageQuery<K extends string = string> {
   accountId: string
   kind: K
   ownerId?: string | undefined
-  /** The [sort key, id] after which the page begins. */
+  /** [sort key, id] */
   after?: readonly [string, string]
   limit: number
   descending: boolean
-  /** Read beside the event loop: for walks through whole lists. */
+  /** Read in a thread. */
   long?: boolean
 }
 
-/** What a list shows of a record, and where it stands. */
 export type ListRow = Pick<StoredRecord, 'id' | 'sortKey' | 'rowText'>
 
 export type Records = ReturnType<typeof createRecords>
 
-/** The columns of a record. */
 export const recordColumns = (alias?: string) => (alias ? stored.columnsOf(alias) : stored.columns)
 
-// Between half of it and all of it is used, by as many records as are asked for: some 25,000 accounts fill it.
-/** Of the records that a process keeps at hand. */
+// Some 25,000 accounts fill it.
+/** Of cached records. */
 export const usualCacheBytes = 160_000_000
 
 const fewAtOnce = 500
 
-/** Text that both engines can bind and compare: PostgreSQL has no NUL and no lone surrogates in text. */
+/** PostgreSQL stores no NUL and no lone surrogates in text. */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')
 
-/** A sort key from free text: bounded, bindable, case folded. */
+/** Bounded, storable and in lower case. */
 export const sortKeyOf = (...parts: (string | undefined)[]) =>
   parts
     .map((part) => (part ?? '').toLowerCase())
@@ -138,7 +129,7 @@ const listRows = stored.pick('id', 'sortKey', 'rowText')
 
 const weights = shape({ weight: integer() })
 
-/** What the texts of a record weigh: told by their lengths, without reading them. */
+/** The lengths of a record's texts, without reading them. */
 export const weightColumn = (alias?: string) => {
   const lengths = ['doc', 'hidden', 'row_json'].map(
     (name) => `octet_length(${alias ? `${alias}.` : ''}${name})`,
@@ -146,7 +137,7 @@ export const weightColumn = (alias?: string) => {
   return `${lengths.join(' + ')} AS weight`
 }
 
-/** How many rows of these weights come to no more than so many bytes; one at least. */
+/** How many rows weigh at most `bytes`; at least one. */
 export const fittingIn = (rows: readonly Row[], limit: number, bytes: number) => {
   let sum = 0
   const first = weights.list(rows).findIndex(({ weight }) => {
@@ -164,7 +155,7 @@ const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) =>
     ORDER BY ${order} LIMIT $3`
 }
 
-/** The documents of all areas: reads through a cache, writes into change sets. */
+/** Documents of all areas: cached reads; writes go into change sets. */
 export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usualCacheBytes) => {
   const cache = createRecordCache<StoredRecord | undefined>(cacheBytes)
   let era = 0
@@ -200,16 +191,14 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
   }
 
   return {
-    /** Another number after every change of any record: what was made of records is good while it stays. */
+    /** Changes with any record. */
     era: () => era,
 
-    /** How often a record was looked up by its id, and was at hand. */
     lookups: cache.lookups,
 
-    /** How many records accounts may still have. */
     counts: createRecordCounts(db),
 
-    /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
+    /** The account comes first: no look-up crosses accounts. */
     async find<K extends string>(accountId: string, kind: K, id: string) {
       if (!isStorable(id)) return undefined
       const key = cacheKey(accountId, kind, id)
@@ -217,14 +206,13 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
       return found as RecordOf<K> | undefined
     },
 
-    /** The rows of an answer as records of a kind, which the query has asked for. */
     of: toRecords,
 
     async page<K extends string>(query: PageQuery<K>) {
       return toRecords(query.kind, await readPage(query, stored.columns))
     },
 
-    /** All that an account has of a kind, in the order of lists and at hand after the first time: for what is few. */
+    /** All records of a kind, cached: for few records. */
     async few<K extends string>(accountId: string, kind: K): Promise<readonly RecordOf<K>[]> {
       const list = await lists(accountId, kind, async () => {
         const found: StoredRecord[] = []
@@ -240,17 +228,17 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
       return list as readonly RecordOf<K>[]
     },
 
-    /** The same page without the records' documents: a third of the work. */
+    /** Without documents: a third of the work. */
     async rows(query: PageQuery) {
       return listRows.list(await readPage(query, listRows.columns))
     },
 
-    /** How many records of a page weigh no more than so many bytes, told by their lengths alone; one at least. */
+    /** How many records of a page weigh at most `bytes`; at least one. */
     async fitting(query: PageQuery, bytes: number): Promise<number> {
       return fittingIn(await readPage(query, weightColumn()), query.limit, bytes)
     },
 
-    /** Everything that an account holds, of all kinds, in batches. */
+    /** All records of an account in batches. */
     async *everything(accountId: string, batch = 500): AsyncGenerator<StoredRecord[]> {
       let after: readonly [string, string] = ['', '']
       for (;;) {
@@ -266,7 +254,6 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
       }
     },
 
-    /** Who holds a claim. */
     async claimant(claim: Claim): Promise<ClaimHolder | undefined> {
       if (!isStorable(claim.value)) return undefined
       return holders.first(
@@ -277,7 +264,7 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
       )
     },
 
-    /** The values of claims that begin with `prefix`, in their order: those behind one of them. */
+    /** Values of claims that start with `prefix`, after `after`. */
     async names(scope: string, name: string, prefix: string, limit: number, after = ''): Promise<string[]> {
       if (!isStorable(prefix)) return []
       const found = await db.all(
@@ -288,7 +275,7 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
       return found.map(({ value }) => String(value))
     },
 
-    /** Holders of the claims whose value begins with `prefix`, in the order of the values: those behind one of them. */
+    /** Holders of claims that start with `prefix`, after `after`. */
     async claimants(
       scope: string,
       name: string,
@@ -308,7 +295,6 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
   }
 }
 
-// A record comes without a tally.
 const newborn = stored
   .pick(
     'accountId',
@@ -324,28 +310,27 @@ const newborn = stored
     'rowText',
   )
   .joining('ON CONFLICT DO NOTHING')
-// The revision says what the sort key is: it is named because PostgreSQL may go along the index of lists, where it takes the account's
-// records for few, and would look at all of the kind there.
+// The sort key is redundant with the revision, but with it PostgreSQL uses the right index and does not read all records of the kind.
 const updateSql = `UPDATE records
   SET owner_id = $4, sort_key = $5, modified = $6, revision = $7, doc = $8, hidden = $9, row_json = $10
   WHERE account_id = $1 AND kind = $2 AND id = $3 AND sort_key = $11 AND revision = $12`
 const deleteSql =
   'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND id = $3 AND sort_key = $4 AND revision = $5'
 
-/** Adds the birth of a record to a change set. `stored`: its document as the database may see it. */
+/** `stored`: the document as stored. */
 export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>, stored: string) =>
   set
     .add(newborn({ ...record, docText: stored }, { rows: 1, orElse: conflict }))
     .keep(record, { isNew: true })
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 
-/** What the audit entry of a replacement tells: JSON texts. */
+/** JSON texts for the audit entry. */
 interface Audited {
   before: string
   after: string
 }
 
-/** Adds a replacement, which happens only if `before` is still what is stored. `stored`: see `insertRecord`. */
+/** Fails if `before` is not the stored record. */
 export const updateRecord = (
   set: ChangeSet,
   before: StoredRecord<object, object>,
@@ -378,7 +363,7 @@ export const updateRecord = (
       ...(audited ?? { before: before.docText, after: after.docText }),
     })
 
-/** Adds a removal, which happens only if `record` is still what is stored. */
+/** Fails if `record` is not the stored one. */
 export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>
   set
     .run(deleteSql, [record.accountId, record.kind, record.id, record.sortKey, record.revision], {
@@ -387,7 +372,7 @@ export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object
     })
     .record({ ...holderOf(record), action: 'deleted', before: record.docText, name: nameOf(record.doc) })
 
-/** Fails the change set unless the record is there; nobody removes it before the change set is done. */
+/** Fails the change set if the record is missing, and keeps it until the commit. */
 export const requireRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHolder) =>
   set.run(
     'UPDATE records SET revision = revision WHERE account_id = $1 AND kind = $2 AND id = $3',
@@ -395,7 +380,7 @@ export const requireRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHold
     { rows: 1, orElse: conflict },
   )
 
-/** Fails the change set if there is such a record: it came after one looked. */
+/** Fails the change set if the record exists. */
 export const requireNoRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHolder) =>
   set.run('DELETE FROM records WHERE account_id = $1 AND kind = $2 AND id = $3', [accountId, kind, id], {
     rows: 0,

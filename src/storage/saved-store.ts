@@ -1,23 +1,17 @@
-// A copy of a whole store, taken beside its server.
-
-/** So much of a store is in memory at once. */
+/** In memory at once. */
 export const pieceBytes = 8_388_608
 
 export interface StoreCopy {
-  /** The last upgrade of the store. */
   upgrade: number
-  /** Rows by table, at the moment of the copy. */
+  /** By table. */
   counts: Record<string, number>
-  /** All of it, in pieces of `pieceBytes` at most. */
   pieces: AsyncIterable<Buffer>
-  /** Leaves nothing behind. */
   close(): Promise<void>
 }
 
-/** What keeps a copy from being made or put back: told to whoever asked, and nothing has been changed. */
+/** Why a copy cannot be made or restored; nothing was changed. */
 export class Refusal extends Error {}
 
-/** Pieces of one size, however the bytes come. */
 export async function* evenPieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let bytes = 0

@@ -1,20 +1,19 @@
 import { isObject, type Json } from '../lib/json.ts'
 import { mapSecrets, maskSecrets, namesSecret } from '../lib/secrets.ts'
 
-/** Encrypts with the server's key; `context` binds a text to its place. */
+/** `context` binds a text to its place. */
 interface Sealer {
   seal(text: string, context: string): string
   open(sealed: string, context: string): string
 }
 
-/** Where a document is stored. */
 interface Place {
   accountId: string
   kind: string
   id: string
 }
 
-/** Which secrets the documents of a kind hold: their schema, by the id of the record. */
+/** The schema with the marks of secrets, by id. */
 export type SecretsOf = (id: string) => object | undefined
 
 const key = '$sealed'
@@ -29,10 +28,7 @@ const sealedIn = (value: Json) => {
 
 export type Sealing = ReturnType<typeof createSealing>
 
-/**
- * Secrets within stored documents: sealed on their way into the store, opened on their way out, so that whoever holds a
- * record holds them in clear and whoever holds the database holds nothing. Which fields they are, schemas say.
- */
+/** Encrypts secrets in stored documents. Schemas and names mark them. */
 export const createSealing = () => {
   const kinds = new Map<string, SecretsOf>()
   let sealer: Sealer | undefined
@@ -41,7 +37,7 @@ export const createSealing = () => {
     try {
       return sealer && { value: JSON.parse(sealer.open(sealed, contextOf(place))) }
     } catch {
-      // A client may have sent what looks like this.
+      // A client may have sent such an object.
       return undefined
     }
   }
@@ -65,21 +61,19 @@ export const createSealing = () => {
   const hasSecrets = (place: Place, docText: string) => namesSecret(docText, schemaOf(place))
 
   return {
-    /** The key is there from now on. Before that nothing can be opened, and no secret be stored. */
+    /** Until this is called, secrets can be neither read nor stored. */
     use(key: Sealer) {
       sealer = key
     },
 
-    /** Says what is secret in documents of a kind beside what is called like a secret. */
     declare: (kind: string, secretsOf: SecretsOf) => void kinds.set(kind, secretsOf),
 
-    /** A document's text as it is stored. */
     shut: (place: Place, docText: string): string =>
       hasSecrets(place, docText)
         ? JSON.stringify(mapSecrets(schemaOf(place), JSON.parse(docText), (value) => sealOne(place, value)))
         : docText,
 
-    /** Whether a stored text holds no secret in clear. */
+    /** Whether all secrets in a stored text are encrypted. */
     isShut(place: Place, stored: string): boolean {
       if (!hasSecrets(place, stored)) return true
       let found = false
@@ -91,14 +85,11 @@ export const createSealing = () => {
       return !found
     },
 
-    /** A stored text as it was before. */
     open: (place: Place, stored: string): string =>
       sealer && stored.includes(beginning) ? JSON.stringify(opened(place, JSON.parse(stored))) : stored,
 
-    /** Which fields are secret beside those that are called so. */
     schemaOf,
 
-    /** The text without its secrets. */
     masked: (subject: Pick<Place, 'kind' | 'id'>, docText: string | undefined) =>
       docText === undefined ? undefined : maskSecrets(docText, schemaOf(subject)),
   }

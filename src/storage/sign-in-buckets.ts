@@ -5,17 +5,16 @@ import { expireRows } from './forgetting.ts'
 import { isConflict, type Store } from './store.ts'
 import { integer, type RowOf, shape } from './table.ts'
 
-/** A bucket that refills at an even pace. */
+/** A bucket with a constant refill rate. */
 export interface SignInBucket {
   key: string
   /** Tokens. */
   size: number
   millisecondsPerToken: number
-  /** Unused for so long it counts as full. */
+  /** An unused bucket counts as full after this time. */
   inactivityMilliseconds?: number
 }
 
-/** So many tokens of each of these. */
 interface Draw {
   buckets: readonly SignInBucket[]
   tokens: number
@@ -26,18 +25,17 @@ interface Spend {
   everybody: SignInBucket | undefined
 }
 
-/** What several together draw from one bucket, in milliseconds of its refilling. */
+/** The sum of several draws, in milliseconds of refilling. */
 interface Sum {
   bucket: SignInBucket
   cost: number
-  /** What may be missing before, so that each of them finds what it draws. */
+  /** Largest deficit before the draws at which each succeeds. */
   mostMissing: number
 }
 
 const held = shape({ fullAt: integer(), voidAt: integer() })
 
-// A row says when its bucket is full again: so nothing has to be refilled, and rows of the past are none.
-// It may be full before it is void: when something was given back.
+// A row contains the time when its bucket is full, so nothing is refilled and old rows mean nothing. A refund makes it full before `void_at`.
 const baseSql = `CASE WHEN sign_in_buckets.void_at > $3 AND sign_in_buckets.full_at > $3
   THEN sign_in_buckets.full_at ELSE $3 END`
 const setSql = `full_at = ${baseSql} + $4,
@@ -45,15 +43,13 @@ const setSql = `full_at = ${baseSql} + $4,
 const insertSql = (values: string) =>
   `INSERT INTO sign_in_buckets (bucket, full_at, void_at) ${values} ON CONFLICT (bucket) DO UPDATE SET ${setSql}`
 
-/** The same in milliseconds of refilling. */
 const missingOf = (row: RowOf<typeof held> | undefined, now: number) =>
   row && row.voidAt > now ? Math.max(0, row.fullAt - now) : 0
 
-// Far enough away: a bucket that never rests.
 const never = 2 ** 52
 
 const maxTogether = 64
-// Each lost one is a batch that another process got through.
+// Another process succeeded in each lost one.
 const maxRaces = 100
 
 const costOf = ({ millisecondsPerToken }: SignInBucket, tokens: number) =>
@@ -70,7 +66,7 @@ const sumWith = (sums: Sums, bucket: SignInBucket, tokens: number): Sum => {
 
 const note = (sums: Sums, sum: Sum) => void sums.set(sum.bucket.key, sum)
 
-/** Those that find what they take when it is their turn, where so much is missing in buckets; and what they take in all. */
+/** The draws that succeed in their order, and their sums. */
 const grant = (takes: readonly Draw[], missing: (key: string) => number) => {
   const sums: Sums = new Map()
   const granted = new Set<Draw>()
@@ -83,11 +79,10 @@ const grant = (takes: readonly Draw[], missing: (key: string) => number) => {
   return { granted, sums }
 }
 
-/** By their keys: all processes lock rows in the same order, so that no two wait for each other. */
+/** All processes lock rows in the same order. */
 const inOrder = <T extends { bucket: SignInBucket }>(list: Iterable<T>) =>
   [...list].sort((a, b) => (a.bucket.key < b.bucket.key ? -1 : a.bucket.key > b.bucket.key ? 1 : 0))
 
-/** Values in the order in which the statements number them. */
 const valuesOf = ({ bucket, cost }: Pick<Sum, 'bucket' | 'cost'>, now: number) => {
   const rests = now + Math.min(bucket.inactivityMilliseconds ?? never, never - now)
   return [bucket.key, now + cost, now, cost, rests, Math.min(now + cost, rests)]
@@ -105,7 +100,6 @@ const spending = (sum: Sum, now: number): Statement => ({
 })
 
 const givingBack = ({ bucket, cost }: Sum, now: number): Statement => ({
-  // Nobody gets more than a full bucket.
   sql: `UPDATE sign_in_buckets SET full_at = CASE WHEN full_at - $2 < $3 THEN $3 ELSE full_at - $2 END
     WHERE bucket = $1`,
   params: [bucket.key, cost, now],
@@ -130,11 +124,8 @@ const unlessAway = async <T>(work: Promise<T>, otherwise: T) => {
 export type SignInBuckets = ReturnType<typeof createSignInBuckets>
 
 /**
- * Buckets that all processes of a store draw from, by the clock of each: for sign-ins and wrong passwords, of which
- * several processes must not allow more than one. While the store takes no writes, each process counts by itself alone.
- *
- * Whoever draws from a bucket waits for the commit of the one before. So what comes to a process meanwhile is drawn
- * together: one statement for each bucket, and one commit.
+ * Buckets of all processes, by the clock of each, for sign-ins and wrong passwords. Without the store each process counts alone.
+ * Draws that wait for a commit are made together: one statement for each bucket, and one commit.
  */
 export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }: Store) => {
   const rowOf = async (key: string) =>
@@ -145,7 +136,6 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     return new Map(await Promise.all(keys.map(async (key) => [key, await rowOf(key)] as const)))
   }
 
-  /** Whether each bucket held what was to be taken; otherwise nothing was. */
   const wereTaken = async (sums: Sums, now: number) => {
     try {
       await writeAlone(inOrder(sums.values()).map((sum) => taking(sum, now)))
@@ -156,15 +146,15 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     }
   }
 
-  /** Whether each of them found what it takes, as if they had come one after the other. */
+  /** Whether each draw succeeded, as if they came one after the other. */
   const takeTogether = createBatcher(maxTogether, async (takes: readonly Draw[]) => {
-    // Buckets count as full until the store says otherwise: mostly there is enough, and nothing has to be read.
+    // Buckets count as full until the store contradicts, so usually nothing is read.
     let rows: Awaited<ReturnType<typeof rowsOf>> = new Map()
     for (let races = 0; races < maxRaces; races += 1) {
       const now = clock.now()
       const { granted, sums } = grant(takes, (key) => missingOf(rows.get(key), now))
       if (granted.size === 0 || (await wereTaken(sums, now))) return takes.map((take) => granted.has(take))
-      // It fails once more only if another process has taken something since: until there is not enough for anybody.
+      // Fails again only if another process has taken something since.
       rows = await rowsOf(takes.flatMap(({ buckets }) => buckets))
     }
     throw failure(datastoreConflict, {})
@@ -187,7 +177,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
       note(owns, sum)
       return bucket ? [{ bucket, own, costUntilThen: sum.cost }] : []
     })
-    /** Until when the own bucket may be filled after all of them, if it had a token for this one. */
+    /** Latest refill time of the own bucket at which it had a token for this draw. */
     const latestOf = ({ own, costUntilThen }: { own: SignInBucket; costUntilThen: number }) =>
       now + costOf(own, own.size) + (owns.get(own.key)?.cost ?? 0) - costUntilThen
     await writeAlone([
@@ -198,12 +188,12 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
   })
 
   return {
-    /** What is left, in tokens; below zero when more was spent than there was. */
+    /** Negative after overdraft. */
     async left({ key, size, millisecondsPerToken }: SignInBucket): Promise<number> {
       return size - missingOf(await rowOf(key), clock.now()) / millisecondsPerToken
     },
 
-    /** Takes so many tokens out of each of these, or fails and takes none. */
+    /** All or none. */
     async take(buckets: readonly SignInBucket[], tokens: number, orElse: () => Failure) {
       if (!(await unlessAway(takeTogether({ buckets, tokens }), true))) throw orElse()
     },
@@ -211,7 +201,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     giveBack: (buckets: readonly SignInBucket[], tokens: number) =>
       unlessAway(giveBackTogether({ buckets, tokens }), undefined),
 
-    /** Takes a token, whether it is there or not; out of `all` as well, as long as the own bucket had one. */
+    /** Takes a token, also if there is none; of `everybody` only while the own bucket had one. */
     spend: (own: SignInBucket, everybody: SignInBucket | undefined) =>
       unlessAway(spendTogether({ own, everybody }), undefined),
 

@@ -1,15 +1,11 @@
 import type { ChangeSet, Signal } from './change-set.ts'
 
-/** The name is unique: two signals of one name would be heard as one. */
+/** Names must be unique. */
 export const signal = <Told>(name: string): Signal<Told> => ({ name })
 
-/**
- * Adds to the change set whatever follows from what was told, or throws to refuse it. The outside is not asked.
- * `together` are all change sets that are committed with it, itself among them.
- */
+/** Adds consequences to the change set, or throws to reject it. No external calls. `together`: all sets of the commit. */
 type Hear<Told> = (set: ChangeSet, told: Told, together: readonly ChangeSet[]) => Promise<void> | void
 
-/** Somebody who hears a signal. */
 export interface SignalHandler {
   name: string
   hear: Hear<unknown>
@@ -21,11 +17,11 @@ export interface SignalHandler {
  */
 export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): SignalHandler => ({
   name,
-  // A signal of this name carries nothing else: `ChangeSet.tell` takes what the signal says.
+  // The name implies the type: `ChangeSet.tell` checks it.
   hear: (set, told, together) => hear(set, told as Told, together),
 })
 
-/** Lets everything that change sets tell be heard, and what is told meanwhile too. */
+/** Also delivers signals that handlers add. */
 export const deliver = async (
   sets: readonly ChangeSet[],
   hearings: ReadonlyMap<string, readonly SignalHandler[]>,

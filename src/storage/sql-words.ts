@@ -1,39 +1,35 @@
 import type { Engine, Statement, Value } from './db.ts'
 
-// Statements about many rows. SQLite runs a statement again for each row: it binds values faster than it takes a list
-// apart, and for a statement that adds several rows it makes a temporary table. PostgreSQL gets one statement with an array
-// for each column, so that the round trip between the two processes is paid once.
+// SQLite runs a statement for each row, because binding values is faster than reading a list. PostgreSQL gets one statement with an
+// array for each column: one round trip.
 
-/** Columns with their types. */
 export type RowShape = Readonly<Record<string, 'text' | 'integer'>>
 
-/** A statement that is to happen once for each of many rows. */
 interface RowStatement<Shape extends RowShape = RowShape> {
   shape: Shape
   rows: readonly Readonly<Record<keyof Shape, Value>>[]
-  /** Values that are the same for all rows: `$1` and so on. */
+  /** Common values: `$1` and so on. */
   params: readonly Value[]
-  /** The statement's text. `given` stands behind FROM and has the columns of the shape: `given.id`. */
+  /** `given` is SQL after FROM, with the columns of the shape. */
   sql(given: string): string
-  /** It must touch one row of the store for each row; otherwise the write is undone and fails with this. */
+  /** Each row must touch one row of the store; otherwise the write fails. */
   orElse: NonNullable<Statement['expect']>['orElse']
 }
 
-/** Rows that are added to a table, each to the row that has its key already, if there is one. */
+/** Rows that are added to the sums of existing rows. */
 interface Accumulation {
   table: string
-  /** The columns that tell rows apart, with their types; no two of the rows share them. */
+  /** Unique among the rows. */
   keys: RowShape
-  /** The columns of whole numbers that are added up. */
   sums: readonly string[]
-  /** The values of the keys, then the numbers. */
+  /** Keys, then sums. */
   rows: readonly (readonly Value[])[]
 }
 
 type ElementType = RowShape[string]
 
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
-// Their numbers in pg_type.
+// From pg_type.
 const elementOids = { text: 25, integer: 20 }
 
 const isBigint = (value: Value): value is number =>
@@ -46,14 +42,13 @@ const headerBytes = 20
 const maxBytesOf = (value: Value) => 4 + (typeof value === 'string' ? value.length * 3 : 8)
 
 /**
- * The binary form of an array (array_recv in PostgreSQL's arrayfuncs.c). As text each quote of a JSON document would be
- * escaped here and looked for there: ingest of call records took 1.5 times the processor time.
+ * Binary array (array_recv in PostgreSQL's arrayfuncs.c). Escaped text took 1.5 times the processor time when ingesting call records.
  */
 const binaryArray = (type: ElementType, values: readonly Value[]) => {
   const bytes = Buffer.allocUnsafe(
     values.reduce<number>((sum, value) => sum + maxBytesOf(value), headerBytes),
   )
-  // One dimension (none of an empty array), nulls may be among the elements, their type, how many, the first one's number.
+  // Dimensions (none if empty), nulls allowed, type, length, first index.
   const header = [values.length === 0 ? 0 : 1, 1, elementOids[type], values.length, 1]
   for (const [index, field] of header.entries()) bytes.writeInt32BE(field, index * 4)
   let at = headerBytes
@@ -74,13 +69,13 @@ const elementText = (value: Value) => {
   throw new TypeError('an array holds texts, numbers and nulls')
 }
 
-/** Where a value is not of the type, the server gets text, which it converts or refuses. */
+/** PostgreSQL converts or rejects values of another type. */
 const arrayOf = (type: ElementType, values: readonly Value[]) =>
   values.every((value) => fits(type, value))
     ? binaryArray(type, values)
     : `{${values.map(elementText).join(',')}}`
 
-/** Rows as a table expression of PostgreSQL with a parameter for each column, from `$first` on. */
+/** A table expression with one array parameter for each column, from `$first` on. */
 export const unnested = (shape: RowShape, rows: readonly (readonly Value[])[], first = 1) => {
   const types = Object.values(shape)
   return {
@@ -135,77 +130,63 @@ const postgresAccumulating = (accumulation: Accumulation): Statement[] => {
   return [{ sql: accumulatingSql(accumulation, `SELECT * FROM ${from}`), params }]
 }
 
-/** What the engines say differently, for areas that compute texts and sums in the store. Arguments are SQL expressions. */
+/** SQL that differs between the engines. Arguments are SQL expressions. */
 export interface SqlWords {
-  /** The texts in a row; NULL counts as nothing. Numbers are written as decimals. */
+  /** Concatenation without NULLs. */
   joined(parts: readonly string[]): string
-  /** A number as text, NULL stays NULL. */
   asText(number: string): string
-  /** The text before the first occurrence of a character; the whole text when there is none. */
+  /** The whole text if the character is missing. */
   before(text: string, character: string): string
-  /** The text behind the first occurrence of a character; empty when there is none. */
+  /** Empty if the character is missing. */
   behind(text: string, character: string): string
-  /** How the store writes dates; undefined where lines of CSV call functions of ours for them (`CsvQuery.functions`), which takes half as long. */
+  /** Undefined if lines of CSV call functions of ours (`CsvQuery.functions`), which takes half the time. */
   dates:
     | {
-        /** A number of Unix seconds between the years 1 and 9999 as UTC: `2026-02-07 09:15:02`. */
+        /** Unix seconds as UTC: `2026-02-07 09:15:02`. */
         dateAndTime(unixSeconds: string): string
-        /** The same as `2026-02-07T09:15:02Z`. */
+        /** `2026-02-07T09:15:02Z` */
         isoDateAndTime(unixSeconds: string): string
-        /** The same as `Sat, 07 Feb 2026 09:15:02 GMT`. */
+        /** `Sat, 07 Feb 2026 09:15:02 GMT` */
         httpDate(unixSeconds: string): string
       }
     | undefined
-  /** A number that is not negative, and has no more digits, with leading zeros. */
+  /** With leading zeros. */
   padded(number: string, digits: number): string
-  /** A whole number in a JSON object that stands as text; NULL when it is not there. */
+  /** NULL if missing. */
   integerIn(json: string, key: string): string
-  /** A text deep in a JSON object that stands as text, by the keys that lead there; NULL when it is not there. */
+  /** By the path of keys; NULL if missing. */
   textAt(json: string, ...keys: readonly string[]): string
-  /** Whether a JSON object that stands as text says `false` under a key. */
   isFalseIn(json: string, key: string): string
-  /** Whether it says anything under a key but null. */
   isSaidIn(json: string, key: string): string
-  /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
+  /** Rows `pairs.a`, `pairs.b` of a JSON list of pairs of texts. */
   pairs(json: string): string
-  /**
-   * The condition that ends a statement which finds one row: by the last column of an index that tells rows apart, behind
-   * conditions on all others.
-   */
+  /** Ends the condition of a single row: the last column of a unique index, after conditions on the others. */
   oneBy(key: string, value: string): string
-  /** What stands behind FROM, with WHERE: given rows, each with the one that it names of a table, if that is there. */
+  /** Given rows, each with the row it names. */
   withRows(join: RowsByKey): string
-  /** What stands behind IN: the numbers of a JSON list. */
+  /** For IN: a JSON list of numbers. */
   numbers(json: string): string
-  /** The column that numbers rows in the order in which they were added. */
+  /** The column with the order of insertion. */
   position: string
-  /**
-   * Touches the records that fit, and holds them until the end of the transaction: nobody changes or removes one
-   * meanwhile. Many may hold one at the same time.
-   */
+  /** Locks the records until the end of the transaction. Several transactions may hold the lock. */
   heldRecords(condition: string): string
-  /** What makes a statement happen once for each of many rows. */
   forEachRow(statement: RowStatement): readonly Statement[]
-  /** What adds many rows to what a table holds under their keys. */
   accumulating(accumulation: Accumulation): readonly Statement[]
   /**
-   * For writes that add to shared counters: until the end of the transaction nobody else has a turn of that name, so
-   * that no two of them can wait for each other. Undefined where writes happen one after the other anyway.
+   * For shared counters: one transaction of this name at a time, to avoid deadlocks. Undefined if writes are serialized anyway.
    */
   takeTurn(name: string): Statement | undefined
 }
 
-/** What the engines write differently. */
 export interface Dialect {
-  /** A text column that is compared and ordered by its bytes, alike in both engines. */
+  /** Ordered by bytes in both engines. */
   key: string
-  /** For tables of small rows: stored in the order of the primary key, if the engine can. */
+  /** For small rows: stored in the order of the primary key, if possible. */
   compact: string
-  /** A column of bytes. */
   bytes: string
-  /** Rows that have no sequence yet are read in the order in which they were added: SQLite numbers its rows. */
+  /** The order of rows without a sequence: SQLite numbers its rows. */
   position: { column: string; by: string }
-  /** For tables whose rows are in one table for each month: see monthly.ts. */
+  /** See monthly.ts. */
   monthly: { column: string; inKey: string; partitioned: string }
 }
 
@@ -230,14 +211,12 @@ export const dialects: Record<Engine, Dialect> = {
   },
 }
 
-/** Given rows that name rows of a table. */
 interface RowsByKey {
   given: string
   from: string
-  /** A condition that many rows of the table fit; `key` is the column behind it in an index that tells them apart. */
+  /** A condition that many rows match; `key` is the next column of the unique index. */
   scope: string
   key: string
-  /** The column of the given rows that names one. */
   is: string
 }
 
@@ -272,8 +251,7 @@ const sqlite: SqlWords = {
 
 const timestampOf = (seconds: string) => `(to_timestamp(${seconds}) AT TIME ZONE 'UTC')`
 
-// Where statistics take the rows of the other conditions for few, all indices that begin with these look alike, and one was chosen
-// along which all those rows are read. Only the one that is meant has this order.
+// With bad statistics PostgreSQL chose an index along which it read all rows of the other conditions. Only the right index has this order.
 const oneByOrder = (key: string, value: string) =>
   `${key} BETWEEN ${value} AND ${value} ORDER BY ${key} LIMIT 1`
 
@@ -285,7 +263,7 @@ const postgres: SqlWords = {
     `CASE WHEN strpos(${text}, ${quoted(character)}) > 0
       THEN substr(${text}, strpos(${text}, ${quoted(character)}) + 1) ELSE '' END`,
   dates: {
-    // Connections for reads have the date style ISO: see postgres.ts. It costs half of what to_char does.
+    // Read connections have the date style ISO. to_char costs twice as much.
     dateAndTime: (seconds) => `${timestampOf(seconds)}::text`,
     isoDateAndTime: (seconds) => `translate(${timestampOf(seconds)}::text, ' ', 'T') || 'Z'`,
     httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,

@@ -1,14 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { createStatements } from './sqlite-open.ts'
 
-// What processes of one file tell each other of their commits. Each counts its own; commands, beside which a server keeps
-// what it has read, also tell which cache keys they have made stale. A server has others forget everything: telling
-// would cost it a page of each commit, for others that are hardly ever there.
+// Processes of one file count their commits. Commands next to a server also write the stale keys; a server makes others reset their
+// caches, because the keys would cost a page for each commit.
 
 const maxWriters = 100
-// Of a process. Whoever looks less often forgets everything.
+// Of a process. A slower reader resets its cache.
 const maxTold = 64
-// What makes more stale than that is told as everything.
+// More keys count as everything.
 const longestKeys = 100_000
 
 const countCommit = `INSERT INTO writers (process, commits) VALUES (?1, 1)
@@ -16,7 +15,6 @@ const countCommit = `INSERT INTO writers (process, commits) VALUES (?1, 1)
 const tell = 'INSERT OR REPLACE INTO told_keys (process, number, keys) VALUES (?1, ?2, ?3)'
 const forgetTold = 'DELETE FROM told_keys WHERE process = ?1 AND number <= ?2'
 
-/** Makes the tables where they are not there. */
 export const prepareCommits = (connection: DatabaseSync) => {
   connection.exec(`
     CREATE TABLE IF NOT EXISTS writers (process TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID;
@@ -26,8 +24,7 @@ export const prepareCommits = (connection: DatabaseSync) => {
 }
 
 /**
- * Commands come and go, and each leaves a row, which all others read again and again. Of many one is left; whoever
- * runs meanwhile takes what it had itself for another's, and forgets once what it has cached.
+ * Each command leaves a row that others read. Many rows are folded into one; running processes then reset their caches once.
  */
 const foldWriters = (connection: DatabaseSync) => {
   const writers = Number(connection.prepare('SELECT count(*) AS count FROM writers').get()?.count)
@@ -40,7 +37,7 @@ const foldWriters = (connection: DatabaseSync) => {
     COMMIT`)
 }
 
-/** Counts a commit of a process within it. `keys`: what it makes stale, where others are to be told. */
+/** `keys`: stale keys for other processes. */
 export const noteCommit = (
   prepared: ReturnType<typeof createStatements>,
   processId: string,
@@ -53,10 +50,7 @@ export const noteCommit = (
   if (number % maxTold === 0) prepared(forgetTold).run(processId, number - maxTold)
 }
 
-/**
- * What other processes have committed since the last look, by the cache keys that it has made stale: none where it was the
- * own process alone, undefined where nobody has committed. The file tells that cheaply; the counters, who it was.
- */
+/** Stale keys of other processes' commits since the last call: empty for own commits, undefined without a commit. */
 export const createForeignCommits = (connection: DatabaseSync, processId: string) => {
   const dataVersion = connection.prepare('PRAGMA data_version')
   const sumOfOthers = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
@@ -72,7 +66,7 @@ export const createForeignCommits = (connection: DatabaseSync, processId: string
   let sum = readSum()
   let counts = readCounts()
 
-  /** Undefined where not all was told. */
+  /** Undefined if some are missing. */
   const keysOf = (process: string, commits: number) => {
     const before = counts.get(process) ?? 0
     if (commits === before) return []

@@ -28,7 +28,6 @@ const lookInto = async <T>(file: string, look: (run: Run, found: StoreTables) =>
   }
 }
 
-/** Refuses a file that is no store; answers with its last upgrade. */
 export const upgradeOfSqlite = async (file: string): Promise<number> => {
   if (!existsSync(file)) throw new Refusal(`there is no store at ${file}`)
   const upgrade = await lookInto(file, async (_run, found) => found.upgrade)
@@ -46,8 +45,7 @@ export const accountsInSqlite = async (file: string): Promise<number> => {
 }
 
 /**
- * Copies the file within one read transaction, which hinders no writer: its online backup begins anew whenever another
- * process writes. What was deleted is not in the copy.
+ * Copies in one read transaction: SQLite's online backup restarts whenever another process writes. Deleted content is not copied.
  */
 const copyTo = (file: string, copy: string) => {
   const connection = openFile(file)
@@ -67,12 +65,12 @@ async function* piecesIn(handle: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-/** The embedded store; the copy needs room in `folder` until it is closed. */
+/** The copy uses space in `folder` until it is closed. */
 export const copySqlite = async (file: string, folder: string): Promise<StoreCopy> => {
   await upgradeOfSqlite(file)
   const copy = join(folder, 'crosspoint.db')
   copyTo(file, copy)
-  // Of the copy itself: a newer version may have upgraded the store meanwhile.
+  // A newer version may have upgraded the store.
   const upgrade = await upgradeOfSqlite(copy)
   const counts = await lookInto(copy, (run, { names }) => countsOf(run, names))
   const handle = await open(copy)

@@ -2,13 +2,12 @@ import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from 'node
 import { namingPath } from '../lib/error-facts.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
 
-// What filters and months make of statements is without end: the oldest is given up, and prepared anew if it comes back.
+// The variety of statements is unbounded.
 const maxKept = 300
 
-/** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
+/** `$1` becomes `?1`. */
 export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
 
-/** Statements by their text, each prepared once as long as they are not too many. */
 export const createStatements = (connection: DatabaseSync) => {
   const statements = new Map<string, StatementSync>()
   return (sql: string) => {
@@ -22,8 +21,7 @@ export const createStatements = (connection: DatabaseSync) => {
   }
 }
 
-// The log is written back to the file when it holds 32 MB: rarer than usual, so that pages which many commits touch
-// are written back once. What a row held before is overwritten with zeros, where its page is written anyway.
+// A checkpoint at 32 MB, rarer than usual: pages that many commits change are written once. Deleted content is zeroed in written pages.
 const durable = `
   PRAGMA busy_timeout = 5000;
   PRAGMA page_size = 8192;
@@ -43,7 +41,7 @@ const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
 
 const isLocked = (error: unknown) => error instanceof Error && /database is locked/.test(error.message)
 
-/** Opens the file; an error names it. */
+/** An error names the file. */
 export const openFile = (file: string, options: DatabaseSyncOptions = {}): DatabaseSync => {
   try {
     return new DatabaseSync(file, options)
@@ -53,9 +51,7 @@ export const openFile = (file: string, options: DatabaseSyncOptions = {}): Datab
 }
 
 /**
- * Opens the file as every connection that writes does: write-ahead log, every commit synced to disk.
- * Of processes that start at once on a new file one switches the log on; SQLite lets the others fail at that without
- * waiting, so they try again.
+ * Write-ahead log, every commit synced. Processes that start at once on a new file fail to switch the log on, so they retry.
  */
 export const openDurable = (file: string): DatabaseSync => {
   const connection = openFile(file)
@@ -70,7 +66,6 @@ export const openDurable = (file: string): DatabaseSync => {
   }
 }
 
-/** A new file for a program that is not this one, with what a script puts into it. */
 export const makeSqliteFile = (file: string, script: string) => {
   const connection = new DatabaseSync(file)
   try {

@@ -6,26 +6,25 @@ import type { Numbered } from './worker-link.ts'
 
 export interface SqliteReaderData {
   file: string
-  /** Pages that the connection keeps. */
   cacheKilobytes: number
 }
 
 export interface Scan {
-  /** Rows as they are, or the bytes of the only value. */
+  /** Rows, or the bytes of the only value. */
   as: 'rows' | 'bytes'
   sql: string
   params: readonly Value[]
-  /** A module whose functions the statement calls. */
+  /** A module with functions for the statement. */
   functions?: string | undefined
 }
 
-/** Rows come without the names of their columns, which would be written out and read for each of them. */
+/** Without column names in each row. */
 export type ScanChunk =
   | { names: string[]; rows: Value[][] }
   | { bytes: Uint8Array<ArrayBuffer> }
   | { error: string }
 
-// Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
+// Runs in a thread: long reads.
 const { file, cacheKilobytes }: SqliteReaderData = workerData
 const connection = new DatabaseSync(file, { readOnly: true })
 connection.exec(`PRAGMA busy_timeout = 5000; PRAGMA cache_size = -${cacheKilobytes}`)
@@ -34,7 +33,6 @@ const prepared = createStatements(connection)
 
 const learnt = new Set<string>()
 
-/** Teaches the connection the functions of a module, which depend on nothing but what they are given. */
 const learn = async (module: string) => {
   const functions: Record<string, (...values: SQLOutputValue[]) => SQLInputValue> = await import(module)
   for (const [name, call] of Object.entries(functions))
@@ -67,6 +65,5 @@ const answer = async (scan: Scan): Promise<ScanChunk> => {
 
 parentPort?.on('message', async ({ number, content }: Numbered<Scan>) => {
   const found = await answer(content)
-  // Handed over without being copied.
   parentPort?.postMessage({ number, content: found }, 'bytes' in found ? [found.bytes.buffer] : [])
 })

@@ -26,7 +26,6 @@ const [accountAt, actionAt, treeAt, spanAt] = ['account_id', 'action', 'tree', '
   columns.indexOf(column),
 ) as [number, number, number, number]
 
-/** The statement that adds a row of the audit log with its place. */
 const placedColumns = [...columns, 'sequence', 'previous_digest']
 const placedAppend = `INSERT INTO ${layout.name} (${placedColumns.join(', ')})
   VALUES (${placedColumns.map(() => '?').join(', ')})`
@@ -42,8 +41,7 @@ const sql = {
 }
 
 /**
- * Gives rows of the audit log their places as they are added: within the transaction that adds them, while nobody else
- * can write. What it remembers holds until a transaction is undone, or another process has written.
+ * Orders rows of the audit log in the transaction that adds them. Its memory is valid until a rollback or a write of another process.
  */
 export const createCommitOrder = (prepared: ReturnType<typeof createStatements>) => {
   const heads = new Map<string, Head | undefined>()
@@ -94,18 +92,16 @@ export const createCommitOrder = (prepared: ReturnType<typeof createStatements>)
   })
 
   return {
-    /** To be called when a transaction begins. */
     begin() {
       isSure = false
     },
 
-    /** Adds a row of the audit log, whose values are in the order of its columns. */
     add(values: readonly Value[]) {
       const { sequence, digest, previousDigest } = next(unplacedIn(values))
       prepared(placedAppend).run(...values.with(digestAt, digest), sequence, previousDigest)
     },
 
-    /** To be called before a transaction, or a part of it that may be undone, ends. */
+    /** Before a transaction or savepoint ends. */
     finish() {
       for (const accountId of moved) {
         const end = heads.get(accountId)
@@ -115,12 +111,11 @@ export const createCommitOrder = (prepared: ReturnType<typeof createStatements>)
       while (heads.size > maxHeads) evictOldest(heads, maxHeads)
     },
 
-    /** To be called when a transaction, or a part of it, was undone. */
+    /** After a rollback. */
     forget,
   }
 }
 
-/** A write, and what prepares the texts of its batch. */
 interface Task extends PostedWrite {
   statementOf(text: number): StatementSync
 }
@@ -128,13 +123,11 @@ interface Task extends PostedWrite {
 interface WriterData {
   file: string
   processId: string
-  /** Whether other processes are told what is stale. */
   tellsKeys: boolean
   commits: SharedArrayBuffer
 }
 
-// Runs in a worker thread: every write of this process to the embedded store. Waiting for the disk blocks nobody else.
-// Each thread that hands it writes has a seat.
+// Runs in a thread: all writes of the process to the embedded store.
 const { file, processId, tellsKeys, commits }: WriterData = workerData
 const connection = openDurable(file)
 const committed = new Int32Array(commits)
@@ -142,7 +135,6 @@ const committed = new Int32Array(commits)
 const prepared = createStatements(connection)
 const placing = createCommitOrder(prepared)
 
-/** The first statement that touched other rows than it had to; undefined when all is well. */
 const apply = ({ statements, entries, statementOf }: Task) => {
   for (const [index, { text, params, rows }] of statements.entries()) {
     const { changes } = statementOf(text).run(...params)
@@ -152,13 +144,12 @@ const apply = ({ statements, entries, statementOf }: Task) => {
   return undefined
 }
 
-/** Counts a commit of what was done. */
 const note = (done: readonly Task[]) =>
   noteCommit(prepared, processId, tellsKeys ? done.flatMap(({ stale }) => stale) : undefined)
 
 const undoAll = () => {
   placing.forget()
-  // A full disk or an I/O error may have ended the transaction by itself.
+  // A full disk or an I/O error may have ended the transaction.
   if (connection.isTransaction) prepared('ROLLBACK').run()
 }
 
@@ -191,7 +182,7 @@ const begin = () => {
   placing.begin()
 }
 
-/** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
+/** Without savepoints. Undefined if a write failed: nothing was changed. */
 const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
   begin()
   try {
@@ -209,13 +200,13 @@ const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
   return tasks.map(() => 'done')
 }
 
-/** Each write has a savepoint, and so a verdict, of its own. */
+/** A savepoint and a result for each write. */
 const runEach = (tasks: readonly Task[]): Outcome[] => {
   begin()
   const outcomes: Outcome[] = []
   for (const task of tasks) {
     const outcome = attempt(task)
-    // A full disk has ended the transaction: with this write those before it are undone, and nobody's is to follow.
+    // A full disk has ended the transaction with all writes before.
     if (!connection.isTransaction) return tasks.map(() => outcome)
     outcomes.push(outcome)
   }
@@ -225,14 +216,13 @@ const runEach = (tasks: readonly Task[]): Outcome[] => {
   return outcomes
 }
 
-/** Whether the lock can be had; nothing is left behind, and no other process has to forget anything. */
+/** Only tests the lock. */
 const askForLock = (tasks: readonly Task[]): Outcome[] => {
   prepared('BEGIN IMMEDIATE').run()
   prepared('ROLLBACK').run()
   return tasks.map(() => 'done')
 }
 
-/** The writes of all batches share one durable commit. */
 const run = (tasks: readonly Task[]): Outcome[] => {
   try {
     if (tasks.every(({ statements, entries }) => statements.length + entries.length === 0))
@@ -244,7 +234,6 @@ const run = (tasks: readonly Task[]): Outcome[] => {
   }
 }
 
-/** What a seat has handed over, and what became of it. */
 interface Order {
   seat: MessagePort
   tasks: readonly Task[]
@@ -256,8 +245,7 @@ const seats: MessagePort[] = []
 const tell = (seat: MessagePort, message: FromWriter) => seat.postMessage(message)
 
 /**
- * Before anybody hears that it is committed, what it has made stale lies with all others, and the number of commits is
- * another one: whoever looks at the number behind that finds it.
+ * Other threads get the stale keys, and the counter changes, before a commit is reported: who sees the counter finds the keys.
  */
 const publish = ({ seat, tasks, outcomes }: Order) => {
   const stale = tasks.flatMap((task, index) => (outcomes[index] === 'done' ? task.stale : []))
@@ -266,7 +254,7 @@ const publish = ({ seat, tasks, outcomes }: Order) => {
 
 const orderOf = (seat: MessagePort, { texts, writes }: Batch): Omit<Order, 'outcomes'> => {
   const known: StatementSync[] = []
-  // When a statement needs it: the table may be made by one before it, and a text that is wrong fails its write alone.
+  // Prepared when needed: an earlier statement may create the table, and a wrong text fails only its write.
   const statementOf = (text: number) => {
     const statement = known[text] ?? prepared(elementAt(texts, text))
     known[text] = statement
@@ -275,21 +263,20 @@ const orderOf = (seat: MessagePort, { texts, writes }: Batch): Omit<Order, 'outc
   return { seat, tasks: writes.map((write) => ({ ...write, statementOf })) }
 }
 
-/** What waits at the other seats goes along. */
 const ordersBeside = (seat: MessagePort): Omit<Order, 'outcomes'>[] =>
   seats.flatMap((other) => {
     const received = other === seat ? undefined : receiveMessageOnPort(other)
     return received ? [orderOf(other, received.message)] : []
   })
 
-// Without a write for this time, in ms, the log is written back to the file: a copy of the file alone is complete then.
+// After this time without a write, in ms, the log is written back: then a copy of the file alone is complete.
 const idleMs = 500
 
 const writeBack = () => {
   try {
     prepared('PRAGMA wal_checkpoint(PASSIVE)').get()
   } catch {
-    // A full disk: the log still has everything, and the next pause tries again.
+    // A full disk: the next pause tries again.
   }
 }
 

@@ -17,11 +17,11 @@ import { type Batch, createWriterClient, createWriterThread, type Outcome } from
 
 const maxQueries = 500
 const exportThreads = 2
-// Who asks for one long list may ask for the next page. A thread takes 9 MB, and some 40 ms of processor to start.
+// A thread takes 9 MB and 40 ms to start, and often another page follows.
 const readerRestsMs = 10_000
 
 interface SqliteOptions {
-  /** Of a command beside which a server may run: its commits tell that what they have made stale. */
+  /** For commands next to a server: commits contain the stale keys. */
   tellsKeys?: boolean
 }
 
@@ -30,7 +30,7 @@ interface Query {
   names: string[]
 }
 
-// Rows come as arrays and get their names here: objects that node:sqlite makes are twice as slow to make and to read.
+// Objects made by node:sqlite are twice as slow.
 const named = (names: readonly string[], values: readonly Value[]) => {
   const row: Record<string, Value> = {}
   for (let at = 0; at < names.length; at += 1) row[names[at] as string] = values[at] as Value
@@ -38,8 +38,8 @@ const named = (names: readonly string[], values: readonly Value[]) => {
 }
 
 /**
- * The embedded store: one connection that reads on the event loop, a worker thread for all writes, one for long
- * reads and two for exports. Writes that arrive while one commit is under way share the next; each keeps a verdict of its own.
+ * The embedded store: reads on the event loop, a thread for writes, one for long reads and two for exports. Writes during a commit
+ * share the next one; each has its own result.
  */
 export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = {}): Database => {
   const thread = createWriterThread(file, randomHex(8), tellsKeys)
@@ -50,9 +50,9 @@ export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = 
       ...thread.seating,
       async seat() {
         thread.share()
-        // Whoever reads without a seat would not hear of what others write.
+        // Otherwise it would miss the writes of others.
         await writer.seat.take()
-        // What is being written now says to nobody what it makes stale.
+        // The running batch announces no keys.
         await writer.batch()
         return thread.seating.seat()
       },
@@ -64,7 +64,7 @@ export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = 
   }
 }
 
-/** The same in a further thread of a process that has opened the file; what is written goes to the thread of that. */
+/** For a further thread of the process. */
 export const joinSqlite = async (file: string, seating: WriterRegistry): Promise<Database> => {
   const { writer, ...db } = openBeside(file, seating)
   await writer.seat.take()
@@ -90,9 +90,9 @@ const openBeside = (file: string, seating: WriterRegistry): Database & { writer:
       idleMilliseconds: readerRestsMs,
     })
   const scans = startReader(8000)
-  // Exports have threads of their own: a scan does not wait behind them. They read on, and hardly anything twice.
+  // Separate threads, so that a scan does not wait. They hardly read a page twice.
   const exporters = Array.from({ length: exportThreads }, () => startReader(2000))
-  // Of those that are as busy the first: a short export starts one thread.
+  // The first of equally busy ones: a short export starts one thread.
   const nextExporter = () =>
     exporters.reduce((best, other) => (other.load() < best.load() ? other : best), elementAt(exporters, 0))
   const scanIn = async <R>(reader: typeof scans, sql: string, params: readonly Value[]) => {
@@ -104,7 +104,7 @@ const openBeside = (file: string, seating: WriterRegistry): Database & { writer:
   const queryOf = (sql: string) => {
     let query = queries.get(sql)
     if (!query) {
-      // Nothing is written but by change sets; PostgreSQL refuses it by itself.
+      // PostgreSQL rejects writes itself.
       if (!/^\s*SELECT\b/.test(sql)) throw new Error('a read that is no SELECT')
       const statement = connection.prepare(sqliteText(sql))
       statement.setReturnArrays(true)
@@ -163,7 +163,6 @@ const openBeside = (file: string, seating: WriterRegistry): Database & { writer:
   }
 }
 
-/** Looks whether another thread or process has committed, or the writing thread what was not told of yet. */
 const createFence = (
   connection: DatabaseSync,
   processId: string,
@@ -177,7 +176,7 @@ const createFence = (
     seat.hear()
     const foreign = foreignKeys()
     if (foreign === undefined) return
-    // Others may have read already what was written here, and is only about to be told here.
+    // Others may have read a commit that is not announced here yet.
     const own = underWay()
     if (own.length > 0) announce(own)
     if (foreign.length > 0) announce(foreign)
@@ -189,8 +188,7 @@ const createFence = (
     if (connection.isOpen) look()
   }
 
-  // The requests of one turn of the event loop share a look, which is taken when the last of them has arrived.
-  // They go on together then: that costs a third less than each by itself.
+  // Requests of one round share a look and continue together: a third cheaper.
   return () => {
     looking ??= lookNextTurn()
     return looking
@@ -203,17 +201,15 @@ interface PendingWrite {
   reject: (error: unknown) => void
 }
 
-// Of many waiting writes half go at once: while the disk is waited for, the event loop prepares what their senders
-// ask next. All at once, loop and writer would take turns instead of working side by side.
+// Half of many waiting writes go at once: the event loop prepares the next while the disk is busy.
 const leastShared = 12
 
 const isFull = (message: string) => /database or disk is full/.test(message)
 
-// Another process writes for long, or the disk fails: a limit on the size of files shows so as well.
+// Also a limit on the size of files.
 const isUnreachable = (message: string) =>
   /database is (locked|busy)|disk I\/O error|unable to open database file|readonly database/.test(message)
 
-/** What a writer's error is to whoever asked for the write. */
 const failureOf = (message: string) => {
   const reason = new Error(message)
   if (message === movedText) return failure(storeMoved, {}, reason)
@@ -223,7 +219,7 @@ const failureOf = (message: string) => {
 
 type SqliteWriter = ReturnType<typeof createWriter>
 
-/** Hands writes to the writer's thread, one batch at a time. */
+/** One batch at a time. */
 const createWriter = (seating: WriterRegistry, announce: StaleListener) => {
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let pending: PendingWrite[] = []
@@ -268,14 +264,14 @@ const createWriter = (seating: WriterRegistry, announce: StaleListener) => {
       const outcomes = await seat.call(posted(batch))
       const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
       for (const listener of batchListeners) listener(committed)
-      // Before anybody goes on: whoever lost a race reads again what the winner wrote.
+      // A retry after a lost race must read the winner's write.
       const settled = [...zip(batch, outcomes)]
       for (const [entry, outcome] of settled) if (outcome === 'done') announce(entry.write.stale)
       sent = []
       for (const [entry, outcome] of settled) settle(entry, outcome)
     } catch (error) {
       sent = []
-      // The thread may have died behind its commit.
+      // The thread may have died after its commit.
       for (const { write } of batch) announce(write.stale)
       for (const entry of batch) entry.reject(error)
     }
@@ -294,15 +290,14 @@ const createWriter = (seating: WriterRegistry, announce: StaleListener) => {
 
   return {
     seat,
-    /** What becomes stale by writes that may be committed without having been told of yet. */
+    /** Keys of writes that may be committed but are not announced. */
     underWay: () => sent.flatMap(({ write }) => write.stale),
-    /** Resolves when the batch that is being written is. */
     batch: async () => current,
     write(write: Write) {
       if (closing) return Promise.reject(failure(datastoreUnreachable, {}))
       return new Promise<void>((resolve, reject) => {
         pending.push({ write, resolve, reject })
-        // The first write does not wait for company: what comes while it is being committed shares what follows.
+        // Later writes during its commit share the next one.
         running ??= Promise.resolve().then(run)
       })
     },

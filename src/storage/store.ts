@@ -13,73 +13,54 @@ import { createSealing, type Sealing } from './sealing.ts'
 import { deliver, type SignalHandler } from './signal.ts'
 import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
-/** What areas are given: reads, and the one way to write. */
+/** Reads, and the only way to write, for areas. */
 export interface Store extends UnrecordedStore {
   records: Records
   clock: Clock
-  /** Secrets within documents. */
   sealing: Sealing
-  /** A long read, beside the event loop. */
   scan: Database['scan']
-  /** A part of an export. */
   csvLines: Database['csvLines']
   scanForLines: Database['scan']
   linesAtOnce: Database['linesAtOnce']
   fence: Database['fence']
-  /** Why it takes no writes, where more is known than that it fails. */
   state: Database['state']
-  /** How the engine says what the engines say differently. */
   words: SqlWords
-  /** By what goes whatever is made of an account's records of a kind, and kept: see generations.ts. */
   generationOf: GenerationOf
-  /** The table whose rows lie by month. */
   cdrs: MonthlyTable
-  /**
-   * Writes change sets, with their audit entries, events and errands, in one durable transaction: after everybody who
-   * hears what they tell was heard, and every gate has let them through.
-   */
+  /** Writes change sets with audit entries, events and jobs in one durable transaction, after signals and gates. */
   commit(...sets: ChangeSet[]): Promise<void>
-  /** The same for records that come from another system as they are: no gate judges them, and nobody hears of them. */
+  /** The same for imported records: no gates and no signals. */
   adopt(...sets: ChangeSet[]): Promise<void>
-  /**
-   * What keeps the store from taking writes, in words for operators; undefined when nothing does. It asks for the right
-   * to write and changes nothing; after a write that found no room or no disk it writes something of some size. A server
-   * on a disk that has room again goes on by itself.
-   */
+  /** Why the store takes no writes; undefined if it does. After an outage it tests a write of some size. */
   writeObstacle(): Promise<string | undefined>
-  /** How many writes have failed because the store had no room, or was not there. */
   outages(): number
-  /** Has signals heard from now on. */
   hear(...hearings: readonly SignalHandler[]): void
-  /** Says from now on where accounts stand in their tree; undefined of those that are not there. */
   locate(standingOf: StandingOf): void
   /** From now on only events of these types can be committed. */
   declareEvents(types: ReadonlySet<string>): void
-  /** Where an account stands; of `system` the master account. Undefined of those that are not there. */
+  /** For `system` the master account. Undefined if it does not exist. */
   standingOf: StandingOf
-  /** Has a gate judge everything that is to be written from now on. */
   guard(gate: Gate): void
 }
 
 type StandingOf = (accountId: string) => Promise<AccountPath | undefined>
 
 /**
- * Judges what is to be written, and may add what follows from its judgement; it throws to refuse. `write` does the
- * rest, so that a gate can hold others off until its judgement is stored; a gate that lets several commits through at
- * once hands the change sets of all of them to one `write`, which happens whole or not at all.
+ * Checks what is to be written, may add to it, and throws to reject. `write` does the rest, so a gate can hold others off until it is
+ * stored. A gate may join several commits into one `write`.
  */
 export type Gate = (
   sets: readonly ChangeSet[],
   write: (sets: readonly ChangeSet[]) => Promise<void>,
 ) => Promise<void>
 
-// More than a store finds room for in what it has already.
+// More than a full store has left in its pages.
 const probeBytes = 65_536
 const probeName = 'probe'
 
 const giveRoomBack: Statement[] = [{ sql: 'DELETE FROM leases WHERE name = $1', params: [probeName] }]
 
-// The embedded store takes the lock for nothing at all; PostgreSQL would let nothing at all pass in a standby, too.
+// SQLite tests the lock with no statement; PostgreSQL would accept that on a standby.
 const rightToWrite: Record<Engine, readonly Statement[]> = { sqlite: [], postgres: giveRoomBack }
 
 const takeRoom: Statement[] = [
@@ -90,7 +71,7 @@ const takeRoom: Statement[] = [
   },
 ]
 
-/** `cacheBytes`: of records that are kept at hand, where that is not what a server keeps. */
+/** `cacheBytes`: of cached records. */
 export const createStore = (db: Database, clock: Clock, cacheBytes?: number): Store => {
   const hearings = new Map<string, SignalHandler[]>()
   const gates: Gate[] = []
@@ -151,7 +132,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
 
   const write = async (sets: readonly ChangeSet[]) => {
     for (const set of sets) assertDeclared(set)
-    // Gates have things to tell as well.
+    // Gates may have added signals.
     if (isTelling(sets)) await deliver(sets, hearings)
     const standings = standingOf && (await standingsOf(sets, standingOf))
     const known = (accountId: string) => standings?.get(accountId) ?? { accountId, tree: [] }
@@ -179,7 +160,6 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     generationOf: createGenerations(db),
     cdrs: createMonthlyTable(db, 'cdrs'),
     async commit(...sets) {
-      // A write that nobody has to hear of begins at once: what comes together is written together.
       if (isTelling(sets)) await deliver(sets, hearings)
       await passing(sets, gates)
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
@@ -219,13 +199,12 @@ const attempts = 5
 
 export const isConflict = (error: unknown) => isFailure(error, datastoreConflict)
 
-// A request that others outrun so often has no chance; without a limit one that always conflicts would never end.
+// Ends a request that always conflicts.
 const maxAttempts = 100
 
 /**
- * Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. `first`: 2
- * for who has lost one already. Where `hasProgressed` says that the last attempt found another state than the one before,
- * it was a race that another writer won: that attempt does not count.
+ * Repeats an operation after lost races; then the 409 is thrown. `first`: 2 after one lost race. An attempt does not count if
+ * `hasProgressed` says that another writer won since the one before.
  */
 export const retrying = async <T>(
   operation: (attempt: number) => Promise<T>,
@@ -244,7 +223,6 @@ export const retrying = async <T>(
   }
 }
 
-/** Tells of the store how much waits to be written, how fast it is, and how often a record was at hand. */
 export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   metrics.gauge(
     {

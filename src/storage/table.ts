@@ -1,14 +1,13 @@
 import type { Append, AppendTable, Insertion, Row, Statement, Value } from './db.ts'
 
-// What a table's columns hold, said once: the type of its rows, how they are selected, read, added and changed follow.
-// Statements stay SQL, written out where they are used; from here come lists of columns, placeholders and parameters.
+// Row types, selects, inserts and updates follow from the columns of a table. Statements stay SQL.
 
 type Stored = string | number | null
 
-/** A column that holds a `T`. Without `read` and `write` the value is stored as it is. */
+/** Without `read` and `write` the value is stored as it is. */
 interface Column<T> {
   readonly type: 'text' | 'integer'
-  /** Where it is not the field's name in snake_case. */
+  /** If not the field's name in snake_case. */
   readonly name?: string | undefined
   read?(stored: Stored): T
   write?(value: T): Value
@@ -24,7 +23,6 @@ export const text = (name?: string): Column<string> => ({ type: 'text', name })
 
 export const integer = (name?: string): Column<number> => ({ type: 'integer', name })
 
-/** True and false as 1 and 0. */
 export const flag = (name?: string): Column<boolean> => ({
   type: 'integer',
   name,
@@ -32,7 +30,7 @@ export const flag = (name?: string): Column<boolean> => ({
   write: (value) => (value ? 1 : 0),
 })
 
-/** A value as JSON text. What is read back is taken for what was written: only this server writes the table. */
+/** Not validated when read: only this server writes the table. */
 export const json = <T>(name?: string): Column<T> => ({
   type: 'text',
   name,
@@ -40,7 +38,6 @@ export const json = <T>(name?: string): Column<T> => ({
   write: (value) => JSON.stringify(value),
 })
 
-/** One of a few texts. */
 export const oneOf = <const T extends string>(values: readonly T[], name?: string): Column<T> => ({
   type: 'text',
   name,
@@ -52,7 +49,7 @@ export const oneOf = <const T extends string>(values: readonly T[], name?: strin
   write: (value) => value,
 })
 
-/** A column that may hold NULL, which is read as undefined. */
+/** NULL is undefined. */
 export const optional = <T>({ type, name, read, write }: Column<T>): Column<T | undefined> => ({
   type,
   name,
@@ -68,7 +65,6 @@ export const optional = <T>({ type, name, read, write }: Column<T>): Column<T | 
 
 const typeNames = { text: 'string', integer: 'number' } as const
 
-/** A value that is stored as it is. A column without `read` is one of text or of numbers: `T` is what it says it is. */
 const plain = <T>(type: Column<T>['type'], value: unknown) => {
   if (typeof value !== typeNames[type]) throw new Error(`${JSON.stringify(value)} is no ${type}`)
   return value as T
@@ -87,39 +83,32 @@ const snakeCase = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${let
 export const placeholders = (count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
 
-/** What a query answers with: columns to select, and how its rows are read. */
+/** Columns of a query, and how its rows are read. */
 interface Shape<C extends Columns> {
-  /** What stands behind SELECT: every column under its field's name. */
+  /** For SELECT: every column under its field's name. */
   readonly columns: string
-  /** The same for columns of a joined table: `columnsOf('r')`. */
+  /** For a joined table: `columnsOf('r')`. */
   columnsOf(alias: string): string
-  /** A row of these columns; others that were selected beside them are left in it. */
+  /** Other columns are kept. */
   read(row: Row): Values<C>
-  /** The same for all rows of one answer. */
   list(rows: readonly Row[]): Values<C>[]
-  /** The first row of an answer, if there is one. */
   first(rows: readonly Row[]): Values<C> | undefined
 }
 
-/** The type of a shape's rows. */
 export type RowOf<S extends { read(row: Row): unknown }> = ReturnType<S['read']>
 
-/** A shape of which the database has the rows. */
 interface Table<C extends Columns> extends Shape<C> {
   readonly name: string
-  /** Some of the columns: a shorter row to select, add or change. */
   pick<Field extends keyof C>(...fields: Field[]): Table<Pick<C, Field>>
-  /** `INSERT` of these columns; `ending` stands behind the values: ON CONFLICT DO NOTHING. */
+  /** `ending`: SQL after the values. */
   insert(ending?: string): StatementOf<C>
-  /** The same for rows of which many writes have one: they may go in one statement, so that `ending` changes no row. */
+  /** For rows that may be inserted together with those of other writes: `ending` must not change rows. */
   joining(ending: string): StatementOf<C>
-  /** `INSERT`, or where there is a row of the same key the change of all other columns. */
   upsert(...key: (keyof C)[]): StatementOf<C>
-  /** `UPDATE` of the row with that key: all other columns. `ending` says what else must be so: AND turn = 3. */
+  /** Sets all other columns. `ending`: further conditions. */
   update(key: readonly (keyof C)[], ending?: string): StatementOf<C>
-  /** Of the rows that `append` makes. */
   readonly layout: AppendTable
-  /** A row that is added unconditionally, in one statement with the rows of other writes. */
+  /** Inserted unconditionally, together with rows of other writes. */
   append(row: Values<C>): Append
 }
 
@@ -141,10 +130,7 @@ const placesOf = (columns: Columns): NamedColumn[] =>
 const selected = (places: readonly NamedColumn[], alias: string) =>
   places.map(({ field, name }) => `${alias}${name}${field === name ? '' : ` AS "${field}"`}`).join(', ')
 
-/**
- * The rows of a query. Rows arrive under the names of their fields, so that most values need no work: per answer, and
- * not per row, it is checked that they are what the columns say.
- */
+/** Rows arrive under field names, so most values need no conversion. Types are checked once for each result. */
 export const shape = <const C extends Columns>(columns: C): Shape<C> => {
   const places = placesOf(columns)
   const converted = places.flatMap(({ field, column: { read } }) => (read ? [{ field, read }] : []))
@@ -162,7 +148,7 @@ export const shape = <const C extends Columns>(columns: C): Shape<C> => {
     for (const { field, read: readField } of converted) {
       const value = readField(row[field] ?? null)
       if (value === row[field]) continue
-      // Most rows need no copy: one of a few texts is what is stored.
+      // Most rows need no copy.
       if (read === row) read = { ...row }
       read[field] = value
     }
@@ -261,28 +247,25 @@ export const table = <const C extends Columns>(
   }
 }
 
-/** A page of an index: which rows come behind the last one of the page before, and in which order. */
+/** Pages along an index. */
 export const keyset = (columns: readonly string[], descending: boolean) => ({
-  /** The condition, with the last row's columns in the places from `$from` on. */
+  /** The condition; the last row's columns are parameters from `$from` on. */
   behind: (from: number) =>
     `(${columns.join(', ')}) ${descending ? '<' : '>'} (${placeholders(columns.length, from)})`,
   order: columns.map((column) => `${column} ${descending ? 'DESC' : 'ASC'}`).join(', '),
 })
 
 interface TreePage {
-  /** Which rows of the tree, of the table `t`: what stands behind WHERE. */
+  /** Condition on `t`. */
   where: string
-  /** Columns of `t` that it is ordered by. */
   keys: readonly string[]
   descending: boolean
   limit: string
 }
 
 /**
- * Selects from the accounts `r` of a page of the tree `t`, of which the keys can be selected too. The page is cut out first:
- * joined at once, PostgreSQL takes the conditions on one id for independent ones, expects a handful of rows, and sorts all
- * accounts instead of walking along the index. Nor is the record looked for by its id as well, though that is the account's:
- * PostgreSQL concludes that both columns must be equal, which it takes for rare, and reads all records to find the few.
+ * Accounts `r` of a page of the tree `t`. The page is a subquery: otherwise PostgreSQL misjudges the conditions and sorts all accounts.
+ * Nor is the record's id compared: PostgreSQL would read all records.
  */
 export const accountsOfTreeSql = (selected: string, { where, keys, descending, limit }: TreePage) => {
   const { order } = keyset(keys, descending)

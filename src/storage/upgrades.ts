@@ -7,10 +7,9 @@ import { eventsSchema, workSchema } from './schema/events.ts'
 import { kazooSchema, numbersSchema, recordsSchema } from './schema/records.ts'
 import { type Dialect, dialects } from './sql-words.ts'
 
-/** Runs one statement of an upgrade. */
 export type Run = (sql: string, params?: readonly Value[]) => Promise<Row[]>
 
-/** One numbered step of the store's structure. A released upgrade is never edited: write the next one. */
+/** Never edit a released upgrade: add the next one. */
 export interface Upgrade {
   number: number
   title: string
@@ -33,13 +32,10 @@ export const upgrades: readonly Upgrade[] = [
   },
 ]
 
-/** The number of the last upgrade of a store that `crosspoint move` has not filled yet. */
+/** Of a store that `crosspoint move` has not completed. */
 export const movingUpgrade = 1_000_000
 
-/**
- * Brings the store to this version's structure; several processes may call it at once.
- * Refuses a store that a newer version has upgraded.
- */
+/** Several processes may call it at once. Rejects a store of a newer version. */
 export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
   db.exclusively(async (run) => {
     await run(`CREATE TABLE IF NOT EXISTS storage_upgrades (
@@ -66,10 +62,9 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
     }
   })
 
-/** Tables of the engines' own and of their tools are none of ours. */
 export interface StoreTables {
   names: readonly string[]
-  /** The last upgrade; undefined when it is no store of Crosspoint. */
+  /** Undefined if it is no store. */
   upgrade: number | undefined
 }
 
@@ -90,7 +85,7 @@ export const countsOf = async (run: Run, names: readonly string[]): Promise<Reco
   return counts
 }
 
-/** Whether a server has set the store up, or a move has begun to: it has declared its key. */
+/** Whether a server or a move has started to set it up. */
 export const isSetUp = async (run: Run, { upgrade }: StoreTables): Promise<boolean> =>
   upgrade === movingUpgrade ||
   (upgrade !== undefined &&

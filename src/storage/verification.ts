@@ -5,7 +5,7 @@ import { connectTo, runnerOn } from './postgres-dump.ts'
 import type { Store } from './store.ts'
 import type { Run } from './upgrades.ts'
 
-/** A table with columns of JSON text, and the key that it is walked through by. */
+/** `key`: for paging. */
 interface Documents {
   table: string
   key: readonly string[]
@@ -27,7 +27,7 @@ const tables: readonly Documents[] = [
   { table: 'work', key: ['kind', 'id'], columns: ['payload'] },
 ]
 
-// A document may be large: so many of them are held at once.
+// Documents may be large.
 const atOnce = 200
 
 const pageOf = ({ table, key, columns }: Documents) => {
@@ -70,7 +70,7 @@ async function* rowsOf({ scan }: Pick<Store, 'scan'>, documents: Documents): Asy
 
 type Parts = Pick<Store, 'scan' | 'sealing'>
 
-/** A secret that another server's key sealed, or that was altered, does not open. */
+/** A secret of another key, or an altered one, cannot be opened. */
 const sealFault = ({ sealing }: Parts, documents: Documents, row: Row): Fault[] => {
   const place = { accountId: String(row.account_id), kind: String(row.kind), id: String(row.id) }
   return sealing.isShut(place, String(row.doc))
@@ -78,9 +78,7 @@ const sealFault = ({ sealing }: Parts, documents: Documents, row: Row): Fault[] 
     : [{ place: placeOf(documents, row), reason: 'a secret in it cannot be opened with keys/server.key' }]
 }
 
-/**
- * Every document can be read. With `opensSecrets`, for which the server's key must be there, all secrets can be opened, too.
- */
+/** `opensSecrets` requires the server's key. */
 export const checkDocuments = (parts: Parts, opensSecrets: boolean): Check => ({
   name: 'records',
   async run(tell) {
@@ -101,7 +99,7 @@ export const checkDocuments = (parts: Parts, opensSecrets: boolean): Check => ({
 
 const sound = 'ok'
 
-/** The file of the embedded store: pages, rows and the order of every index. */
+/** Pages, rows and indexes of the embedded store. */
 export const checkSqlite = ({ scan }: Pick<Store, 'scan'>): Check => ({
   name: 'indices',
   async run(tell) {
@@ -127,7 +125,6 @@ const checkTable = 'SELECT msg FROM verify_heapam($1::bigint::oid::regclass) LIM
 const isThere = async (run: Run) =>
   (await run("SELECT extname FROM pg_extension WHERE extname = 'amcheck'")).length > 0
 
-/** Whether the database has PostgreSQL's own checks of tables and indices. */
 export const hasAmcheck = async (url: string): Promise<boolean> => {
   const client = await connectTo(url)
   try {
@@ -137,7 +134,7 @@ export const hasAmcheck = async (url: string): Promise<boolean> => {
   }
 }
 
-/** Tables and indices of PostgreSQL, by its extension amcheck: each index against its order and its table. */
+/** Tables and indexes of PostgreSQL, by its extension amcheck. */
 export const checkPostgres = (url: string): Check => ({
   name: 'indices',
   async run(tell) {

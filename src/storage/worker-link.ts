@@ -1,15 +1,14 @@
 import { Worker } from 'node:worker_threads'
 import { datastoreUnreachable, failure } from '../lib/failure.ts'
 
-/** A question to a worker thread; the answer carries the same number. */
 export interface Numbered<T> {
   number: number
   content: T
 }
 
-/** The first script of every thread: it loads the one that `workerData.script` names. */
+/** Loads the script in `workerData.script`. */
 export const threadScript = new URL('./worker-start.mjs', import.meta.url)
-// What a question brings is garbage as soon as it is answered: room for more would only be filled with it.
+// Messages are garbage as soon as they are answered: more space would only fill up.
 export const maxYoungGenerationSizeMb = 6
 
 interface Waiting<Answer> {
@@ -17,23 +16,17 @@ interface Waiting<Answer> {
   reject: (error: unknown) => void
 }
 
-/** Of threads for long reads: requests of a moment are not to wait for a processor because of them. */
+/** Long reads must not take the processor from short requests. */
 export const longReadNiceness = 10
 
 interface ThreadOptions {
-  /**
-   * How far the thread gives way to the event loop, and to all else on the machine, when there are more threads at work
-   * than processors: 0 is not at all, 19 altogether.
-   */
+  /** 0 to 19, as in `nice`. */
   niceness?: number
-  /** The thread ends when it has had nothing to do for so long; the next call starts another. */
+  /** The thread ends after this time without calls. */
   idleMilliseconds?: number
 }
 
-/**
- * Calls into a worker thread that is started when the first one comes. It keeps the process alive only
- * while a call is under way; when it dies, its calls fail and the next one starts another.
- */
+/** A thread that starts at its first call. It keeps the process alive only during calls; if it dies, they fail. */
 export const createWorkerLink = <Question, Answer>(
   script: URL,
   workerData: object,
@@ -92,7 +85,6 @@ export const createWorkerLink = <Question, Answer>(
         waiting.set(question.number, { resolve, reject })
       })
     },
-    /** How many calls are under way. */
     load: () => waiting.size,
     async close() {
       clearTimeout(farewell)

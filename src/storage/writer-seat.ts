@@ -4,42 +4,40 @@ import { datastoreUnreachable, failure } from '../lib/failure.ts'
 import type { Value, WriterRegistry } from './db.ts'
 import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
 
-// The threads of a process that answer requests hand their writes to the one that writes, each through a port of its own:
-// a seat.
+// Threads send writes to the writing thread, each through its own port.
 
 interface PostedStatement {
-  /** The place of its text in the batch's list. */
+  /** Index in the texts of the batch. */
   text: number
   params: readonly Value[]
-  /** The number of rows that it must touch; undefined: any. */
+  /** Expected rows; undefined for any. */
   rows?: number | undefined
 }
 
 export interface PostedWrite {
   statements: readonly PostedStatement[]
-  /** Rows of the audit log, which get their places as they are added. */
+  /** Rows of the audit log. */
   entries: readonly (readonly Value[])[]
-  /** The cache keys that it makes stale; none where nobody else is told. */
+  /** Empty if nobody else needs them. */
   stale: readonly string[]
 }
 
 export interface Batch {
-  /** Each text once: to look long texts up for each of many rows would take several microseconds a row. */
+  /** Each text once: a look-up for each row takes several microseconds. */
   texts: readonly string[]
   writes: readonly PostedWrite[]
 }
 
-/** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
+/** `broken`: the first statement that touched unexpected rows. */
 export type Outcome = 'done' | { broken: number } | { error: string }
 
-/** That the seat is known, what became of a batch, or what others have made stale. */
 export type FromWriter = { isSeated: true } | { outcomes: readonly Outcome[] } | { stale: readonly string[] }
 
-// Of the numbers that all threads look at: how often the writing thread has committed and told others, and which one it is.
+// Indexes in shared memory: the number of commits, and the number of the writing thread.
 export const commitsAt = 0
 const writersAt = 1
 
-/** The thread that writes. It is started for the first seat, and anew for the first one after its death. */
+/** Starts with the first client, and again after its death. */
 export const createWriterThread = (file: string, processId: string, tellsKeys: boolean) => {
   const commits = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const numbers = new Int32Array(commits)
@@ -47,7 +45,7 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
   let isShared = false
 
   const start = () => {
-    // Whoever has a seat at another one knows at once that it has none.
+    // Clients of an earlier thread notice at once.
     Atomics.add(numbers, writersAt, 1)
     const started = new Worker(threadScript, {
       workerData: {
@@ -59,13 +57,12 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
       },
       resourceLimits: { maxYoungGenerationSizeMb },
     })
-    // The ports of its seats close, and whoever waits at them hears of it.
+    // Its ports close, and their clients fail.
     const forget = () => {
       if (worker === started) worker = undefined
     }
     started.on('error', forget)
     started.on('exit', forget)
-    // Whoever waits for a write keeps the process alive.
     started.unref()
     return started
   }
@@ -85,7 +82,6 @@ export const createWriterThread = (file: string, processId: string, tellsKeys: b
 
   return {
     seating,
-    /** From now on others have seats. */
     share() {
       isShared = true
     },
@@ -102,7 +98,7 @@ const assertOpen = () => {
   throw new Error('the thread that writes has ended')
 }
 
-/** The seat of a thread. It keeps the process alive only while a write is under way. */
+/** Keeps the process alive only during a write. */
 export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
   let underWay: PromiseWithResolvers<readonly Outcome[]> | undefined
   const numbers = new Int32Array(seating.commits)
@@ -132,12 +128,12 @@ export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
     found.on('close', () => {
       if (port === found) stand(undefined)
     })
-    // Until the writing thread knows of the seat it lays nothing there.
+    // The thread must know the port first.
     await Promise.race([once(found, 'message'), once(found, 'close').then(assertOpen)])
     found.unref()
     seen = Atomics.load(numbers, commitsAt)
     port = found
-    // What was committed before was told to nobody here.
+    // Earlier commits were not announced here.
     if (seating.isShared()) onStale('everything')
     return found
   }
@@ -150,7 +146,7 @@ export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
     return seated
   }
 
-  /** Whoever has no seat hears nothing: what was read before may have changed. */
+  /** Without a port nothing is announced. */
   const standing = () => {
     if (!seating.isShared() || isClosed) return
     onStale('everything')
@@ -160,7 +156,7 @@ export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
   return {
     take,
 
-    /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
+    /** Throws if it could not be sent. */
     call(batch: Batch): Promise<readonly Outcome[]> {
       if (!port) throw failure(datastoreUnreachable, {})
       port.postMessage(batch)
@@ -169,7 +165,7 @@ export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
       return underWay.promise
     },
 
-    /** Hears at once what others have made stale by commits that anybody has been told of. */
+    /** Reads stale keys of reported commits without waiting. */
     hear() {
       if (!port || Atomics.load(numbers, writersAt) !== writer) return standing()
       const now = Atomics.load(numbers, commitsAt)

@@ -6,10 +6,10 @@ import { messageOf } from '../lib/error-facts.ts'
 import type { Log } from '../lib/log.ts'
 import type { EndedSpan, Recorder, SpanPlace } from '../lib/trace.ts'
 
-// Only loaded where spans are wanted: its libraries take some megabytes.
+// Loaded on demand: its libraries take some megabytes.
 
 interface Deps {
-  /** The base address of a collector, as OTEL_EXPORTER_OTLP_ENDPOINT has it. */
+  /** OTEL_EXPORTER_OTLP_ENDPOINT. */
   endpoint: string
   serviceName: string
   version: string
@@ -18,7 +18,6 @@ interface Deps {
 }
 
 interface SpanExport extends Recorder {
-  /** Sends what waits, if the collector takes it soon, and ends. */
   stop(): Promise<void>
 }
 
@@ -30,22 +29,21 @@ const kinds = {
   consumer: SpanKind.CONSUMER,
 }
 
-// A collector that is away is told of so often.
+// One warning in this time.
 const complaintMs = 60_000
-// What waits is sent this often; of what comes faster than it is taken the newest is left out.
+// Spans beyond `maxWaiting` are dropped.
 const pauseMs = 2000
 const maxWaiting = 8192
 const exportTimeoutMs = 5000
 
 const urlOf = (endpoint: string) => `${endpoint.replace(/\/+$/, '')}/v1/traces`
 
-/** Seconds, and nanoseconds beyond. */
+/** Seconds and nanoseconds. */
 const hrTime = (milliseconds: number): [number, number] => {
   const seconds = Math.floor(milliseconds / 1000)
   return [seconds, Math.round((milliseconds - seconds * 1000) * 1e6)]
 }
 
-/** Says that spans are lost, now and then. */
 const complaining = (exporter: SpanExporter, log: Log): SpanExporter => {
   let complainedAt = Number.NEGATIVE_INFINITY
   return {
@@ -54,7 +52,7 @@ const complaining = (exporter: SpanExporter, log: Log): SpanExporter => {
         const now = performance.now()
         if (result.error && now - complainedAt > complaintMs) {
           complainedAt = now
-          // Nothing else of it: it may hold what the collector has answered.
+          // The error may contain the collector's response.
           log.write('warn', 'spans could not be sent', { reason: messageOf(result.error) })
         }
         tell(result)
@@ -64,7 +62,7 @@ const complaining = (exporter: SpanExporter, log: Log): SpanExporter => {
   }
 }
 
-/** Sends spans to a collector, by OTLP over HTTP with JSON. Headers and the like are taken from OTEL_EXPORTER_OTLP_*. */
+/** OTLP over HTTP with JSON. OTEL_EXPORTER_OTLP_* has headers and the like. */
 export const openSpanExport = ({ endpoint, serviceName, version, node, log }: Deps): SpanExport => {
   const own = {
     'service.name': serviceName,
@@ -110,7 +108,7 @@ export const openSpanExport = ({ endpoint, serviceName, version, node, log }: De
 
   return {
     record: (span) => processor.onEnd(readable(span)),
-    // That the last spans were lost has been told, and is no reason for the server to end otherwise than well.
+    // A failure was logged and does not change the exit code.
     stop: () => processor.shutdown().catch(() => undefined),
   }
 }

@@ -9,17 +9,14 @@ import { joinSqlite } from '../storage/sqlite.ts'
 import type { FirstThread, SharedThreadState } from './company.ts'
 import { createThreadRpc } from './peer.ts'
 
-/** What a further thread is given. */
 export interface ThreadData {
-  /** Of the process; its port is the one that is served. */
   config: Config
   company: SharedThreadState
   threadNumber: number
-  /** How the embedded store is written to; the seats are asked for. */
   store: { commits: SharedArrayBuffer; processId: string }
 }
 
-// A further thread that answers requests. The first one does everything else.
+// A further thread that answers requests.
 if (!parentPort) throw new Error('this is the script of a thread')
 const { config, company, threadNumber, store } = workerData as ThreadData
 

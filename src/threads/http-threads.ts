@@ -9,9 +9,7 @@ import type { ThreadData } from './http-thread.ts'
 import { createThreadRpc, type ThreadReplies, type ThreadRpc } from './peer.ts'
 
 interface Deps {
-  /** Of the process. */
   config: Config
-  /** The first thread's, which is running. */
   server: RunningServer
   company: SharedThreadState
   seating: WriterRegistry
@@ -19,7 +17,7 @@ interface Deps {
 
 export type HttpThreads = Awaited<ReturnType<typeof startHttpThreads>>
 
-// As much as the first thread has, whose flags do not reach here: three semi-spaces.
+// Flags of the process do not apply to threads: three semi-spaces.
 const maxYoungGenerationSizeMb = 24
 
 const startThread = (data: ThreadData, answers: ThreadReplies) => {
@@ -28,15 +26,13 @@ const startThread = (data: ThreadData, answers: ThreadReplies) => {
     workerData: { ...data, script },
     resourceLimits: { maxYoungGenerationSizeMb },
   })
-  // A thread that has failed has lost requests, and may have left others waiting: the process ends, as it does when its
-  // first one fails, and whoever watches it starts it again.
+  // A failed thread has lost requests: the process ends, and its supervisor restarts it.
   worker.on('error', (error) => {
     throw error
   })
   return { worker, peer: createThreadRpc(worker, answers) }
 }
 
-/** Starts the further threads that answer requests, on the port of the first one. */
 export const startHttpThreads = async ({ config, server, company, seating }: Deps) => {
   const data = {
     config: { ...config, port: server.port },
@@ -69,9 +65,7 @@ export const startHttpThreads = async ({ config, server, company, seating }: Dep
 
   return {
     figures: () => askAll<Figures>('figures'),
-    /** From now on every answer ends its connection. */
     retire: () => askAll<void>('retire'),
-    /** Lets requests under way finish, and ends the threads. */
     async stop() {
       try {
         await askAll('stop')

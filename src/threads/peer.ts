@@ -1,19 +1,16 @@
 import type { MessagePort, Transferable, Worker } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 
-// Two threads that ask each other.
-
 type Message =
   | { asks: number; name: string; content: unknown }
   | { answers: number; content?: unknown; error?: string }
 
-/** What a thread answers with, and what of it becomes the other's. */
 interface Answer {
   content?: unknown
   transfer?: readonly Transferable[]
 }
 
-/** By name, what a thread answers to when it is asked. */
+/** Handlers by name. */
 export type ThreadReplies = Readonly<Record<string, (content: never) => Promise<Answer> | Answer>>
 
 interface Waiting {
@@ -25,7 +22,6 @@ const gone = () => new Error('the other thread has ended')
 
 export type ThreadRpc = ReturnType<typeof createThreadRpc>
 
-/** The other end of `port`: what it is asked for, and what it asks for. */
 export const createThreadRpc = (port: MessagePort | Worker, answers: ThreadReplies) => {
   const waiting = new Map<number, Waiting>()
   let last = 0
@@ -60,7 +56,7 @@ export const createThreadRpc = (port: MessagePort | Worker, answers: ThreadRepli
   port.on('close', leave)
 
   return {
-    /** Asks the other thread. Fails with the words of what failed there. */
+    /** Fails with the message of the other thread. */
     ask: <T>(name: string, content?: unknown): Promise<T> =>
       new Promise((resolve, reject) => {
         if (hasLeft) return reject(gone())

@@ -2,7 +2,6 @@ import { Refusal } from '../saved-store.ts'
 import { type Run, upgrades } from '../upgrades.ts'
 import { marksTable, tablesThatLie } from './placements.ts'
 
-/** What became of a table. */
 export interface Placed {
   table: string
   outcome: 'distributed' | 'distributed_before' | 'at_coordinator'
@@ -35,7 +34,7 @@ const requireUpgraded = async (run: Run) => {
     )
 }
 
-/** A server that has begun before would commit on the workers without asking whether the coordinator does. */
+/** A running server would commit on the workers before the coordinator. */
 const requireNobodyElse = async (run: Run) => {
   const others = await run(
     `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -60,22 +59,19 @@ const placeMarks = async (run: Run) => {
 const distributeTable = async (run: Run, table: string): Promise<Placed> => {
   const isBefore = await isKnownToCitus(run, table)
   if (!isBefore) await run("SELECT create_distributed_table($1::regclass, 'account_id')", [table])
-  // Copies of the rows stay behind at the coordinator, where nothing reads them.
+  // Nothing reads the copies at the coordinator.
   await run('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table])
   return { table, outcome: isBefore ? 'distributed_before' : 'distributed' }
 }
 
-/**
- * Distributes what is not distributed yet, table by table: whatever ends it, it is begun again. No server may run
- * meanwhile, and none can start.
- */
+/** Distributes the remaining tables one by one, so it can be repeated after a failure. No server may run. */
 export const distributeStorage = async (run: Run, tell: (placed: Placed) => void) => {
   await requireCitus(run)
   await run("SELECT pg_advisory_lock(hashtext('crosspoint upgrades'))")
   await requireUpgraded(run)
   await requireNobodyElse(run)
   await placeMarks(run)
-  // Who connected before the marks were there does not know of them.
+  // A session from before does not know the marks.
   await requireNobodyElse(run)
   for (const table of tablesThatLie('by_account')) tell(await distributeTable(run, table))
   for (const table of tablesThatLie('at_coordinator')) tell({ table, outcome: 'at_coordinator' })

@@ -1,17 +1,16 @@
 import type pg from 'pg'
 import type { Statement } from '../db.ts'
 
-/** A table at the coordinator that Citus knows of, and that never has a row. */
+/** A table at the coordinator that Citus knows and that never has a row. */
 export const marksTable = 'distributed_commits'
 
 /**
- * Citus commits at once what was written on one worker alone; it does not count what was written into tables of the
- * coordinator that it knows nothing of. A crash between the two would keep the one without the other. Touching a table
- * of the coordinator that it knows makes it prepare first, wherever there is a worker to commit on.
+ * Citus commits a write on one worker at once, though tables of the coordinator are part of it: a crash could lose those.
+ * Touching a table that Citus knows makes it prepare first.
  */
 export const commitInTwoPhases = `DELETE FROM ${marksTable} WHERE never = 0`
 
-/** Whether the store behind a session lies on several servers. */
+/** Whether the store is distributed to several servers. */
 export const isDistributed = async (client: pg.Client) => {
   const { rows } = await client.query<{ found: boolean }>(
     `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AND to_regclass('${marksTable}') IS NOT NULL AS found`,
@@ -22,21 +21,17 @@ export const isDistributed = async (client: pg.Client) => {
 const isCountedInsertion = ({ sql, expect }: Statement) =>
   expect !== undefined && /^\s*INSERT\b/.test(sql) && !/\bRETURNING\b/.test(sql)
 
-/** Citus tells how many rows INSERT ... SELECT has selected, not how many it has added: those that come back are right. */
+/** Citus reports how many rows INSERT ... SELECT has selected, not added; RETURNING shows the added ones. */
 export const countable = (statement: Statement): string =>
   isCountedInsertion(statement) ? `${statement.sql} RETURNING 1` : statement.sql
 
-/** How the rows of a table lie where the store is distributed. */
 type Placement =
-  /** On the workers, by `account_id`: those of one account lie on one worker, whatever table they are in. */
+  /** On the workers, by `account_id`: rows of one account are on one worker. */
   | 'by_account'
-  /** On the coordinator: what is asked for across accounts, and what stands in one order for all. */
+  /** On the coordinator: what is read across accounts or has one order for all. */
   | 'at_coordinator'
 
-/**
- * Each table of the store. What grows with every call, file and message lies by account; what grows with the accounts,
- * and all money, stays (decision 30).
- */
+/** What grows with calls, files and messages is distributed; the rest and all money stay (decision 30). */
 export const placements: Readonly<Record<string, Placement>> = {
   account_tree: 'at_coordinator',
   allotment_uses: 'by_account',

@@ -1,5 +1,5 @@
-// What both stores know of a move. The old one takes no writes from its beginning on: triggers refuse them, whichever process and
-// version writes. The new one is at an upgrade that no version knows, so that no server starts on it before it is complete.
+// Triggers in the old store reject writes of any process and version. The new store is at an unknown upgrade until it is complete,
+// so that no server starts on it.
 import type { Database, Engine, Row } from '../db.ts'
 import { movedCode, movedText } from '../outages.ts'
 import { isTransient } from '../postgres-link.ts'
@@ -8,11 +8,11 @@ import { movingUpgrade, type Run, type Upgrade } from '../upgrades.ts'
 
 export interface Move {
   id: string
-  /** In words, without credentials. */
+  /** Without credentials. */
   to: string
 }
 
-// In `leases`, whose rows stay where they are. No process takes leases of these names.
+// In `leases`, whose rows are not moved.
 const marks = { outgoing: 'moved to', incoming: 'moved from' } as const
 
 type Mark = keyof typeof marks
@@ -23,7 +23,7 @@ const markOf = (rows: readonly Row[]): Move | undefined => mark.first(rows)
 
 const readMark = 'SELECT token AS "id", holder AS "to" FROM leases WHERE name = $1'
 
-/** The move to another store that has begun, or was completed. */
+/** A started or completed move. */
 export const readMove = async ({ all }: Pick<Database, 'all'>): Promise<Move | undefined> =>
   markOf(await all(readMark, [marks.outgoing]))
 
@@ -34,11 +34,9 @@ const writeMark = async (run: Run, which: Mark, { id, to }: Move) => {
 
 const roundLease = shape({ name: text(), token: text() })
 
-/** Of jobs in progress. */
 export const readScheduleLeases = async ({ all }: Pick<Database, 'all'>) =>
   roundLease.list(await all("SELECT name, token FROM leases WHERE name LIKE 'round/%'"))
 
-/** Whether an entry of the audit log has no place in the order yet. */
 export const hasUnorderedEntries = async ({ all }: Pick<Database, 'all'>) =>
   (await all('SELECT id FROM audit_log WHERE sequence IS NULL LIMIT 1')).length > 0
 
@@ -73,7 +71,7 @@ const opening: Record<Engine, { list: string; drop(name: string): string }> = {
     list: `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE '${triggerName}\\_%' ESCAPE '\\'`,
     drop: (name) => `DROP TRIGGER "${name}"`,
   },
-  // With the function go its triggers.
+  // Its triggers are dropped with the function.
   postgres: {
     list: `SELECT proname AS name FROM pg_proc
       WHERE proname = '${triggerName}' AND pronamespace = current_schema()::regnamespace`,
@@ -81,13 +79,13 @@ const opening: Record<Engine, { list: string; drop(name: string): string }> = {
   },
 }
 
-/** From now on the servers of a store begin no scheduled jobs. */
+/** Servers start no scheduled jobs after this. */
 export const beginMove = (db: Database, move: Move) =>
   db.exclusively((run) => writeMark(run, 'outgoing', move))
 
 const attempts = 10
 
-/** Has a store refuse every write to these tables. Returns when no write is in progress any longer. */
+/** Rejects all writes to these tables, after running ones have ended. */
 export const closeStore = async (db: Database, tables: readonly string[]): Promise<void> => {
   const { before, of } = closing[db.engine]
   for (let attempt = 1; ; attempt += 1) {
@@ -96,13 +94,12 @@ export const closeStore = async (db: Database, tables: readonly string[]): Promi
         for (const statement of [...before, ...tables.flatMap(of)]) await run(statement)
       })
     } catch (error) {
-      // Servers lock the same tables in another order: PostgreSQL ends one of both.
+      // Servers lock the same tables in another order: PostgreSQL aborts one.
       if (!isTransient(error) || attempt === attempts) throw error
     }
   }
 }
 
-/** Lets a store take writes again. */
 export const reopenStore = (db: Database) =>
   db.exclusively(async (run) => {
     const { list, drop } = opening[db.engine]
@@ -118,7 +115,7 @@ export const cancelMove = async (db: Database) => {
 
 const titleOf = ({ id }: Move) => `incomplete: ${id}`
 
-/** The upgrade behind all others of a store that is being filled. It empties `tables`: upgrades have filled some. */
+/** The last upgrade of an incomplete store. Empties `tables`, which upgrades have filled. */
 export const incompleteUpgrade = (move: Move, tables: readonly string[]): Upgrade => ({
   number: movingUpgrade,
   title: titleOf(move),
@@ -130,7 +127,6 @@ export type Filling = 'empty' | 'filling' | 'complete' | 'other'
 const newest = shape({ title: text(), number: integer() })
 const newestUpgrade = 'SELECT title, number FROM storage_upgrades ORDER BY number DESC LIMIT 1'
 
-/** How far a move has filled a store with these tables. */
 export const fillingOf = async (
   run: Run,
   names: readonly string[],
@@ -143,7 +139,6 @@ export const fillingOf = async (
   return markOf(await run(readMark, [marks.incoming]))?.id === move.id ? 'complete' : 'other'
 }
 
-/** Lets servers start on a store that is complete. */
 export const completeStore = (db: Database, move: Move) =>
   db.exclusively(async (run) => {
     await run('DELETE FROM storage_upgrades WHERE number = $1', [movingUpgrade])

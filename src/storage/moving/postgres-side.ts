@@ -23,13 +23,13 @@ const asText = ({ name, kind }: Column) =>
 
 const quoted = ({ name }: Column) => `"${name}"`
 
-// ORDER BY prefers a selected expression, which has the name of its column, to the column.
+// ORDER BY prefers a selected expression to a column of the same name.
 const ofTable = ({ name }: Column) => `t."${name}"`
 
 const listOf = (columns: readonly Column[], write: (column: Column, index: number) => string) =>
   columns.map(write).join(', ')
 
-/** What pg hands to a query whose rows the server waits for. Its types leave it out. */
+/** Not in the types of pg. */
 interface CopyConnection {
   sendCopyFromChunk(chunk: Buffer): void
   endCopyFrom(): void
@@ -51,7 +51,6 @@ class CopyIn extends pg.Query {
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** A cell in the text format of COPY. */
 const copyText = (cell: string | null) =>
   cell === null ? '\\N' : cell.replace(/[\\\n\r\t]/g, (found) => escapes[found] ?? found)
 

@@ -34,10 +34,9 @@ const quoted = ({ name }: Column) => `"${name}"`
 
 const ofTable = ({ name }: Column) => `t."${name}"`
 
-// Every connection makes them.
 const ofEngine = new Set(['writers', 'told_keys'])
 
-/** The embedded store: its connection blocks this process, which does nothing else. */
+/** Blocks this process, which does nothing else. */
 export const openSqliteSide = (file: string): StoreSide => {
   const connection: DatabaseSync = openDurable(file)
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Filling, Move } from './marks.ts'
 
-// What both sides of a move have in common. Every value travels as text, which PostgreSQL and SQLite write alike.
+// Both engines write all values as the same texts.
 
-/** A row, in the order of its table's columns. Bytes are written as `\x` and hexadecimal digits. */
+/** In the order of the columns. Bytes as `\x` and hexadecimal digits. */
 export type Cells = readonly (string | null)[]
 
 export interface Column {
@@ -13,30 +13,25 @@ export interface Column {
 
 export interface MovedTable {
   name: string
-  /** By name. */
+  /** Sorted by name. */
   columns: readonly Column[]
-  /** Names of the columns of the primary key, by which the rows are read and written. */
+  /** Primary key. */
   key: readonly string[]
 }
 
 export interface StoreSide {
   tables(): Promise<MovedTable[]>
   count(table: string): Promise<number>
-  /** The next rows behind a key. */
   page(table: MovedTable, after: Cells | undefined, limit: number): Promise<Cells[]>
-  /** The key of the last row. */
   lastKey(table: MovedTable): Promise<Cells | undefined>
-  /** All of them or none. */
+  /** All or none. */
   insert(table: MovedTable, rows: readonly Cells[]): Promise<void>
-  /** Whether the store is empty, or how far a move has filled it. */
   filling(move: Move | undefined): Promise<Filling>
-  /** Prepares the store for its servers when all rows are there. */
   settle(): Promise<void>
   close(): Promise<void>
 }
 
-// Leases are of processes that use the store now. `cdrs` is a pattern without rows. The last three are made by each engine itself.
-// Tools such as Litestream begin the names of their tables with an underscore.
+// Leases are of running processes; `cdrs` is an empty pattern; each engine makes the last three. Litestream's tables start with `_`.
 const notMoved = new Set([
   'leases',
   'storage_upgrades',
@@ -46,10 +41,9 @@ const notMoved = new Set([
   'distributed_commits',
 ])
 
-/** The month of a table of call records. */
 export const monthOf = (table: string) => /^cdrs_(\d{6})$/.exec(table)?.[1]
 
-// PostgreSQL needs these; SQLite has the month in the table's name, and each row has a position already.
+// SQLite has the month in the table's name, and a position for each row.
 const isDerived = (table: string, column: string) =>
   (column === 'month' && monthOf(table) !== undefined) || (column === 'position' && table === 'audit_log')
 
@@ -57,7 +51,7 @@ export interface CatalogRow {
   table: string
   column: string
   type: string
-  /** From 1 on in the primary key, else 0. */
+  /** Position in the primary key, from 1; else 0. */
   key: number
 }
 
@@ -92,7 +86,7 @@ const keyOf = ({ columns, key }: MovedTable, row: Cells): Cells =>
 export const keyColumns = ({ columns, key }: MovedTable): Column[] =>
   key.flatMap((name) => columns.filter((column) => column.name === name))
 
-// Rows at once: few of a table whose rows may be large, many of one whose rows have turned out to be small.
+// Few rows at first, because they may be large.
 const leastRows = 50
 const maxRows = 5000
 const pageCharacters = 8_000_000
@@ -103,7 +97,6 @@ const charactersOf = (rows: readonly Cells[]) => {
   return sum
 }
 
-/** The rows of a table behind a key, in its order. */
 async function* pagesOf(side: StoreSide, table: MovedTable, begin?: Cells): AsyncGenerator<Cells[]> {
   let [after, limit] = [begin, leastRows]
   for (;;) {
@@ -118,8 +111,8 @@ async function* pagesOf(side: StoreSide, table: MovedTable, begin?: Cells): Asyn
 }
 
 /**
- * Copies the rows of a table that the other side does not have yet. Rows are added in the order of the primary key, so
- * the last one shows how far a copy that was interrupted had come. No other process may write on either side.
+ * Copies the missing rows in the order of the primary key, so an interrupted copy continues after the last one.
+ * No other process may write.
  */
 export const copyRows = async (
   from: StoreSide,
