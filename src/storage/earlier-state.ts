@@ -1,6 +1,6 @@
 // The rows of a small store, stored as a copy that can be restored after an import.
 import type { Row, Statement, Value } from './db.ts'
-import { placements } from './distribution/placements.ts'
+import { allTables } from './distribution/placements.ts'
 import type { Store } from './store.ts'
 import { integer, shape, table, text } from './table.ts'
 
@@ -26,9 +26,7 @@ const counted = shape({ count: integer() })
 
 const maxRows = 5000
 
-const tables = Object.keys(placements).filter(
-  (name) => !untouched.includes(name) && !name.startsWith('kazoo_'),
-)
+const tables = allTables.filter((name) => !untouched.includes(name) && !name.startsWith('kazoo_'))
 
 /** The store has too many rows to be restored. */
 export class TooMuch extends Error {}

@@ -63,18 +63,26 @@ export const markCommitted = (
 
 const holderText = (holder: KeyHolder) => JSON.stringify(holder)
 
-const holdBy = ({ accountId, asker, key, token }: KeyClaim, holder: KeyHolder): Statement => ({
-  sql: `UPDATE idempotency_keys SET holder = $5
-    WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4`,
-  params: [accountId, asker, key, token, holderText(holder)],
+const ofKey = 'account_id = $1 AND asker = $2 AND idem_key = $3'
+
+/** A statement about the row of a claim: `$1` to `$4` are its key and token. */
+const ofClaim = (
+  { accountId, asker, key, token }: KeyClaim,
+  sql: string,
+  ...values: readonly string[]
+): Statement => ({
+  sql: `${sql} WHERE ${ofKey} AND token = $4`,
+  params: [accountId, asker, key, token, ...values],
 })
+
+const holdBy = (claim: KeyClaim, holder: KeyHolder) =>
+  ofClaim(claim, 'UPDATE idempotency_keys SET holder = $5', holderText(holder))
 
 /** Rows of http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
     const [row] = await all(
-      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys
-        WHERE account_id = $1 AND asker = $2 AND idem_key = $3`,
+      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys WHERE ${ofKey}`,
       [accountId, asker, key],
     )
     const found: KeyRow | undefined = row && {
@@ -102,36 +110,30 @@ export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
     ]),
 
   /** Further commits of the abandoned attempt fail, so read its changes after this. */
-  takeOver: ({ accountId, asker, key, token }: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) =>
-    writeUnrecorded([
-      {
-        sql: `UPDATE idempotency_keys SET token = $5, holder = $6
-          WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4 AND answer IS NULL`,
-        params: [accountId, asker, key, before, token, holderText(holder)],
-        expect: { rows: 1, orElse },
-      },
-    ]),
+  takeOver(claim: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) {
+    const taken = ofClaim(
+      { ...claim, token: before },
+      'UPDATE idempotency_keys SET token = $5, holder = $6',
+      claim.token,
+      holderText(holder),
+    )
+    return writeUnrecorded([
+      { ...taken, sql: `${taken.sql} AND answer IS NULL`, expect: { rows: 1, orElse } },
+    ])
+  },
 
   renew: (claims: readonly KeyClaim[], holder: KeyHolder) =>
     writeUnrecorded(claims.map((claim) => holdBy(claim, holder))),
 
-  keep: ({ accountId, asker, key, token }: KeyClaim, answer: string) =>
-    writeUnrecorded([
-      {
-        sql: `UPDATE idempotency_keys SET answer = $5
-          WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4`,
-        params: [accountId, asker, key, token, answer],
-      },
-    ]),
+  keep: (claim: KeyClaim, answer: string) =>
+    writeUnrecorded([ofClaim(claim, 'UPDATE idempotency_keys SET answer = $5', answer)]),
 
   /** Deletes the key if nothing was committed; otherwise others may continue. */
-  letGo: (claim: KeyClaim, holder: KeyHolder) =>
-    writeUnrecorded([
-      {
-        sql: `DELETE FROM idempotency_keys
-          WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4 AND changes IS NULL`,
-        params: [claim.accountId, claim.asker, claim.key, claim.token],
-      },
+  letGo(claim: KeyClaim, holder: KeyHolder) {
+    const removal = ofClaim(claim, 'DELETE FROM idempotency_keys')
+    return writeUnrecorded([
+      { ...removal, sql: `${removal.sql} AND changes IS NULL` },
       holdBy(claim, { ...holder, until: 0 }),
-    ]),
+    ])
+  },
 })

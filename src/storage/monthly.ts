@@ -18,50 +18,6 @@ export interface MonthRange {
   archived?: ArchivedMonths
 }
 
-/** Rows by month, so that a month can be dropped: partitions in PostgreSQL, separate tables in SQLite (schema/calls.ts). */
-export interface MonthlyTable {
-  months(): Promise<readonly Month[]>
-  /** Also months that have a table again. */
-  droppedMonths(): Promise<readonly Month[]>
-  /** A month has a table again if more rows came in. */
-  archivedMonths(): Promise<ArchivedMonths>
-  /**
-   * SQL after FROM. Conditions on an index, and its order, apply to each month, so that LIMIT reads only what it returns.
-   * SQLite requires that the columns of ORDER BY are selected.
-   */
-  from(months: readonly Month[]): string
-  /**
-   * Runs `query` for the months of a range; again if another process drops one. Throws MonthMoved if one is archived meanwhile.
-   */
-  read<T>(range: MonthRange, query: (from: string, months: readonly Month[]) => Promise<T>): Promise<T>
-  make(set: ChangeSet, month: Month): Promise<void>
-  /** Adds new rows of one month. Fails the set if one exists, or if the month was archived after `isArchived` was read. */
-  insert(
-    set: ChangeSet,
-    month: Month,
-    rows: readonly MonthlyRow[],
-    how: { isArchived: boolean; orElse: InsertFailure },
-  ): Promise<void>
-  /** Must follow every other change of a month's rows, because a running archiving must read them again. */
-  noteChange(month: Month): Statement
-  tableOf(month: Month): string
-  /** Fails the set unless these months have a table, those have none, and none was dropped or archived. */
-  requireMonths(
-    set: ChangeSet,
-    months: { present: readonly Month[]; absent: readonly Month[] },
-    orElse: InsertFailure,
-  ): void
-  /** Running queries finish first, or it fails: see `isInUse`. */
-  drop(set: ChangeSet, month: Month): void
-  /** From the commit on, changes of the month's rows are counted. */
-  beginArchiving(set: ChangeSet, month: Month): void
-  /** Removes the archived month. Fails the set if a row has changed since the beginning, or if the month was dropped. */
-  endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure): void
-  abandonArchiving(set: ChangeSet, month: Month): void
-  /** The archive of the month was removed. */
-  forgetArchived(set: ChangeSet, month: Month): void
-}
-
 /** A month moved while it was read: the result is incomplete. */
 export class MonthMoved extends Error {
   constructor(month: Month) {
@@ -266,7 +222,10 @@ const undefinedTable = '42P01'
 export const isMissing = (error: unknown) =>
   error instanceof Error && (/no such table/.test(error.message) || codeOf(error) === undefinedTable)
 
-export const createMonthlyTable = (db: Database, name: string): MonthlyTable => {
+export type MonthlyTable = ReturnType<typeof createMonthlyTable>
+
+/** Rows by month, so that a month can be dropped: partitions in PostgreSQL, separate tables in SQLite (schema/calls.ts). */
+export const createMonthlyTable = (db: Database, name: string) => {
   const layout = db.engine === 'sqlite' ? sqliteLayout(db, name) : postgresLayout(db, name)
   const [scope, kind] = [systemScope, 'monthly_tables']
   const key = cacheKey(scope, kind, name)
@@ -322,11 +281,21 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
   const noteChange = (month: Month): Statement => ({ sql: note, params: [name, month, 'archiving'] })
 
   return {
-    months: async () => (await learn()).present,
-    droppedMonths: async () => (await learn()).dropped,
-    archivedMonths: async () => (await learn()).archived,
+    months: async (): Promise<readonly Month[]> => (await learn()).present,
+    /** Also months that have a table again. */
+    droppedMonths: async (): Promise<readonly Month[]> => (await learn()).dropped,
+    /** A month has a table again if more rows came in. */
+    archivedMonths: async (): Promise<ArchivedMonths> => (await learn()).archived,
+    /**
+     * SQL after FROM. Conditions on an index, and its order, apply to each month, so that LIMIT reads only what it returns.
+     * SQLite requires that the columns of ORDER BY are selected.
+     */
     from: layout.from,
-    async read(range, query) {
+    /** Runs `query` for the months of a range; again if another process drops one. Throws MonthMoved if one is archived. */
+    async read<T>(
+      range: MonthRange,
+      query: (from: string, months: readonly Month[]) => Promise<T>,
+    ): Promise<T> {
       const since = range.archived ?? (await learn()).archived
       const months = await presentIn(range, since)
       try {
@@ -339,7 +308,13 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
       }
     },
     make,
-    async insert(set, month, rows, { isArchived, orElse }) {
+    /** Adds new rows of one month. Fails the set if one exists, or if the month was archived after `isArchived` was read. */
+    async insert(
+      set: ChangeSet,
+      month: Month,
+      rows: readonly MonthlyRow[],
+      { isArchived, orElse }: { isArchived: boolean; orElse: InsertFailure },
+    ) {
       // Always, because another process may be dropping the month.
       await make(set, month)
       set.add(...(await layout.insertions(month, rows, orElse)))
@@ -347,27 +322,36 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
       set.add(noteChange(month))
       set.run(keep, [name, month, 'archived'], { rows: isArchived ? 1 : 0, orElse })
     },
+    /** Must follow every other change of a month's rows, because a running archiving must read them again. */
     noteChange,
-    tableOf: (month) => tableNameOf(name, month),
-    requireMonths(set, { present, absent }, orElse) {
+    tableOf: (month: Month) => tableNameOf(name, month),
+    /** Fails the set unless these months have a table, those have none, and none was dropped or archived. */
+    requireMonths(
+      set: ChangeSet,
+      { present, absent }: { present: readonly Month[]; absent: readonly Month[] },
+      orElse: InsertFailure,
+    ) {
       const none = { rows: 0, orElse }
       for (const month of present) set.run(keep, [name, month, 'present'], { rows: 1, orElse })
       for (const month of absent) set.run(keep, [name, month, 'present'], none)
       for (const month of [...present, ...absent])
         set.run(keep, [name, month, 'dropped'], none).run(keep, [name, month, 'archived'], none)
     },
-    drop(set, month) {
+    /** Running queries finish first, or it fails: see `isInUse`. */
+    drop(set: ChangeSet, month: Month) {
       runAll(set, layout.drop(month))
       set.run(forget, [name, month, 'present']).run(forget, [name, month, 'archiving'])
       set.run(register, [name, month, 'dropped'])
       set.outdate(scope, kind, name)
     },
-    beginArchiving(set, month) {
+    /** From the commit on, changes of the month's rows are counted. */
+    beginArchiving(set: ChangeSet, month: Month) {
       runAll(set, layout.still(month))
       set.run(forget, [name, month, 'archiving'])
       set.run(register, [name, month, 'archiving'])
     },
-    endArchiving(set, month, orElse) {
+    /** Removes the archived month. Fails the set if a row has changed since the beginning, or if the month was dropped. */
+    endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure) {
       runAll(set, layout.alone(month))
       set.run(unchanged, [name, month, 'archiving'], { rows: 1, orElse })
       runAll(set, layout.drop(month))
@@ -376,10 +360,9 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
       set.run(note, [name, month, 'archived'])
       set.outdate(scope, kind, name)
     },
-    abandonArchiving(set, month) {
-      set.run(forget, [name, month, 'archiving'])
-    },
-    forgetArchived(set, month) {
+    abandonArchiving: (set: ChangeSet, month: Month) => void set.run(forget, [name, month, 'archiving']),
+    /** The archive of the month was removed. */
+    forgetArchived(set: ChangeSet, month: Month) {
       set.run(forget, [name, month, 'archived'])
       set.outdate(scope, kind, name)
     },

@@ -1,6 +1,6 @@
 // Where tables lie on a distributed engine is declared of every table there is.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { marksTable, placements, tablesThatLie } from '../../src/storage/distribution/placements.ts'
+import { allTables, marksTable, tablesThatLie } from '../../src/storage/distribution/placements.ts'
 import { openTestDatabase, type TestDatabase } from '../support/servers/databases.ts'
 import { engines } from '../support/servers/postgres.ts'
 
@@ -26,7 +26,7 @@ describe.runIf(engines.includes('postgres'))('The place of tables on a distribut
   it('is declared of each table of an upgraded store, and of no other', async () => {
     const rows = await store.db.all<{ name: string }>(tables)
     const found = rows.map(({ name }) => name).filter((name) => name !== marksTable)
-    expect(found.sort()).toEqual(Object.keys(placements).sort())
+    expect(found.sort()).toEqual(allTables.toSorted())
   })
 
   it('lets every unique key hold on one worker', async () => {

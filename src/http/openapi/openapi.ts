@@ -1,31 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
-import * as frame from '../../lib/failure.ts'
-import {
-  accountExpired,
-  badIdentifier,
-  billingIssue,
-  chargesNotAccepted,
-  datastoreConflict,
-  datastoreFull,
-  datastoreUnreachable,
-  type FailureKind,
-  faultyRequest,
-  forbidden,
-  importInProgress,
-  invalidCredentials,
-  notAcceptable,
-  notEnoughCredit,
-  overloaded,
-  preconditionFailed,
-  rangeNotSatisfiable,
-  storeMoved,
-  tooLarge,
-  tooManyRequests,
-  unexpected,
-  unsupportedMediaType,
-  validationError,
-} from '../../lib/failure.ts'
+import type { FailureKind } from '../../lib/failure.ts'
+import * as failures from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import type { Route } from '../route.ts'
 import { patchType } from '../wire/bodies.ts'
@@ -340,7 +316,7 @@ const isFailureKind = (exported: unknown): exported is FailureKind =>
 const statusesOf = (routes: readonly Route[]): Statuses =>
   new Map(
     [
-      ...Object.values<unknown>(frame).filter(isFailureKind),
+      ...Object.values<unknown>(failures).filter(isFailureKind),
       ...routes.flatMap(({ spec }) => spec.fails ?? []),
     ]
       .map((kind) => [kind, kind.answer(sampleDetails as never).status] as const)
@@ -348,7 +324,7 @@ const statusesOf = (routes: readonly Route[]): Statuses =>
   )
 
 const kindsByStatus = (statuses: Statuses) =>
-  Map.groupBy(statuses.keys(), (kind) => statuses.get(kind) ?? unexpected.status)
+  Map.groupBy(statuses.keys(), (kind) => statuses.get(kind) ?? failures.unexpected.status)
 
 const mediaType = (schema: Json, example?: unknown) => ({
   schema,
@@ -358,23 +334,35 @@ const mediaType = (schema: Json, example?: unknown) => ({
 const jsonContent = (schema: Json, example?: unknown) => ({ 'application/json': mediaType(schema, example) })
 
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
-  const kinds: FailureKind[] = [validationError, notAcceptable, datastoreUnreachable]
-  if (spec.allow.needsToken) kinds.push(invalidCredentials, forbidden)
+  const kinds: FailureKind[] = [
+    failures.validationError,
+    failures.notAcceptable,
+    failures.datastoreUnreachable,
+  ]
+  if (spec.allow.needsToken) kinds.push(failures.invalidCredentials, failures.forbidden)
   // A bad credential is ignored where none is needed, except at sign-in.
-  if (spec.allow.needsToken || spec.tellsOnce) kinds.push(accountExpired)
-  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push(tooManyRequests, overloaded)
-  if (spec.list) kinds.push(faultyRequest, rangeNotSatisfiable)
-  if (path.includes('{')) kinds.push(badIdentifier)
+  if (spec.allow.needsToken || spec.tellsOnce) kinds.push(failures.accountExpired)
+  if (spec.allow.needsToken || spec.price?.is === 'signIn')
+    kinds.push(failures.tooManyRequests, failures.overloaded)
+  if (spec.list) kinds.push(failures.faultyRequest, failures.rangeNotSatisfiable)
+  if (path.includes('{')) kinds.push(failures.badIdentifier)
   if (method !== 'GET')
-    kinds.push(datastoreConflict, tooLarge, unsupportedMediaType, datastoreFull, importInProgress, storeMoved)
+    kinds.push(
+      failures.datastoreConflict,
+      failures.tooLarge,
+      failures.unsupportedMediaType,
+      failures.datastoreFull,
+      failures.importInProgress,
+      failures.storeMoved,
+    )
   if (method !== 'GET' && path.includes('{account_id}'))
-    kinds.push(chargesNotAccepted, billingIssue, notEnoughCredit)
-  if (method !== 'GET' && (path.endsWith('}') || spec.isKept)) kinds.push(preconditionFailed)
+    kinds.push(failures.chargesNotAccepted, failures.billingIssue, failures.notEnoughCredit)
+  if (method !== 'GET' && (path.endsWith('}') || spec.isKept)) kinds.push(failures.preconditionFailed)
   return [...kinds, ...(spec.fails ?? [])]
 }
 
 const failureStatuses = (route: Route, statuses: Statuses) => [
-  ...new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? unexpected.status)),
+  ...new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? failures.unexpected.status)),
 ]
 
 const failureSchemas = new Map([
@@ -388,7 +376,7 @@ const failureResponse = (status: number, kinds: readonly FailureKind[] = [], exa
   return { description, content: jsonContent({ $ref }, example) }
 }
 
-const failures = (route: Route, statuses: Statuses, { refusal, answer }: Example) =>
+const failureResponsesOf = (route: Route, statuses: Statuses, { refusal, answer }: Example) =>
   Object.fromEntries(
     failureStatuses(route, statuses)
       .sort()
@@ -494,7 +482,7 @@ const operation = (route: Route, { components, statuses, names, examples }: Deps
     ...(spec.allow.needsToken ? {} : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route, components, example),
-    responses: { ...success(route, components, example), ...failures(route, statuses, example) },
+    responses: { ...success(route, components, example), ...failureResponsesOf(route, statuses, example) },
   }
 }
 

@@ -13,14 +13,7 @@ export interface Room {
 /** May be called more than once. */
 export type Release = () => void
 
-export interface InFlight {
-  /** Waits for memory, or fails after a while. */
-  reserve(payer: string, bytes: number, room: Room, socket: Duplex): Promise<Release>
-  /** Fails if there is no memory now. */
-  claim(payer: string, bytes: number, room: Room, socket: Duplex): Release
-  /** Counts what must be sent in any case. */
-  force(payer: string, bytes: number, socket: Duplex): Release
-}
+export type InFlight = ReturnType<typeof createInFlight>
 
 interface Waiting {
   bytes: number
@@ -32,7 +25,7 @@ const maxWaitingOfOne = 256
 const retryAfterSeconds = 5
 
 /** `threads` share the total. */
-export const createInFlight = (threads = 1): InFlight => {
+export const createInFlight = (threads = 1) => {
   const held = new Map<string, number>()
   // In the order in which payers get memory.
   const waiting = new Map<string, Waiting[]>()
@@ -129,18 +122,21 @@ export const createInFlight = (threads = 1): InFlight => {
     })
 
   return {
-    async reserve(payer, bytes, room, socket) {
+    /** Waits for memory, or fails after a while. */
+    async reserve(payer: string, bytes: number, room: Room, socket: Duplex): Promise<Release> {
       const before = waiting.get(payer)?.length ?? 0
       if (before === 0 && fits(payer, bytes, room)) return take(payer, bytes, socket)
       if (before >= maxWaitingOfOne || socket.destroyed) throw failure(tooManyRequests, { retryAfterSeconds })
       return wait(payer, bytes, room, socket)
     },
 
-    claim(payer, bytes, room, socket) {
+    /** Fails if there is no memory now. */
+    claim(payer: string, bytes: number, room: Room, socket: Duplex): Release {
       if (!fits(payer, bytes, room)) throw refusal(payer, bytes, room)
       return take(payer, bytes, socket)
     },
 
+    /** Counts what must be sent in any case. */
     force: take,
   }
 }

@@ -41,14 +41,6 @@ export interface Charge {
   readonly retryAfterSeconds: number
 }
 
-interface TokenBuckets {
-  /** Takes the tokens, or nothing. `again`: the tokens that a repeated request needs. */
-  consume(key: string, tokens: number, settings: BucketSettings, again?: number): Charge
-  /** For sign-ins: takes the tokens, or empties the bucket. */
-  consumeUntil(key: string, tokens: number, settings: BucketSettings): Charge
-  giveBack(key: string, tokens: number, settings: BucketSettings): void
-}
-
 interface Bucket {
   tokens: number
   /** End of the last whole fill period. */
@@ -158,7 +150,7 @@ interface BucketDeps {
   shared?: SharedRows | undefined
 }
 
-export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketDeps): TokenBuckets => {
+export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketDeps) => {
   const places = shared ? bucketsInRows(shared) : bucketsInMemory(clock, capacity)
 
   const inBucket = <T>(key: string, settings: BucketSettings, use: (bucket: Bucket, now: number) => T): T => {
@@ -180,17 +172,19 @@ export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketD
   const isPayable = (bucket: Bucket, tokens: number) => tokens <= 0 || tokens <= bucket.tokens
 
   return {
-    consume: (key, tokens, settings, again = tokens) =>
+    /** Takes the tokens, or nothing. `again`: the tokens that a repeated request needs. */
+    consume: (key: string, tokens: number, settings: BucketSettings, again = tokens): Charge =>
       inBucket(key, settings, (bucket, now) =>
         isPayable(bucket, tokens) ? take(bucket, tokens) : refusal(bucket, 0, again, now, settings),
       ),
-    consumeUntil: (key, tokens, settings) =>
+    /** For sign-ins: takes the tokens, or empties the bucket. */
+    consumeUntil: (key: string, tokens: number, settings: BucketSettings): Charge =>
       inBucket(key, settings, (bucket, now) => {
         if (isPayable(bucket, tokens)) return take(bucket, tokens)
         bucket.tokens = 0
         return refusal(bucket, tokens, tokens, now, settings)
       }),
-    giveBack: (key, tokens, settings) =>
+    giveBack: (key: string, tokens: number, settings: BucketSettings) =>
       inBucket(key, settings, (bucket) => {
         bucket.tokens = Math.min(settings.maxTokens, bucket.tokens + tokens)
       }),

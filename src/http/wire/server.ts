@@ -149,33 +149,18 @@ interface ParseFailure {
   message: string
 }
 
-const noRequest: ParseFailure = {
-  status: 400,
-  reason: 'Bad Request',
-  message: 'this is not an HTTP request',
-}
+const noRequest: ParseFailure = { status: 400, reason: 'Bad Request', message: 'this is not an HTTP request' }
 const tooLongUrl: ParseFailure = {
   status: 414,
   reason: 'URI Too Long',
   message: `the URL is longer than ${longestUrl} characters`,
 }
-const tooLargeHead: ParseFailure = {
-  status: 431,
-  reason: 'Request Header Fields Too Large',
-  message: 'headers too large',
-}
-const tooLate: ParseFailure = {
-  status: 408,
-  reason: 'Request Timeout',
-  message: 'the request did not arrive in time',
-}
-
-const noProxy: ParseFailure = {
-  status: 405,
-  reason: 'Method Not Allowed',
-  word: 'invalid_method',
-  message: 'method not allowed',
-}
+const headTooLarge = 'Request Header Fields Too Large'
+const tooLargeHead: ParseFailure = { status: 431, reason: headTooLarge, message: 'headers too large' }
+const lateMessage = 'the request did not arrive in time'
+const tooLate: ParseFailure = { status: 408, reason: 'Request Timeout', message: lateMessage }
+const notAllowed = { reason: 'Method Not Allowed', message: 'method not allowed' }
+const noProxy: ParseFailure = { status: 405, word: 'invalid_method', ...notAllowed }
 
 interface ParseError extends NodeJS.ErrnoException {
   rawPacket?: Buffer
@@ -207,17 +192,9 @@ const refusalText = (
     node,
     now: clock.now(),
   })
-  const headers = [
-    ...corsHeaders,
-    requestIdHeader,
-    requestId,
-    'traceparent',
-    traceparentOf(beginTrace(undefined, undefined)),
-    'content-type',
-    'application/json',
-    'connection',
-    'close',
-  ]
+  const traceparent = traceparentOf(beginTrace(undefined, undefined))
+  const headers = [...corsHeaders, requestIdHeader, requestId, 'traceparent', traceparent]
+  headers.push('content-type', 'application/json', 'connection', 'close')
   let head = `HTTP/1.1 ${status} ${reason}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`
   for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`
   return `${head}\r\n${body}`

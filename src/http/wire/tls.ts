@@ -20,14 +20,7 @@ interface Deps {
   log: Log
 }
 
-/** The HTTPS listener as it stands; it comes, changes and goes with the settings. */
-export interface TlsListener {
-  /** The port that is served; undefined while TLS is off. */
-  port(): number | undefined
-  /** Brings the listener to what the settings and the files say now. */
-  follow(): Promise<void>
-  stop(): Promise<void>
-}
+export type TlsListener = ReturnType<typeof createTlsListener>
 
 interface Serving {
   server: Server
@@ -51,7 +44,7 @@ const reasonsOf = (problems: Record<string, Record<string, { message: string; ca
   )
 
 /** Serves HTTPS beside plain HTTP while `use_ssl` says so. Whatever is wrong with it, plain HTTP stays as it is. */
-export const createTlsListener = (tools: Deps): TlsListener => {
+export const createTlsListener = (tools: Deps) => {
   const { frame, settings, host, plainPort, isShared, isFirst, dataDir, log } = tools
   const closing = new Set<Promise<void>>()
   let serving: Serving | undefined
@@ -179,7 +172,9 @@ export const createTlsListener = (tools: Deps): TlsListener => {
   }
 
   return {
+    /** Undefined while TLS is off. */
     port: () => serving?.port,
+    /** Adapts the listener to the settings and files. */
     follow,
     async stop() {
       isStopped = true

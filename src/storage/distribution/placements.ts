@@ -25,82 +25,27 @@ const isCountedInsertion = ({ sql, expect }: Statement) =>
 export const countable = (statement: Statement): string =>
   isCountedInsertion(statement) ? `${statement.sql} RETURNING 1` : statement.sql
 
-type Placement =
-  /** On the workers, by `account_id`: rows of one account are on one worker. */
-  | 'by_account'
-  /** On the coordinator: what is read across accounts or has one order for all. */
-  | 'at_coordinator'
-
 /** What grows with calls, files and messages is distributed; the rest and all money stay (decision 30). */
-export const placements: Readonly<Record<string, Placement>> = {
-  account_tree: 'at_coordinator',
-  allotment_uses: 'by_account',
-  api_key_uses: 'at_coordinator',
-  audit_heads: 'at_coordinator',
-  audit_index: 'at_coordinator',
-  audit_log: 'at_coordinator',
-  balance_watch: 'at_coordinator',
-  billing_progress: 'at_coordinator',
-  cdr_file_accounts: 'at_coordinator',
-  cdr_files: 'at_coordinator',
-  cdr_interactions: 'by_account',
-  cdr_tallies: 'by_account',
-  cdrs: 'by_account',
-  charge_quotes: 'at_coordinator',
-  charged_items: 'at_coordinator',
-  claims: 'at_coordinator',
-  credit_notes: 'at_coordinator',
-  feed_below: 'at_coordinator',
-  feed_marks: 'at_coordinator',
-  idempotency_keys: 'at_coordinator',
-  invoice_entries: 'at_coordinator',
-  invoice_events: 'at_coordinator',
-  invoice_numbers: 'at_coordinator',
-  invoice_states: 'at_coordinator',
-  invoice_usage: 'at_coordinator',
-  invoices: 'at_coordinator',
-  kazoo_before: 'at_coordinator',
-  kazoo_databases: 'at_coordinator',
-  kazoo_documents: 'at_coordinator',
-  kazoo_findings: 'at_coordinator',
-  kazoo_kept: 'at_coordinator',
-  leases: 'at_coordinator',
-  ledger_balances: 'at_coordinator',
-  ledger_entries: 'at_coordinator',
-  ledger_months: 'at_coordinator',
-  ledger_postings: 'at_coordinator',
-  localities: 'at_coordinator',
-  long_parts: 'by_account',
-  long_runs: 'at_coordinator',
-  mail_attempts: 'by_account',
-  migrations_performed: 'at_coordinator',
-  monthly_tables: 'at_coordinator',
-  number_pools: 'at_coordinator',
-  number_searches: 'at_coordinator',
-  numbers: 'at_coordinator',
-  passkey_challenges: 'at_coordinator',
-  payer_turns: 'at_coordinator',
-  payment_disputes: 'at_coordinator',
-  payment_events: 'at_coordinator',
-  quantities: 'at_coordinator',
-  quantity_days: 'at_coordinator',
-  quantity_moves: 'at_coordinator',
-  records: 'at_coordinator',
-  rounds: 'at_coordinator',
-  running_calls: 'at_coordinator',
-  service_audit: 'at_coordinator',
-  service_bills: 'at_coordinator',
-  sign_in_buckets: 'at_coordinator',
-  storage_upgrades: 'at_coordinator',
-  topups: 'at_coordinator',
-  transactions: 'at_coordinator',
-  webhook_attempts: 'by_account',
-  webhook_deliveries: 'at_coordinator',
-  webhook_failures: 'at_coordinator',
-  webhook_replays: 'at_coordinator',
-  websockets: 'at_coordinator',
-  work: 'at_coordinator',
+const tables = {
+  /** On the workers, by `account_id`: rows of one account are on one worker. */
+  by_account: (
+    'allotment_uses cdr_interactions cdr_tallies cdrs long_parts mail_attempts ' + 'webhook_attempts'
+  ).split(' '),
+  /** On the coordinator: what is read across accounts or has one order for all. */
+  at_coordinator: (
+    'account_tree api_key_uses audit_heads audit_index audit_log balance_watch ' +
+    'billing_progress cdr_file_accounts cdr_files charge_quotes charged_items claims ' +
+    'credit_notes feed_below feed_marks idempotency_keys invoice_entries invoice_events ' +
+    'invoice_numbers invoice_states invoice_usage invoices kazoo_before kazoo_databases ' +
+    'kazoo_documents kazoo_findings kazoo_kept leases ledger_balances ledger_entries ' +
+    'ledger_months ledger_postings localities long_runs migrations_performed monthly_tables ' +
+    'number_pools number_searches numbers passkey_challenges payer_turns payment_disputes ' +
+    'payment_events quantities quantity_days quantity_moves records rounds running_calls ' +
+    'service_audit service_bills sign_in_buckets storage_upgrades topups transactions ' +
+    'webhook_deliveries webhook_failures webhook_replays websockets work'
+  ).split(' '),
 }
 
-export const tablesThatLie = (placement: Placement): string[] =>
-  Object.keys(placements).filter((name) => placements[name] === placement)
+export const tablesThatLie = (placement: keyof typeof tables): readonly string[] => tables[placement]
+
+export const allTables = Object.values(tables).flat()
