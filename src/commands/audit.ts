@@ -1,4 +1,4 @@
-import { createVerification, type Verification } from '../areas/events/audit/verification/operations.ts'
+import { createVerification, type Verification } from '../areas/events/audit/verification.sql.ts'
 import { onStore } from './open-store.ts'
 import { formatCount, print, printError } from './output.ts'
 import { status } from './statuses.ts'

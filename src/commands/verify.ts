@@ -3,7 +3,7 @@ import { checkAccounts, checkNames } from '../areas/accounts/accounts/verificati
 import { checkLedgers } from '../areas/billing/ledgers/verification.sql.ts'
 import { checkCallArchive } from '../areas/calls/cdrs/archive/operations.ts'
 import { createArchiveRegister } from '../areas/calls/cdrs/archive/store.ts'
-import { createVerification } from '../areas/events/audit/verification/operations.ts'
+import { createVerification } from '../areas/events/audit/verification.sql.ts'
 import { isKeyOf } from '../auth/key-handover.ts'
 import { readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lowBalance, tokenRows } from '../../src/areas/events/alerts/generated/rules.ts'
+import { lowBalance, tokenRows } from '../../src/areas/events/alerts/generated.rules.ts'
 import {
   isOnlyFor,
   keyFor,

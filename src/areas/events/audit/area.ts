@@ -1,7 +1,7 @@
 import { area } from '../../area.ts'
-import { createAuditIndexing } from './indexing/operations.ts'
+import { createAuditIndexing } from './indexing.sql.ts'
 import { createAudit } from './operations.ts'
-import { createAuditRetention } from './retention/operations.ts'
+import { createAuditRetention } from './retention.sql.ts'
 import { auditOfRecords, auditRoutes } from './routes.ts'
 
 /** Who changed what. */

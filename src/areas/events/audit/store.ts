@@ -4,7 +4,7 @@ import type { Value } from '../../../storage/db.ts'
 import { fittingIn } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, optional, shape, text } from '../../../storage/table.ts'
-import { createAuditIndexStore, type Subject, subjects } from './indexing/store.ts'
+import { createAuditIndexStore, type Subject, subjects } from './indexing.sql.ts'
 import { removalKind } from './removal.ts'
 import type { AuditEntry, Wanted } from './views.ts'
 

@@ -1,5 +1,6 @@
 import type { Feed } from '../../../events/feed.ts'
 import { createFollower } from '../../../events/follower.ts'
+import { createMark } from '../../../events/marks.sql.ts'
 import type { Scheduler } from '../../../jobs/rounds.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Calls } from '../../../outgoing/calls.ts'
@@ -10,7 +11,6 @@ import type { Store } from '../../../storage/store.ts'
 import type { Outages, Watched } from '../alerts/outages.ts'
 import { type Broker, createBroker } from './broker.ts'
 import { alertOf, hostOf, type Target } from './rules.ts'
-import { createCursorStore } from './store.ts'
 
 interface Deps {
   store: Store
@@ -46,7 +46,7 @@ interface Shift {
  */
 export const createMessageBus = (tools: Deps) => {
   const { store, settings, feed, log, calls } = tools
-  const cursor = createCursorStore(store)
+  const mark = createMark(store, 'message_bus')
   const outages = tools.alerts.outagesOf({
     requestId: 'message_bus',
     noun: 'the message bus',
@@ -62,7 +62,7 @@ export const createMessageBus = (tools: Deps) => {
   const save = async (shift: Shift) => {
     if (shift.saved === shift.position) return
     const { position } = shift
-    await cursor.write(position, shift.guard)
+    await store.writeUnrecorded([mark.moveTo(position), shift.guard])
     shift.saved = position
   }
 
@@ -79,7 +79,7 @@ export const createMessageBus = (tools: Deps) => {
   const begin = async (target: Target, guard: Statement): Promise<Shift> => {
     // The one who met an outage may be gone.
     await outages.withdraw(hostOf(target))
-    const position = await cursor.read()
+    const position = await mark.read()
     const broker = createBroker(target, calls)
     return { guard, target, broker, position, saved: position, timer: undefined, isHurried: false }
   }

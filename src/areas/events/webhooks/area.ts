@@ -43,15 +43,13 @@ export const webhooksArea = area({
     const courier = createWebhookSender(tools)
     const sending = createWaker()
     const parts = { ...tools, accounts, alerts, hooks, rows, attempts, courier, sending }
-    const dispatcher = createDispatcher(parts)
-    const wake = { deliveries: () => sending.ring(), replays: dispatcher.wake }
-    const webhooks = createWebhooks({ ...parts, typeNames: typeNamesOf(tools.declared), wake })
+    const webhooks = createWebhooks({ ...parts, typeNames: typeNamesOf(tools.declared) })
     const sender = createSender({ ...parts, switchOff: webhooks.switchOff })
     return {
       offers: webhooks,
       ...webhookRoutes({ webhooks, settings, clock }),
       jobs: [
-        dispatcher.round,
+        createDispatcher(parts),
         sender.round,
         deleteOldRows(store, {
           name: 'webhook attempts',

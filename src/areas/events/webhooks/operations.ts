@@ -1,6 +1,7 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { sequenceOf } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
+import type { Waker } from '../../../jobs/bell.ts'
 import type { Lease } from '../../../jobs/leases.ts'
 import { badIdentifier, failure, invalid, joinProblems, type Problems } from '../../../lib/failure.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
@@ -36,8 +37,8 @@ interface Deps {
   rows: DeliveryStore
   attempts: AttemptStore
   courier: WebhookSender
-  /** There is something to be told again. */
-  wake: { deliveries(): void; replays(): void }
+  /** Wakes the senders. */
+  sending: Pick<Waker, 'ring'>
 }
 
 const author: Author = { requestId: 'webhooks' }
@@ -60,8 +61,7 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Whom accounts have told of events outside. */
 export const createWebhooks = (tools: Deps) => {
-  const { store, feed, mail, outgoing, typeNames, accounts, alerts, hooks, rows, attempts, courier, wake } =
-    tools
+  const { store, feed, mail, outgoing, typeNames, accounts, alerts, hooks, rows, attempts, courier, sending } = tools
   const { clock } = store
   const { ids: noticeIds } = mail.notices
 
@@ -151,7 +151,7 @@ export const createWebhooks = (tools: Deps) => {
     const delivery = deliveryOf(hook, await eventOf(attempt), { turn: newId(clock.now()), now: clock.now() })
     const set = replayed(by, hook, { attempt_id: attemptId })
     await store.commit(set.add(...rows.add([delivery])))
-    wake.deliveries()
+    sending.ring()
   }
 
   const tellAllBehind = async (by: Author, hook: WebhookRecord, after: string) => {
@@ -163,7 +163,6 @@ export const createWebhooks = (tools: Deps) => {
     await store.commit(
       set.add(...rows.askReplay({ turn, accountId, hookId, sequence: askedBehind(after), last })),
     )
-    wake.replays()
   }
 
   return {
@@ -173,7 +172,7 @@ export const createWebhooks = (tools: Deps) => {
 
     /** Has a hook that is enabled told of what it missed. */
     catchUp(hook: WebhookRecord) {
-      if (isOn(hook)) wake.deliveries()
+      if (isOn(hook)) sending.ring()
     },
 
     /** Enables what the server has switched off in an account, or in it and everything below. */
@@ -181,7 +180,7 @@ export const createWebhooks = (tools: Deps) => {
       const places = await (scope === 'account' ? hooks.switchedOff(id) : hooks.switchedOffBelow(id))
       for (let at = 0; at < places.length; at += enabledAtOnce)
         await retrying(() => enableAgain(by, places.slice(at, at + enabledAtOnce)))
-      wake.deliveries()
+      sending.ring()
     },
 
     /** Has failed for a day: it is told no more, and whoever has it is told so. */

@@ -1,45 +1,95 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { accountKind } from '../../../../auth/identity.ts'
-import type { Feed, FeedMention, FeedPage } from '../../../../events/feed.ts'
+import { callRecords } from '../../../../events/events.ts'
+import type { Feed, FeedHead, FeedMention, FeedPage } from '../../../../events/feed.ts'
+import { createFollower } from '../../../../events/follower.ts'
+import { createMark } from '../../../../events/marks.sql.ts'
 import type { EventQuery } from '../../../../events/store.ts'
-import { createWaker, type Waker } from '../../../../jobs/bell.ts'
-import type { ScheduledJob, Scheduler } from '../../../../jobs/rounds.ts'
+import type { Waker } from '../../../../jobs/bell.ts'
+import type { Scheduler } from '../../../../jobs/rounds.ts'
 import { datastoreConflict, isFailure } from '../../../../lib/failure.ts'
 import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import { zip } from '../../../../lib/list.ts'
+import type { Log } from '../../../../lib/log.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { typesOf, wants } from '../rules.ts'
-import type { WebhookRecord, WebhookStore } from '../store.ts'
-import { createAudience } from './audience.ts'
+import { typesOf, wants, webhookKind } from '../rules.ts'
+import type { HookOwner, WebhookRecord, WebhookStore } from '../store.ts'
 import type { Delivery, DeliveryStore, Replay } from './store.ts'
 
 interface Deps {
   store: Store
   rounds: Pick<Scheduler, 'isHeld'>
   feed: Feed
+  log: Log
   hooks: Pick<WebhookStore, 'ofAccounts' | 'owners' | 'find'>
   rows: DeliveryStore
-  /** Rings when there is something to be told. */
+  /** Wakes the senders. */
   sending: Waker
 }
 
 const eventsAtOnce = 500
 const deliveriesAtOnce = 1000
-// What nobody wants is noted now and then: whoever goes on looks at it again.
+// Events that no hook wants move the mark only once for so many.
 const notedEvery = 1000
-const lookEveryMs = 1000
-// What comes within this time is looked at together.
-const gatherMs = 10
 
 const maxKnown = 5000
 
 type NewDelivery = Omit<Delivery, 'attempts'>
 
-/** How far the feed was looked through, and how far that is noted. */
-interface Place {
+interface Shift {
+  guard: Statement
+  /** The sequence up to which the feed was read, and the one that the mark has. */
   seen: number
   noted: number
+  /** There may be replays to continue. */
+  isReplaying: boolean
+  /** A write has failed, so that the mark may be elsewhere. */
+  isUnsure: boolean
+}
+
+const isAboutCallRecords = ({ doc }: Pick<WebhookRecord, 'doc'>) => doc.hook.startsWith('cdr')
+
+/**
+ * The accounts that have hooks, so that events which nobody can want are not read. Fed with the feed in its order, it
+ * knows of every hook before the first event that the hook is told.
+ */
+const createAudience = () => {
+  /** By account with hooks: whether one of them wants call records. */
+  const known = new Map<string, boolean>()
+
+  const isWanted = (accountId: string, isCallRecord: boolean) =>
+    isCallRecord ? known.get(accountId) === true : known.has(accountId)
+
+  return {
+    /** Begins with the hooks that there are now; those that come are heard of. */
+    begin(owners: readonly HookOwner[]) {
+      known.clear()
+      for (const { accountId, wantsCallRecords } of owners) known.set(accountId, wantsCallRecords)
+    },
+
+    /** Puts right what is known of accounts, with the hooks that they have now. */
+    learn(accountIds: readonly string[], hooks: readonly WebhookRecord[]) {
+      const ofAccount = Map.groupBy(hooks, ({ accountId }) => accountId)
+      for (const id of accountIds) {
+        const own = ofAccount.get(id)
+        if (own) known.set(id, own.some(isAboutCallRecords))
+        else known.delete(id)
+      }
+    },
+
+    /** Those who may have to be told of events. */
+    among: (events: readonly FeedHead[]) =>
+      [...new Set(events.flatMap(({ accountId, above }) => [accountId, ...above]))].filter((id) =>
+        known.has(id),
+      ),
+
+    wants({ accountId, above, type, kind }: FeedHead): boolean {
+      // Which events it asks for from now on is not known yet.
+      if (kind === webhookKind) known.set(accountId, true)
+      const isCallRecord = type === callRecords
+      return isWanted(accountId, isCallRecord) || above.some((id) => isWanted(id, isCallRecord))
+    },
+  }
 }
 
 const laneOf = ({ accountId, kind, recordId }: FeedMention) => `${accountId}/${kind}/${recordId}`
@@ -85,11 +135,11 @@ const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T
  * Finds out which hooks are to be told of what is committed. One process at a time does; what it finds and how far it
  * has looked are one write, so that whoever goes on tells each hook of each event once.
  */
-export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: Deps) => {
+export const createDispatcher = (tools: Deps) => {
+  const { store, feed, hooks, rows, sending } = tools
   const { clock } = store
-  const bell = createWaker()
+  const mark = createMark(store, 'webhooks')
   const audience = createAudience()
-  let isAsked = false
   let lastReplayed = ''
   /** By hook, and by what it was made behind: the sequence of the change that had it told of what comes. */
   const beginnings = new Map<string, number>()
@@ -147,31 +197,25 @@ export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: 
     if (deliveries.length > 0) sending.ring()
   }
 
-  /** Has hooks told of events; answers with how far that is noted. */
-  const dispatch = async (events: readonly FeedMention[], before: number, guard: Statement) => {
-    let noted = before
-    for (const part of inParts(await found(events))) {
-      const deliveries = part.flatMap((one) => one.deliveries)
-      const last = part.at(-1)?.sequence ?? noted
-      if (deliveries.length === 0) continue
-      await write(deliveries, rows.reach(last), guard)
-      noted = last
-    }
-    return noted
+  /** Writes deliveries, and that the feed was read up to there. */
+  const reach = async (shift: Shift, sequence: number, deliveries: readonly NewDelivery[]) => {
+    await write(deliveries, mark.moveTo(sequence), shift.guard)
+    shift.noted = sequence
   }
 
-  /** Looks at what lies behind a place; answers with whether there may be more. */
-  const lookBehind = async (place: Place, guard: Statement) => {
-    const { mentions, last, isFull } = await feed.behind(place.seen, {
+  /** Reads the next events of the feed; returns whether there may be more. */
+  const readNext = async (shift: Shift) => {
+    const { mentions, last, isFull } = await feed.behind(shift.seen, {
       limit: eventsAtOnce,
       wants: audience.wants,
     })
-    place.noted = await dispatch(mentions, place.noted, guard)
-    place.seen = Math.max(place.seen, last)
-    if (place.seen - place.noted >= notedEvery) {
-      await write([], rows.reach(place.seen), guard)
-      place.noted = place.seen
+    for (const part of inParts(await found(mentions))) {
+      const deliveries = part.flatMap((one) => one.deliveries)
+      if (deliveries.length > 0) await reach(shift, part.at(-1)?.sequence ?? shift.noted, deliveries)
     }
+    shift.seen = Math.max(shift.seen, last)
+    shift.isReplaying ||= mentions.some(({ type }) => type === 'webhook.replayed')
+    if (shift.seen - shift.noted >= notedEvery) await reach(shift, shift.seen, [])
     return isFull
   }
 
@@ -206,39 +250,24 @@ export const createDispatcher = ({ store, rounds, feed, hooks, rows, sending }: 
     return true
   }
 
-  const round: ScheduledJob = {
+  return createFollower<object, Shift>(tools, {
     name: 'webhooks',
-    everySeconds: 1,
-    // Whoever does it does not end before the server does: the others look whether somebody is at it.
-    due: async () => true,
-    async run(signal, guard) {
-      const leave = feed.onMore(bell.ring)
-      try {
-        const reached = await rows.reached()
-        const place: Place = { seen: reached, noted: reached }
+    complaint: 'webhooks could not be queued',
+    gatherMs: 10,
+    wanted: async () => ({}),
+    begin: async (_wanted, guard) => ({ guard, seen: 0, noted: 0, isReplaying: true, isUnsure: true }),
+    async next(shift) {
+      if (shift.isUnsure) {
+        shift.seen = await mark.read()
+        shift.noted = shift.seen
         audience.begin(await hooks.owners())
-        let isReplaying = true
-        while (!signal.aborted && !(await rounds.isHeld())) {
-          const isMore = await lookBehind(place, guard)
-          isReplaying &&= await replaySome(guard)
-          if (isMore || isReplaying) continue
-          const hasRung = await bell.heard(lookEveryMs, signal)
-          isReplaying = isAsked || !hasRung
-          isAsked = false
-          await sleep(gatherMs)
-        }
-      } finally {
-        leave()
       }
+      shift.isUnsure = true
+      const isMore = await readNext(shift)
+      shift.isReplaying &&= await replaySome(shift.guard)
+      shift.isUnsure = false
+      return isMore || shift.isReplaying
     },
-  }
-
-  return {
-    round,
-    /** There is something to be told again. */
-    wake() {
-      isAsked = true
-      bell.ring()
-    },
-  }
+    end: async () => undefined,
+  }).job
 }

@@ -51,9 +51,6 @@ const lanes = table('webhook_deliveries', { lane: text() })
 /** Where a hook stands that has something to be told. */
 export type HookPlace = RowOf<typeof places>
 
-/** How far the feed has been looked through for what hooks are to be told. */
-const mark = 'webhooks'
-
 // Jumps from hook to hook along the index.
 const dueHooks = `SELECT hook_id AS "hookId", (SELECT d.account_id FROM webhook_deliveries d
       WHERE d.hook_id = hooks.hook_id LIMIT 1) AS "accountId"
@@ -81,18 +78,6 @@ const theKey = 'hook_id = $1 AND lane = $2 AND sequence = $3 AND turn = $4'
 export const createDeliveryStore = (store: Store) => {
   const { all, words, writeUnrecorded } = store
   return {
-    /** The sequence behind which events have not been looked at. */
-    async reached(): Promise<number> {
-      const [row] = await all('SELECT sequence FROM feed_marks WHERE name = $1', [mark])
-      return Number(row?.sequence ?? 0)
-    },
-
-    reach: (sequence: number): Statement => ({
-      sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
-      ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
-      params: [mark, sequence],
-    }),
-
     add: (rows: readonly Omit<Delivery, 'attempts'>[]): readonly Statement[] =>
       words.forEachRow({
         shape: added,

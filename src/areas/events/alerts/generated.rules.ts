@@ -1,6 +1,6 @@
-import { dollarsOfUnits } from '../../../../lib/money.ts'
-import { rowOf } from '../rules.ts'
-import type { Alert, AlertRow } from '../schema.ts'
+import { dollarsOfUnits } from '../../../lib/money.ts'
+import { rowOf } from './rules.ts'
+import type { Alert, AlertRow } from './schema.ts'
 
 // Rows that nobody wrote: they are there while their cause is. The same cause has the same id.
 

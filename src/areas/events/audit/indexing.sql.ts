@@ -1,6 +1,8 @@
-import { emitEvent } from '../../../../storage/audit-log.ts'
-import type { Statement } from '../../../../storage/db.ts'
-import type { Store } from '../../../../storage/store.ts'
+import { createMark } from '../../../events/marks.sql.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import { emitEvent } from '../../../storage/audit-log.ts'
+import type { Statement } from '../../../storage/db.ts'
+import type { Store } from '../../../storage/store.ts'
 
 /** By what the index finds entries, and the column that says it. */
 export const subjects = {
@@ -9,8 +11,6 @@ export const subjects = {
 } as const
 
 export type Subject = keyof typeof subjects
-
-const mark = 'audit_index'
 
 const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
@@ -32,10 +32,7 @@ export const dropFromIndex = (condition: string, params: Statement['params']): S
 
 export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
   /** The sequence up to which entries are in the index. */
-  async indexed(): Promise<number> {
-    const [row] = await all('SELECT sequence FROM feed_marks WHERE name = $1', [mark])
-    return Number(row?.sequence ?? 0)
-  },
+  indexed: createMark({ all }, 'audit_index').read,
 
   /** The last of so many rows behind a sequence; undefined when there are not so many. */
   async endOf(after: number, count: number): Promise<number | undefined> {
@@ -57,10 +54,32 @@ export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
           ON CONFLICT DO NOTHING`,
         params: [after, end],
       },
-      {
-        sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
-          ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
-        params: [mark, end],
-      },
+      createMark({ all }, 'audit_index').moveTo(end),
     ]),
 })
+
+// So many rows are indexed by one write, and as many may wait: what is not in the index is looked through.
+const atOnce = 1000
+
+/** Keeps the index of records and actors behind the entries. */
+export const createAuditIndexing = ({ store }: { store: Store }) => {
+  const rows = createAuditIndexStore(store)
+
+  const nextEnd = async () => {
+    const begin = await rows.indexed()
+    const end = await rows.endOf(begin, atOnce)
+    return end === undefined ? undefined : { begin, end }
+  }
+
+  const round: ScheduledJob = {
+    name: 'audit index',
+    everySeconds: 2,
+    due: async () => (await nextEnd()) !== undefined,
+    async run(signal, guard) {
+      for (let next = await nextEnd(); next && !signal.aborted; next = await nextEnd())
+        await rows.add(next.begin, next.end, guard)
+    },
+  }
+
+  return { round }
+}

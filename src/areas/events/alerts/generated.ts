@@ -1,13 +1,11 @@
-import type { AccountRecord } from '../../../../auth/identity.ts'
-import { gregorianNow } from '../../../../lib/gregorian.ts'
-import { unitsOfDollars } from '../../../../lib/money.ts'
-import type { SettingsOf } from '../../../../settings/keys.ts'
-import type { Settings } from '../../../../settings/settings.ts'
-import type { Store } from '../../../../storage/store.ts'
-import type { LimitsOfAccounts } from '../../../billing/limits/operations.ts'
-import type { Services } from '../../../billing/services/operations.ts'
-import type { AlertRow } from '../schema.ts'
-import { alertCheckSettings } from '../settings.ts'
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { unitsOfDollars } from '../../../lib/money.ts'
+import type { SettingsOf } from '../../../settings/keys.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
+import type { Services } from '../../billing/services/operations.ts'
 import {
   balanceRows,
   type ChargedToken,
@@ -15,7 +13,9 @@ import {
   portRows,
   standingRows,
   tokenRows,
-} from './rules.ts'
+} from './generated.rules.ts'
+import type { AlertRow } from './schema.ts'
+import { alertCheckSettings } from './settings.ts'
 
 /** What is asked of an account's money. */
 interface Purse {

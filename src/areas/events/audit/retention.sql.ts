@@ -1,0 +1,155 @@
+import { sequenceText } from '../../../events/events.ts'
+import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import { daySeconds, gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { eventSettings } from '../../../settings/documents.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { emitEvent } from '../../../storage/audit-log.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
+import { isNoBase } from '../../../storage/entry-docs.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, shape, text } from '../../../storage/table.ts'
+import { dropFromIndex } from './indexing.sql.ts'
+import type { Audit } from './operations.ts'
+import { removalKind, removalText } from './removal.ts'
+import type { RemovedEntries } from './schema.ts'
+
+/** What retention looks at of an entry. */
+export interface OldEntry {
+  sequence: number
+  /** Unix milliseconds. */
+  at: number
+  kind: string
+  action: string
+  digest: string
+}
+
+const isLine = ({ kind, action }: OldEntry) => kind === removalKind && action === 'deleted'
+
+/**
+ * Of entries in the order of the chain those that are removed: the oldest ones, up to the first that is kept. Lines that
+ * tell of what was removed go with others, or they would give way to nothing but lines.
+ */
+export const removable = (entries: readonly OldEntry[], before: number): readonly OldEntry[] => {
+  const kept = entries.findIndex(({ at }) => at >= before)
+  const old = kept < 0 ? entries : entries.slice(0, kept)
+  return old.every(isLine) ? [] : old
+}
+
+/** What the line says that is left in the place of entries. */
+export const lineOf = (removed: readonly OldEntry[], last: OldEntry): RemovedEntries => ({
+  entries: removed.length,
+  until: gregorianOfUnix(removed.reduce((latest, { at }) => Math.max(latest, at), 0) / 1000),
+  sequence: sequenceText(last.sequence),
+  digest: last.digest,
+})
+
+/** Entries that one write lets go of. */
+export const maxRowsPerBatch = 5000
+
+const entries = shape({
+  sequence: integer(),
+  at: integer(),
+  kind: text(),
+  action: text(),
+  digest: text(),
+})
+
+const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
+
+export const createAuditRetentionStore = ({ scan }: Store) => ({
+  /** The account behind another one in the order of their ids, of those that have entries. */
+  async nextAccount(after: string): Promise<string | undefined> {
+    const [row] = await scan('SELECT min(account_id) AS account_id FROM audit_log WHERE account_id > $1', [
+      after,
+    ])
+    return typeof row?.account_id === 'string' ? row.account_id : undefined
+  },
+
+  /** The entries with which the chain of an account begins. */
+  async first(accountId: string, limit: number): Promise<OldEntry[]> {
+    return entries.list(
+      await scan(
+        `SELECT ${entries.columns} FROM audit_log WHERE account_id = $1 AND ${inChain}
+          ORDER BY sequence LIMIT ${limit}`,
+        [accountId],
+      ),
+    )
+  },
+
+  /** Takes entries out of the chain, up to a place. Those that events still need go when events do. */
+  letGo(set: ChangeSet, accountId: string, until: number) {
+    const range = `account_id = $1 AND sequence <= $2 AND ${inChain}`
+    set
+      .add(dropFromIndex('account_id = $1 AND sequence <= $2', [accountId, until]))
+      .run(
+        `DELETE FROM audit_log WHERE ${range} AND ${isNoBase}
+          AND sequence <= (SELECT sequence FROM feed_marks WHERE name = 'forgotten')`,
+        [accountId, until],
+      )
+      .run(`UPDATE audit_log SET digest = NULL, previous_digest = NULL WHERE ${range}`, [accountId, until])
+  },
+})
+
+const author: Author = { requestId: 'audit-retention' }
+
+/** Removes what is older than the operator keeps it, and leaves a line that says so in its place. */
+export const createAuditRetention = (
+  { store, settings }: { store: Store; settings: Settings },
+  { settled, departed }: Pick<Audit, 'settled' | 'departed'>,
+) => {
+  const rows = createAuditRetentionStore(store)
+
+  /** Of an account that is gone nothing else would tell any more who may read its audit. */
+  const placeOfGone = async (accountId: string) => {
+    const standing = await store.standingOf(accountId)
+    // What was made before there was a master account stays where it is.
+    if (standing) return standing.accountId === accountId ? {} : { tree: [] }
+    const gone = await departed(accountId)
+    return gone ? { name: gone.doc.name, tree: gone.hidden.tree } : { tree: [] }
+  }
+
+  /** Answers whether there may be more to remove. */
+  const removeSome = async (accountId: string, before: number, guard: Statement) => {
+    const first = await rows.first(accountId, maxRowsPerBatch)
+    const removed = removable(first, before)
+    const last = removed.at(-1)
+    if (!last) return false
+    const set = new ChangeSet(author).add(guard)
+    rows.letGo(set, accountId, last.sequence)
+    set.record({
+      accountId,
+      kind: removalKind,
+      id: accountId,
+      action: 'deleted',
+      before: removalText(lineOf(removed, last)),
+      ...(await placeOfGone(accountId)),
+    })
+    await store.commit(set)
+    return removed.length === maxRowsPerBatch
+  }
+
+  const isOld = async (accountId: string, before: number) => {
+    const [oldest] = await rows.first(accountId, 1)
+    return oldest !== undefined && oldest.at < before
+  }
+
+  const round: ScheduledJob = {
+    name: 'audit',
+    everySeconds: daySeconds,
+    async run(signal, guard) {
+      const { audit_retention_days: days } = await settings.of(eventSettings)
+      if (days === 0) return
+      const before = store.clock.now() - days * daySeconds * 1000
+      await settled()
+      let accountId = await rows.nextAccount('')
+      while (accountId !== undefined && !signal.aborted) {
+        if (await isOld(accountId, before))
+          while (!signal.aborted && (await removeSome(accountId, before, guard)));
+        accountId = await rows.nextAccount(accountId)
+      }
+    },
+  }
+
+  return { round }
+}

@@ -1,0 +1,233 @@
+import { type ChainedContent, chained, contentDigest } from '../../../lib/chain.ts'
+import { auditColumns, emitEvent } from '../../../storage/audit-log.ts'
+import type { Store } from '../../../storage/store.ts'
+import { integer, optional, shape, text } from '../../../storage/table.ts'
+import { removalIn, removalKind } from './removal.ts'
+
+// What makes a chain of entries a sound one. Fed entry by entry, in the order of their places.
+
+/** An entry as it is stored, with its place. */
+export interface Link extends ChainedContent {
+  sequence: number
+  digest: string
+  previousDigest: string | undefined
+}
+
+/** The end of a chain, as it is kept beside it. */
+export interface ChainEnd {
+  sequence: number
+  digest: string
+}
+
+/** What retention has removed last: everything up to a place, whose digest the first entry that is left refers to. */
+export interface Removal {
+  sequence: number
+  digest: string
+}
+
+/** What is wrong with a chain, and where it shows first. */
+export interface Fault {
+  /** Undefined when the entry itself is gone. */
+  entryId: string | undefined
+  sequence: number
+  reason: string
+}
+
+const faultAt = ({ id, sequence }: Pick<Link, 'id' | 'sequence'>, reason: string): Fault => ({
+  entryId: id,
+  sequence,
+  reason,
+})
+
+/** Follows the chain of one account; `end` is what was kept as its end before any of it was read. */
+export const createChainWalk = (end: ChainEnd | undefined) => {
+  let first: Link | undefined
+  let last: Pick<Link, 'sequence' | 'digest'> | undefined
+  let isEndSeen = end === undefined
+
+  return {
+    /** Takes the next entry; answers with what is wrong with it. */
+    take(link: Link): Fault | undefined {
+      const previous = link.previousDigest ?? null
+      first ??= link
+      if (last && previous !== last.digest)
+        return faultAt(link, 'does not follow the entry before it: that one was altered, removed or moved')
+      if (link.digest !== chained(contentDigest(link), { previous, sequence: link.sequence }))
+        return faultAt(link, 'was altered')
+      last = { sequence: link.sequence, digest: link.digest }
+      isEndSeen ||= end !== undefined && link.sequence === end.sequence && link.digest === end.digest
+      return undefined
+    },
+
+    /** When there are no more entries: whether it begins and ends where it should. `endNow` is what is kept by then. */
+    finish(removal: Removal | undefined, endNow: ChainEnd | undefined): Fault | undefined {
+      if (last && !endNow) return { entryId: undefined, sequence: last.sequence, reason: 'has no kept end' }
+      if (first && (first.previousDigest ?? null) !== (removal?.digest ?? null))
+        return faultAt(first, 'is not the first entry: what came before it was not removed by retention')
+      const isAllRemoved = end !== undefined && removal?.digest === end.digest
+      if (end && !isEndSeen && !isAllRemoved)
+        return { entryId: undefined, sequence: end.sequence, reason: 'was removed' }
+      return undefined
+    },
+  }
+}
+
+/** An entry that retention has let go of, and that is still an event, stands before what is left of the audit. */
+export const letGoFault = (
+  { id, sequence }: Pick<Link, 'id' | 'sequence'>,
+  removal: Removal | undefined,
+): Fault | undefined =>
+  sequence <= (removal?.sequence ?? 0) ? undefined : faultAt({ id, sequence }, 'was taken out of the chain')
+
+const chain = shape({
+  ...auditColumns,
+  sequence: integer(),
+  digest: text(),
+  previousDigest: optional(text()),
+})
+const ends = shape({ sequence: integer(), digest: text() })
+const letGo = shape({ id: text(), sequence: integer() })
+const lines = shape({ id: text(), beforeDoc: text() })
+
+// Entries at once: so many, and of not much more than so many characters together.
+const maxAtOnce = 500
+const maxCharacters = 4_000_000
+
+const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
+
+const length = ['author', 'changes', 'before_doc', 'after_doc']
+  .map((column) => `coalesce(length(${column}), 0)`)
+  .join(' + ')
+
+const isRemoval = `account_id = $1 AND record_id = $1 AND kind = '${removalKind}' AND action = 'deleted'
+  AND before_doc IS NOT NULL`
+
+export interface KnownRemoval extends Removal {
+  /** Of the line that tells of it. */
+  id: string
+}
+
+export const createVerificationStore = ({ scan }: Store) => ({
+  /** The account behind another one in the order of their ids that has a chain, or had one. */
+  async nextAccount(after: string): Promise<string | undefined> {
+    const [row] = await scan(
+      `SELECT min(account_id) AS account_id FROM (
+        SELECT min(account_id) AS account_id FROM audit_log WHERE account_id > $1
+        UNION ALL SELECT min(account_id) FROM audit_heads WHERE account_id > $1) AS nearest`,
+      [after],
+    )
+    return typeof row?.account_id === 'string' ? row.account_id : undefined
+  },
+
+  async endOf(accountId: string): Promise<ChainEnd | undefined> {
+    return ends.first(
+      await scan(`SELECT ${ends.columns} FROM audit_heads WHERE account_id = $1`, [accountId]),
+    )
+  },
+
+  /** What retention removed last, whether or not the line that tells of it has its place. */
+  async removalOf(accountId: string): Promise<KnownRemoval | undefined> {
+    const newest = async (condition: string, order: string) =>
+      lines.first(
+        await scan(
+          `SELECT ${lines.columns} FROM audit_log WHERE ${isRemoval} AND ${condition} ORDER BY ${order} DESC LIMIT 1`,
+          [accountId],
+        ),
+      )
+    const found = (await newest('sequence IS NULL', 'id')) ?? (await newest(inChain, 'sequence'))
+    const removal = found && (await removalIn(found.beforeDoc))
+    return removal && { id: found.id, ...removal }
+  },
+
+  /** The next entries of a chain: none when that was all. */
+  async links(accountId: string, after: number): Promise<Link[]> {
+    const [row] = await scan(
+      `SELECT max(sequence) AS sequence FROM (
+        SELECT sequence, ${length} AS own, sum(${length}) OVER (ORDER BY sequence) AS total FROM (
+          SELECT * FROM audit_log WHERE account_id = $1 AND sequence > $2 AND ${inChain}
+            ORDER BY sequence LIMIT ${maxAtOnce}) AS next) AS sized
+        WHERE total - own <= ${maxCharacters}`,
+      [accountId, after],
+    )
+    if (row?.sequence === null || row?.sequence === undefined) return []
+    const rows = await scan(
+      `SELECT ${chain.columns} FROM audit_log
+        WHERE account_id = $1 AND sequence > $2 AND sequence <= $3 AND ${inChain} ORDER BY sequence`,
+      [accountId, after, Number(row.sequence)],
+    )
+    return chain.list(rows)
+  },
+
+  /** The newest entry that is no part of the chain any more. */
+  async newestLetGo(accountId: string): Promise<{ id: string; sequence: number } | undefined> {
+    return letGo.first(
+      await scan(
+        `SELECT ${letGo.columns} FROM audit_log WHERE account_id = $1 AND sequence IS NOT NULL
+          AND digest IS NULL AND action <> '${emitEvent}' ORDER BY sequence DESC LIMIT 1`,
+        [accountId],
+      ),
+    )
+  },
+})
+
+interface AccountFault extends Fault {
+  accountId: string
+}
+
+export interface Verification {
+  accounts: number
+  entries: number
+  /** Of each account whose chain is broken the first fault. */
+  faults: AccountFault[]
+}
+
+/** Holds the whole audit against its chains. Nothing has to rest meanwhile. */
+export const createVerification = (store: Store) => {
+  const rows = createVerificationStore(store)
+
+  const walk = async (accountId: string, removal: KnownRemoval | undefined) => {
+    const chain = createChainWalk(await rows.endOf(accountId))
+    let entries = 0
+    let after = 0
+    for (;;) {
+      const links = await rows.links(accountId, after)
+      for (const link of links) {
+        const fault = chain.take(link)
+        if (fault) return { entries, fault }
+        entries += 1
+        after = link.sequence
+      }
+      if (links.length > 0) continue
+      const letGo = await rows.newestLetGo(accountId)
+      return {
+        entries,
+        fault: chain.finish(removal, await rows.endOf(accountId)) ?? (letGo && letGoFault(letGo, removal)),
+      }
+    }
+  }
+
+  /** What retention removes while an account is looked at is no fault of it: then it is looked at anew. */
+  const verify = async (accountId: string) => {
+    for (;;) {
+      const removal = await rows.removalOf(accountId)
+      const found = await walk(accountId, removal)
+      if (!found.fault || (await rows.removalOf(accountId))?.id === removal?.id) return found
+    }
+  }
+
+  return {
+    async all(onProgress: (sofar: Readonly<Verification>) => void): Promise<Verification> {
+      const result: Verification = { accounts: 0, entries: 0, faults: [] }
+      let accountId = await rows.nextAccount('')
+      while (accountId !== undefined) {
+        const { entries, fault } = await verify(accountId)
+        result.accounts += 1
+        result.entries += entries
+        if (fault) result.faults.push({ accountId, ...fault })
+        onProgress(result)
+        accountId = await rows.nextAccount(accountId)
+      }
+      return result
+    },
+  }
+}
