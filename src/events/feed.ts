@@ -9,44 +9,42 @@ import { createFeedRows, type EventQuery, type FeedRow, type HeadRow, inParts } 
 
 export interface FeedPage {
   events: FeedEvent[]
-  /** Where to go on; undefined when there is no more for now. */
+  /** Undefined: there are no more for now. */
   next: number | undefined
 }
 
 const actions = ['created', 'edited', 'deleted'] as const
 
-/** As much of an event as decides who reads the rest of it. */
+/** Decides whether the rest of an event is read. */
 export type FeedHead = Pick<FeedEvent, 'accountId' | 'above' | 'type' | 'kind'>
 
-/** An event without what it tells. */
+/** An event without records. */
 export type FeedMention = FeedHead & Pick<FeedEvent, 'sequence' | 'recordId' | 'action'>
 
-/** Somebody who hears of events as they get their places. */
 interface Follower {
-  /** Whether it may want an event: those that nobody wants are not read. */
+  /** Other events are not read. */
   wants(head: FeedHead): boolean
   hear(events: readonly FeedEvent[]): void
-  /** Hears of events in their place of which the first is bare: what it tells cannot be read now. */
+  /** Gets events of which the first cannot be read now. */
   miss(events: readonly FeedEvent[]): void
 }
 
-/** JSON texts of the public forms of an account's records; undefined of those that are gone, or cannot be read now. */
+/** JSON texts of public records; undefined if they are deleted or cannot be read now. */
 type Texts = readonly (string | undefined)[]
 type Teller = (accountId: string, ids: readonly string[]) => Promise<Texts>
 
-/** `isCut`: more of the rows is left. */
+/** `isCut`: there is more in the rows. */
 interface Unfolded {
   events: FeedEvent[]
   isCut: boolean
 }
 
-/** Which of the events that rows are. */
 interface Stretch {
-  /** The sequence behind which they come. */
+  /** Events after this sequence. */
   after: number
-  /** No more than so many. */
+  /** At most this number. */
   most: number
-  /** Takes those whose records cannot be read now; absent: they fail it. */
+  /** Collects events whose records cannot be read now; absent: such an event fails. */
   bare?: Set<FeedEvent>
 }
 
@@ -62,7 +60,7 @@ const mentionOf = ({ sequence, accountId, tree, event, kind, recordId, action }:
   action: actions.find((known) => known === action),
 })
 
-/** JSON text of a record with its id, which stored records do not contain. */
+/** Stored records do not contain their id. */
 const withId = (text: string | undefined, id: string) => {
   if (text === undefined || !text.startsWith('{')) return text
   if (text.includes('"id":') && Object.hasOwn(JSON.parse(text), 'id')) return text
@@ -79,7 +77,6 @@ const eventOf = (row: FeedRow): FeedEvent => ({
   beforeText: withId(row.beforeDoc, row.recordId),
 })
 
-/** What is many events: the id and the place of each, of those that come behind one. */
 const foldedIn = (idsText: string | undefined, last: number, after: number) => {
   const ids: string[] = JSON.parse(idsText ?? '[]')
   const first = last - ids.length + 1
@@ -89,26 +86,25 @@ const foldedIn = (idsText: string | undefined, last: number, after: number) => {
 }
 
 interface BehindQuestion {
-  /** So many are looked at. */
+  /** Number of rows to look at. */
   limit: number
   wants: Follower['wants']
 }
 
 interface FoundBehind {
   mentions: FeedMention[]
-  /** How far it has looked. */
+  /** The last sequence that was looked at. */
   last: number
-  /** There may be more behind that. */
   isFull: boolean
 }
 
-// What comes while nobody has read for long is read in parts.
+// Batch size of followers.
 const tailAtOnce = 200
 const retryMs = 500
 
 export type Feed = ReturnType<typeof createFeed>
 
-/** What was committed, in one order that never changes and has no gaps, for whoever may read it. */
+/** All events in one order that never changes and has no gaps. */
 export const createFeed = ({
   store,
   db,
@@ -126,14 +122,14 @@ export const createFeed = ({
   let reading: Promise<void> | undefined
   let isBehind = false
 
-  /** Undefined where the store is there, and what it would read lies on a server that is not: it may lie on several. */
+  /** Undefined if another server of the store is unreachable. The store may be distributed. */
   const textsIfThere = async (read: () => Promise<Texts>): Promise<Texts | undefined> => {
     try {
       return await read()
     } catch (error) {
       if (!isOutage(error)) throw error
     }
-    // Fails as well where the store itself is gone.
+    // Fails if the whole store is unreachable.
     await rows.newest()
     return read().catch((error) => {
       if (isOutage(error)) return undefined
@@ -141,7 +137,7 @@ export const createFeed = ({
     })
   }
 
-  /** The part of what is many that comes behind a place. */
+  /** The events after a sequence of a row that contains many. */
   const partsOf = async (row: FeedRow, { after, most, bare }: Stretch): Promise<FeedEvent[]> => {
     const whole = eventOf(row)
     const parts = foldedIn(row.afterDoc, row.sequence, after).slice(0, most)
@@ -182,7 +178,7 @@ export const createFeed = ({
     return { events, next: isFull ? last : undefined }
   }
 
-  /** Everybody's, behind a place: so many at most, and fewer where they are large. */
+  /** Fewer than the limit if they are large. */
   const everything = async (after: number, limit: number): Promise<FeedEvent[]> => {
     const [part = []] = inParts(await rows.headsBehind(after, limit))
     return (await unfold(await rows.whole(part, false), { after, most: limit })).events
@@ -220,7 +216,7 @@ export const createFeed = ({
     }
   }
 
-  /** What is many is told a part after the other. */
+  /** A row with many events is delivered in parts. */
   const tellAll = async (read: readonly FeedRow[], begin: number) => {
     for (let after: number | undefined = begin; after !== undefined; ) {
       const place: number = after
@@ -228,8 +224,7 @@ export const createFeed = ({
       const bare = new Set<FeedEvent>()
       const { events, isCut }: Unfolded = await unfold(left, { after: place, most: tailAtOnce, bare })
       const last = events.at(-1)?.sequence
-      // In the same moment: whoever reads the store beside it sees that something was told, and what fails later is not
-      // told again.
+      // Set at the same time: readers of the store compare it, and a later failure must not repeat events.
       position = Math.max(position, last ?? 0)
       if (events.length > 0) tell(events, bare)
       after = isCut ? last : undefined
@@ -262,7 +257,7 @@ export const createFeed = ({
     reading = readOn()
       .catch((error) => {
         log.write('warn', 'the feed could not be read', { error: describeError(error) })
-        // Nobody may wake it again: what came meanwhile is read then.
+        // No other event may wake it.
         setTimeout(wake, retryMs).unref()
       })
       .finally(() => {
@@ -281,47 +276,44 @@ export const createFeed = ({
   return {
     page,
 
-    /** Says what records were that events of a type tell of, which are kept as one with their ids. */
+    /** Sets how the records of a type whose events share one row are read. */
     unfolds(type: string, teller: Teller) {
       tellers.set(type, teller)
     },
 
-    /** Everybody's behind a sequence: so many at most, and fewer where they are large. */
+    /** Fewer than the limit if they are large. */
     all: everything,
 
-    /** The event of a sequence, as long as it is kept. */
+    /** Undefined: expired. */
     async one(sequence: number): Promise<FeedEvent | undefined> {
       const [event] = await everything(sequence - 1, 1)
       return event?.sequence === sequence ? event : undefined
     },
 
-    /** Which events of everybody come behind a sequence, of those that are wanted, without what they tell. */
+    /** Wanted events without their records. */
     behind,
 
     newest: rows.newest,
 
-    /** Resolves when what was committed before has its place, or when that takes too long. */
+    /** Resolves when earlier commits have their sequence, or after a timeout. */
     settled: rows.settled,
 
-    /** The sequence behind which events are kept. */
+    /** Events up to this sequence have expired. */
     oldest: rows.forgotten,
 
-    /** Up to where whoever follows has been told. */
+    /** Followers have all events up to this one. */
     position: () => position,
 
-    /** Has somebody who reads by itself hear that there is more. Answers with what ends it. */
+    /** Calls the reader when there are new events. Returns a function that ends it. */
     onMore(reader: () => void): () => void {
       readers.add(reader)
       return () => void readers.delete(reader)
     },
 
-    /**
-     * Tells of events as they get their places, in that order, whichever process committed them; of those that are
-     * newer than `position()` now. Answers with what ends it.
-     */
+    /** Delivers events later than `position()`, in order, whichever process committed them. Returns a function that ends it. */
     async follow(follower: Follower): Promise<() => void> {
       const end = await rows.newest()
-      // Who has begun to follow meanwhile is told from where that was.
+      // Other followers may have begun at the same time.
       if (followers.size === 0) position = Math.max(position, end)
       followers.add(follower)
       wake()

@@ -14,31 +14,30 @@ interface Deps {
   log: Log
 }
 
-/** What is done behind the feed. `Way` is what the settings say of it; `Shift` is what a process knows while it does it. */
+/** Work on the events of the feed. `Way` comes from the settings; `Shift` is the state of the process that does the work. */
 interface Work<Way, Shift> {
   name: string
-  /** The log entry when it fails: `events could not be published`. */
+  /** The log message of a failure: `events could not be published`. */
   complaint: string
-  /** What is committed within this time is taken together. */
+  /** Events of this time are processed together. */
   gatherMs: number
-  /** Undefined: nobody wants it. Another one begins another shift. */
+  /** Undefined: the work is disabled. A changed value restarts it. */
   wanted(): Promise<Way | undefined>
-  /** Whatever it starts ends with the shift; when it fails there was none. */
   begin(way: Way, guard: Statement): Promise<Shift>
-  /** At each look, and whenever there is more in the feed. */
+  /** Called at least once a second. */
   look?(shift: Shift): void
-  /** Continues behind where the shift is; whether there may be more. */
+  /** Continues with the next events; returns whether there may be more. */
   next(shift: Shift): Promise<boolean>
-  /** To wait for nothing any longer: the process stops. */
+  /** The process stops: cancel what is waiting. */
   hurry?(shift: Shift): void
-  /** Before another process may continue. */
+  /** Called before another process may continue. */
   end(shift: Shift): Promise<void>
 }
 
-// A setting takes effect within this time.
+// A changed setting takes effect within this time.
 const lookMs = 1000
 
-/** Follows the feed: of all processes one at a time does the work, for as long as it lives and the work is wanted. */
+/** Follows the feed with one process at a time. */
 export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) => {
   const { store, rounds, feed, log } = tools
   let current: Shift | undefined
@@ -58,7 +57,7 @@ export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) 
           work.look?.(shift)
           if (await work.next(shift)) continue
         } catch (error) {
-          // The store is not there: the next look tries again.
+          // The store may be unreachable: the next look tries again.
           log.write('warn', work.complaint, { reason: inOneLine(String(error)) })
         }
         if (await bell.heard(lookMs, signal)) await sleep(work.gatherMs)
@@ -91,7 +90,7 @@ export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) 
 
   return {
     job,
-    /** Of this process; undefined while another one does the work, or nobody. */
+    /** Undefined in processes that do not do the work. */
     shift: () => current,
   }
 }

@@ -1,4 +1,4 @@
-// PostgreSQL only: SQLite gives an entry its place when it is written.
+// PostgreSQL only: SQLite numbers entries when it writes them.
 import { failure, lostLease } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
 import { zip } from '../lib/list.ts'
@@ -7,7 +7,6 @@ import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, type RowOf, shape, text } from '../storage/table.ts'
 
-/** How many entries are put in order by one write. */
 export const maxEventsPerBatch = 400
 
 const waiting = shape({
@@ -36,12 +35,9 @@ const belowShape = { ancestor_id: 'text', sequence: 'integer' } as const
 
 const outOfTurn = () => failure(lostLease, {})
 
-/**
- * The order of everything that is committed. Only one process at a time may add to it; what it remembers is good until
- * a write of its fails.
- */
+/** Numbers entries in one order. Only one process at a time may do it; its cache is valid until one of its writes fails. */
 export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
-  /** Of each account the entry that its next one refers to. */
+  /** The last entry of each account's chain. */
   const heads = new Map<string, Head | undefined>()
   let last: number | undefined
 
@@ -62,7 +58,6 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
       ),
     )
 
-  /** The places of rows, one after the other. */
   const placeAll = (rows: readonly Waiting[], begin: number) => {
     let end = begin
     return rows.map((row): Placed => {
@@ -123,10 +118,10 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
   }
 
   return {
-    /** To be called before the first entry is placed: another process may have placed some. */
+    /** Call it before the first entry: another process may have numbered some. */
     forget,
 
-    /** Puts what waits in order, as much as one write takes; answers how many that were. */
+    /** Numbers one batch; returns its size. */
     async placeNext(guard: Statement, stale: readonly string[]): Promise<number> {
       const rows = await readWaiting()
       if (rows.length === 0) return 0

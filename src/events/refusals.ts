@@ -3,21 +3,17 @@ import { evictOldest } from '../lib/forget-oldest.ts'
 import { type Author, ChangeSet, type EventDraft } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
 
-/** Something that was refused. */
 export interface Refusal {
   happening: EventDraft
-  /** What sets it apart from others of the same type and record, which are told beside it. */
+  /** Distinguishes events of the same type and record. */
   about?: string
 }
 
-/**
- * Tells subscribers of what was refused, and therefore wrote nothing that could tell of it. Whoever tries again and
- * again is told of once a minute.
- */
+/** Emits events about rejected requests, which wrote nothing: one a minute for each kind and record. */
 export interface Refusals {
-  /** Tells of it after the answer. */
+  /** After the response. */
   tell(author: Author, happening: EventDraft): void
-  /** Tells of what others refused, and answers with how many were new: they are on disk then. */
+  /** Commits events of rejections by other systems; returns how many were new. */
   note(author: Author, refusals: readonly Refusal[]): Promise<number>
 }
 
@@ -26,11 +22,11 @@ interface Deps {
   afterwards: Afterwards
 }
 
-// Anybody may cause refusals, as fast as the network is: they must not fill the store.
+// Clients can cause any number of rejections: they must not fill the store.
 const pauseMs = 60_000
 const maxRemembered = 20_000
 
-/** Who asked. The key of a request that was refused keeps its answer, not this. */
+/** The idempotency key keeps the response of the rejected request, not this event. */
 const without = ({ idempotency: _, acceptsCharges: __, consent: ___, ...author }: Author): Author => author
 
 const keyOf = ({ happening: { accountId, type, id }, about }: Refusal) =>

@@ -6,12 +6,12 @@ import { cacheKey, type Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { createOrder, maxEventsPerBatch } from './order.sql.ts'
 
-/** Wakes whoever reads what is in order. */
+/** Wakes readers of the feed. */
 export const orderedKey = cacheKey(systemScope, 'feed', 'ordered')
 
-// What is committed within this time is put in order together.
+// Entries of this time are numbered together.
 const gatherMs = 20
-// What nobody was woken for, and a process that is gone, are looked after this often.
+// Finds entries without a wake-up, and dead processes.
 const lookMs = 1000
 
 const isFor = (keys: readonly string[] | 'everything', key: string) =>
@@ -24,11 +24,7 @@ interface Deps {
   log: Log
 }
 
-/**
- * Gives what was committed its place in one order, where the store itself does not: of all processes one at a time.
- * Nobody is shown what has no place yet, so that a reader who remembers a place misses nothing, whichever commit came
- * late.
- */
+/** Numbers entries where the store does not, in one process at a time. Entries without a number are shown to no reader, so that readers miss nothing. */
 export const createSequencer = ({ store, db, leases, log }: Deps) => {
   const order = createOrder(store)
   let lease: Lease | undefined
@@ -80,7 +76,7 @@ export const createSequencer = ({ store, db, leases, log }: Deps) => {
 
   return {
     wake,
-    /** Puts everything in order that was committed before, and lets another process go on. */
+    /** Numbers what was committed before, and lets another process continue. */
     async stop() {
       clearInterval(timer)
       isStopped = true

@@ -9,33 +9,27 @@ import { typeCondition } from './events.ts'
 
 export interface EventQuery {
   accountId: string
-  /** Also what is below the account. */
+  /** Includes sub-accounts. */
   below: boolean
-  /** The sequence behind which it begins; 0: all that is kept. */
+  /** The sequence after which it begins; 0: all. */
   after: number
-  /** Most events of an answer. */
   limit: number
-  /** `user.edited`, `user.*`; none: all but those that come on request. */
+  /** `user.edited`, `user.*`; none: all except those on request. */
   types?: readonly string[]
   recordId?: string | undefined
   actorId?: string | undefined
-  /** Also records as they were before. */
   withBefore?: boolean
-  /** The account is the topmost one: what is below it is everything. */
+  /** The master account: its sub-accounts are all accounts. */
   isTop?: boolean
-  /** Unix milliseconds, from one, included, to the other, not included. */
+  /** Unix milliseconds; `to` is excluded. */
   from?: number | undefined
   to?: number | undefined
 }
 
-/** The beginnings of an answer's rows, and how far it has looked. */
 interface FoundRows {
   heads: HeadRow[]
-  /** The sequence behind which the rows come. */
   begin: number
-  /** The last sequence that was looked at. */
   last: number
-  /** There is more behind that. */
   isFull: boolean
 }
 
@@ -59,7 +53,7 @@ const leanColumns = {
 const lean = shape(leanColumns)
 const stored = shape({ ...leanColumns, beforeDoc: optional(text()) })
 
-/** A row of the feed: an event, or many that are kept as one. */
+/** One event, or many events in one row. */
 export type FeedRow = RowOf<typeof stored>
 
 const beginning = {
@@ -77,22 +71,21 @@ const beginnings = shape(beginning)
 
 const heads = shape({
   ...beginning,
-  /** JSON text: of what is many events the ids of their records. */
+  /** JSON text: the ids of the records of many events. */
   ids: optional(text()),
-  /** Of the records before and after it. */
+  /** Size of the records before and after. */
   bytes: integer(),
 })
 
 const headColumns = `${beginnings.columns}, CASE WHEN span IS NOT NULL THEN after_doc END AS "ids",
   ${recordBytes} AS "bytes"`
 
-/** As much of a row as decides who reads the rest. */
 export type HeadRow = RowOf<typeof heads>
 
-// So much of records is read at once, and at least one row.
+// Bytes of records that are read together, at least one row.
 const maxBytes = 8_000_000
 
-/** Rows in parts that can be read at once. */
+/** Batches that fit `maxBytes`. */
 export const inParts = (rows: readonly HeadRow[]): HeadRow[][] => {
   const parts: HeadRow[][] = []
   let bytes = Number.POSITIVE_INFINITY
@@ -107,13 +100,13 @@ export const inParts = (rows: readonly HeadRow[]): HeadRow[][] => {
   return parts
 }
 
-// Rows get their places within moments, unless nobody is there to give them.
+// Entries get their sequence within moments, unless no process numbers them.
 const patienceMs = 1000
 const lookMs = 4
 
-// A question that finds little looks through this many events, and says where to go on.
+// A query with few matches looks at this many events, and returns where to continue.
 const maxLookedThrough = 5000
-/** The conditions of a question beside account and place; parameters are numbered from `next`. */
+/** Parameters are numbered from `next`. */
 const conditionsOf = ({ types = [], recordId, actorId, from, to }: EventQuery, next: number) => {
   const { sql, params } = typeCondition(types, next)
   const found = { terms: [sql], params: [...params] as Value[] }
@@ -136,13 +129,12 @@ const inRange = 'sequence > $2 AND sequence <= $3'
 
 const forgottenMark = "SELECT sequence FROM feed_marks WHERE name = 'forgotten'"
 
-// What was forgotten need not be looked through.
+// Skips expired events.
 const headsSql = `SELECT ${headColumns} FROM audit_log
   WHERE sequence > (SELECT max(sequence) FROM (SELECT CAST($1 AS BIGINT) AS sequence UNION ALL ${forgottenMark}) AS places)
     AND sequence <= $2 AND event IS NOT NULL
   ORDER BY sequence`
 
-/** The rows of what is in order. */
 export const createFeedRows = ({ all, words }: Store) => {
   const forgotten = async () => {
     const [row] = await all(forgottenMark)
@@ -151,7 +143,7 @@ export const createFeedRows = ({ all, words }: Store) => {
 
   const newest = async () => Number((await all(newestPlace))[0]?.sequence ?? 0)
 
-  /** The last sequence that is looked at: of so many behind a place, of those that the sources have. */
+  /** The last sequence of a limited number of rows of the sources. */
   const endOf = async (sources: readonly string[], params: readonly Value[], most: number) => {
     const parts = sources.map((source) => `SELECT * FROM (SELECT ${source} ORDER BY 1 LIMIT ${most}) AS part`)
     const [row] = await all(
@@ -162,7 +154,7 @@ export const createFeedRows = ({ all, words }: Store) => {
     return { last: Number(row?.last ?? 0), isFull: Number(row?.count) === most }
   }
 
-  /** Where to begin behind a place: what was forgotten need not be looked through. */
+  /** Skips expired events. */
   const behindOf = async (after: number) => Math.max(after, await forgotten())
 
   const sourcesOf = (isTop: boolean, below: boolean) => {
@@ -184,7 +176,7 @@ export const createFeedRows = ({ all, words }: Store) => {
   return {
     newest,
 
-    /** The sequence behind which events are kept. */
+    /** Events up to this sequence have expired. */
     forgotten,
 
     async page(question: EventQuery): Promise<FoundRows> {
@@ -201,17 +193,17 @@ export const createFeedRows = ({ all, words }: Store) => {
       return { heads: heads.list(await all(sql, [accountId, begin, last, ...params])), begin, last, isFull }
     },
 
-    /** The beginnings of everybody's rows behind a sequence, up to another if one is given. */
+    /** Rows of all accounts. */
     headsBehind: async (after: number, limit: number, end = Number.MAX_SAFE_INTEGER): Promise<HeadRow[]> =>
       heads.list(await all(`${headsSql} LIMIT ${limit}`, [after, end])),
 
-    /** Resolves when what was committed before has its place, or when that takes too long. */
+    /** Resolves when earlier commits have their sequence, or after a timeout. */
     async settled() {
       const [newest] = await all(
         `SELECT max(${words.position}) AS "place" FROM audit_log WHERE sequence IS NULL`,
       )
       if (newest?.place === null || newest?.place === undefined) return
-      // PostgreSQL only: SQLite gives an entry its place when it is written.
+      // PostgreSQL only: SQLite numbers entries when it writes them.
       const isWaiting = async () =>
         (
           await all(
@@ -223,7 +215,7 @@ export const createFeedRows = ({ all, words }: Store) => {
         await pause(lookMs)
     },
 
-    /** Rows whole, in their order; records as they were before only if they are asked for, or were deleted. */
+    /** Records before a change only on request, or if they were deleted. */
     async whole(wanted: readonly HeadRow[], withBefore: boolean): Promise<FeedRow[]> {
       if (wanted.length === 0) return []
       const before = withBefore ? 'before_doc' : "CASE WHEN action = 'deleted' THEN before_doc END"

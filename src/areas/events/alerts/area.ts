@@ -18,7 +18,6 @@ import { alertRoutes } from './routes.ts'
 import { Alert } from './schema.ts'
 import { alertCheckSettings, alertSettings } from './settings.ts'
 
-/** What people are to be told. */
 export const alertsArea = area({
   name: 'alerts',
   kinds: {

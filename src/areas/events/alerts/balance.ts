@@ -9,12 +9,11 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { createWatchStore } from './balance/store.ts'
 import { lowBalanceNotice } from './notices.ts'
 
-/** While a balance stays low, somebody is told of it once in this time. */
+/** A low balance is reported once in this time. */
 export const pauseMs = 24 * 3_600_000
 
 const usualThresholdUnits = 50_000
 
-/** What of an account says whom to tell, and when. */
 export interface NoticedDoc {
   name: string
   notifications?: unknown
@@ -32,7 +31,7 @@ const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc => {
 
 export const wantsMail = (doc: NoticedDoc) => noticeOf(doc).enabled === true
 
-/** Units at which the balance of an account is low; undefined when it has not said, and wants no mail either. */
+/** Undefined: the account has no threshold, and no email about low balances. */
 export const noticeThreshold = (doc: NoticedDoc): number | undefined => {
   const { threshold } = noticeOf(doc)
   if (typeof threshold === 'number' && decimalsOf(threshold) !== undefined) return unitsOfDollars(threshold)
@@ -42,7 +41,7 @@ export const noticeThreshold = (doc: NoticedDoc): number | undefined => {
 export const sameNotice = (a: NoticedDoc | undefined, b: NoticedDoc) =>
   JSON.stringify(noticeOf(a)) === JSON.stringify(noticeOf(b))
 
-/** Money as people write it: at least cents. */
+/** At least cents. */
 export const inDollars = (units: number) => {
   const [whole = '0', fraction = ''] = String(dollarsOfUnits(Math.abs(units))).split('.')
   return `${units < 0 ? '-' : ''}$${whole}.${fraction.padEnd(2, '0')}`
@@ -54,35 +53,29 @@ interface Deps {
   mail: Mail
   /** Units. */
   balance(accountId: string): Promise<number>
-  /** Whether the account is about to be topped up by itself: then that comes first. */
+  /** An automatic top-up comes first. */
   awaitsTopup(accountId: string): Promise<boolean>
 }
 
 const kindName = 'low_balance'
 const topupPauseMs = 60_000
 
-/** A balance in units that is not over its threshold, and when (Unix milliseconds) somebody was told so last. */
 interface Low {
   units: number
   threshold: number
   mailedAt: number
 }
 
-/** Whose balance may have to be looked at. */
 interface Watchable {
   id: string
   doc: NoticedDoc
 }
 
-/**
- * Tells subscribers, and the admins of an account by mail, that its balance is low: once for each time it becomes so, and
- * once a day.
- */
+/** Emits an event and emails the admins when a balance becomes low, and once a day while it stays low. Times in Unix milliseconds. */
 export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup }: Deps) => {
   const rows = createWatchStore(store)
   const { clock } = store
 
-  /** Tells subscribers, and by mail whoever wants that. */
   const notice = async (account: AccountRecord, { units, threshold, mailedAt }: Low) => {
     const set = new ChangeSet({ requestId: 'low_balance' })
     rows.told(set, account.id, mailedAt, clock.now())
@@ -113,19 +106,18 @@ export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup
     },
   }
 
-  /** Not told of: balances move with every call. */
+  /** No errand emits an event: balances move with every call. */
   const look = (set: ChangeSet, accountId: string) =>
     set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
     job: kind,
 
-    /** Has the balance looked at, because it changes in this change set. Accounts that name no threshold cost nothing. */
+    /** Accounts without a threshold cost nothing. */
     moved(set: ChangeSet, { id, doc }: Watchable) {
       if (noticeThreshold(doc) !== undefined) look(set, id)
     },
 
-    /** Has it looked at because the account says something else about it. */
     changed(set: ChangeSet, before: Watchable | undefined, after: Watchable) {
       if (!sameNotice(before?.doc, after.doc)) look(set, after.id)
     },

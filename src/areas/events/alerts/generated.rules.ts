@@ -2,18 +2,18 @@ import { dollarsOfUnits } from '../../../lib/money.ts'
 import { rowOf } from './rules.ts'
 import type { Alert, AlertRow } from './schema.ts'
 
-// Rows that nobody wrote: they are there while their cause is. The same cause has the same id.
+// Alerts that the server derives from the state of an account. The same cause has the same id.
 
 const daysBefore = 60
 const secondsBefore = daysBefore * 86_400
 
-/** What is known of an account's money. Money in units. */
+/** Money in units. */
 interface Finances {
   accountId: string
   balance: number
-  /** Below it the balance is low; undefined: the account has not said. */
+  /** Undefined: the account has no threshold. */
   threshold: number | undefined
-  /** How far below nothing the balance may go; undefined: not at all. */
+  /** How far below 0 the balance may go; undefined: not at all. */
   postpay: number | undefined
 }
 
@@ -34,7 +34,7 @@ const generated = (
     { key: [accountId, 'users'], clearable: false },
   )
 
-/** Units at which, or below which, the balance is low; undefined while it is not. */
+/** The threshold that the balance has reached; undefined: none. */
 export const lowBalance = ({ balance, threshold, postpay }: Finances): number | undefined => {
   if (threshold !== undefined) return balance < threshold ? threshold : undefined
   const limit = postpay ?? 0
@@ -88,7 +88,6 @@ export const tokenRows = (accountId: string, token: ChargedToken | undefined, no
   ]
 }
 
-/** A number on its way from or to another carrier. */
 export interface PortingNumber {
   number: string
   state: 'port_in' | 'port_out'

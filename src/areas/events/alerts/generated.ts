@@ -17,13 +17,11 @@ import {
 import type { AlertRow } from './schema.ts'
 import { alertCheckSettings } from './settings.ts'
 
-/** What is asked of an account's money. */
 interface Purse {
   /** Units. */
   balance(accountId: string): Promise<number>
-  /** Units below which the account says that its balance is low. */
+  /** Units. */
   threshold(account: AccountRecord): number | undefined
-  /** What is charged, if anything. */
   defaultToken(account: AccountRecord): Promise<ChargedToken | undefined>
   isGood(account: AccountRecord): Promise<boolean>
 }
@@ -41,7 +39,7 @@ type Checks = SettingsOf<typeof alertCheckSettings>
 
 export type GeneratedAlerts = ReturnType<typeof createGeneratedAlerts>
 
-/** Alerts that are read off the state of an account each time somebody looks: so they end by themselves. */
+/** Derives alerts from the state of an account at each request, so that they end with their cause. */
 export const createGeneratedAlerts = ({ store, settings, services, limits, purse, porting }: Deps) => {
   const ofPorts = async ({ id }: AccountRecord, checks: Checks) => {
     const { check_port_requests: ports, check_port_action_required: isAsked } = checks
@@ -61,7 +59,6 @@ export const createGeneratedAlerts = ({ store, settings, services, limits, purse
   const ofToken = async (account: AccountRecord) =>
     tokenRows(account.id, await purse.defaultToken(account), gregorianNow(store.clock))
 
-  /** Accounts that are sold nothing are told nothing about money. */
   const ofMoney = async (account: AccountRecord, checks: Checks): Promise<AlertRow[]> => {
     if (!checks.check_financials || !(await services.hasPlans(account))) return []
     return [

@@ -48,7 +48,7 @@ interface HiddenAlerts {
 
 const perRound = 100
 
-/** Whoever looks sees what the account's people see; admins of accounts above see what its admins see. */
+/** A caller of a parent account sees what the admins of the account see. */
 const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
   accountId: account.id,
   above: account.hidden.tree,
@@ -59,13 +59,12 @@ const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
 
 export type Alerts = ReturnType<typeof createAlerts>
 
-/** What people are to be told: by somebody, or because something of their account is not as it should be. */
 export const createAlerts = ({ store, settings, accounts, mail, generated }: Deps) => {
   const alerts = createAlertStore(store)
   const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
   const now = () => gregorianNow(store.clock)
 
-  /** Who takes an alert out of their own sight: the user, or everybody with the API key of the account. */
+  /** A user hides an alert for itself, an API key for its account. */
   const hiderOf = ({ accountId, user }: Actor): ClaimHolder =>
     user ? { accountId, kind: userKind, id: user.id } : { accountId, kind: 'account', id: accountId }
 
@@ -74,7 +73,6 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
 
   const textsFor = (reader: Reader) => keysFor(reader).map(keyText)
 
-  /** Alerts of others, newest first. */
   const stored = async (actor: Actor, account: AccountRecord): Promise<AlertRow[]> => {
     const texts = textsFor(readerOf(actor, account))
     const gone = new Set(await hiddenBy(actor))
@@ -88,7 +86,6 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
       })
   }
 
-  /** The alert, when it is for whoever asks. */
   const visible = async (actor: Actor, account: AccountRecord, id: string) => {
     const alert = await alerts.find(systemScope, id)
     if (!alert || isExpired(alert.doc, now())) return undefined
@@ -97,7 +94,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
     return isFor && !(await hiddenBy(actor)).includes(id) ? alert : undefined
   }
 
-  /** Admins of accounts that are named have mail as well. */
+  /** Admins of named accounts also get an email. */
   const tellAdmins = async (set: ChangeSet, { title, message, category = '', to }: Alert) => {
     const named = to.flatMap(keysOf).filter(([, audience]) => audience === 'admins')
     for (const id of new Set(named.map(([type]) => type))) {
@@ -109,7 +106,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
     }
   }
 
-  /** Tells subscribers of the accounts that are named; of what is for everybody, those of the operator. */
+  /** Of an alert for all accounts, the operator's subscribers get the event. */
   const tellSubscribers = async (set: ChangeSet, { id, doc, docText }: AlertStored) => {
     const named = await Promise.all([...new Set(doc.to.flatMap(accountsIn))].map(accounts.find))
     const ids = named.flatMap((account) => (account ? [account.id] : []))
@@ -156,7 +153,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
 
   const isEnabled = async () => (await settings.of(alertSettings)).enabled
 
-  /** Adds an alert about something that the server has met, unless there is one about it already. */
+  /** Adds an alert that the server raises, unless there is one with the same cause. */
   const show = async (set: ChangeSet, cause: string, doc: Alert): Promise<boolean> => {
     if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return false
     await put(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
@@ -166,10 +163,9 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
   return {
     round,
 
-    /** Hidden alerts of a user go with the user. */
     removeWith: hidden.removeWith,
 
-    /** A warning for each recipient whose account or user does not exist. Users without an account are looked up in this one. */
+    /** Users without an account are looked up in this one. */
     async recipientWarnings(account: AccountRecord, to: Alert['to']): Promise<Warning[]> {
       const isUser = async (accountId: string, id: string) =>
         (await store.records.find(accountId, userKind, id)) !== undefined
@@ -205,7 +201,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
 
     show,
 
-    /** Alerts of another system: nobody has mail of them. */
+    /** Imported alerts send no email. */
     adoption: {
       schema: Alert,
       ...importingInto(alerts, ({ doc }) => ({
@@ -214,12 +210,10 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
       })),
     } satisfies ImportedRecord,
 
-    /** The same, and tells admins by mail. */
     async raise(set: ChangeSet, cause: string, doc: Alert) {
       if (await show(set, cause, doc)) await tellAdmins(set, doc)
     },
 
-    /** Takes the alert about something back: it is over. */
     async withdraw(set: ChangeSet, cause: string) {
       const alert = await alerts.holder(causeClaim(cause))
       if (alert) alerts.remove(set, alert)
@@ -237,10 +231,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
       return alert
     },
 
-    /**
-     * Takes an alert away: for everybody when whoever asks may do that, else out of their own sight. What the server
-     * says by itself ends when its cause does.
-     */
+    /** Removes an alert for all who see it, or hides it from the caller. Generated alerts end with their cause. */
     async clear(author: Author, actor: Actor, account: AccountRecord, id: string): Promise<AlertStored> {
       const alert = await visible(actor, account, id)
       if (!alert) {

@@ -12,13 +12,13 @@ interface Deps {
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
 
-/** What can be away, and the words for it. */
+/** A system outside that may be unreachable, and the words for it. */
 export interface Watched {
-  /** Of the change sets. */
+  /** In audit entries. */
   requestId: string
-  /** `the message bus`: of the log. */
+  /** In the log: `the message bus`. */
   noun: string
-  /** Of the alert: one for each host, or one for all. */
+  /** One cause for each host, or one for all. */
   causeOf(host: string): string
   alertOf(host: string, reason: string, masterId: string): Alert
 }
@@ -28,12 +28,12 @@ interface Outage {
   isRaised: boolean
 }
 
-// One that is restarted is no news.
+// A restart of the other system is not reported.
 const patienceMs = 60_000
 
 export type Outages = ReturnType<typeof createOutages>
 
-/** Hosts of others that cannot be reached: the log is told once for each time, and operators when it lasts. */
+/** Logs once for each outage of a host, and raises an alert if it lasts. */
 export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) => {
   const { requestId, noun, causeOf, alertOf } = watched
   const { clock } = store
@@ -46,7 +46,7 @@ export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) =>
       if (set.changes.length > 0) await store.commit(set)
     })
 
-  /** Whoever met an outage may be gone: withdraws the alert also where this process has not raised it. */
+  /** Another process may have raised the alert. */
   const withdraw = (host: string) => commit((set) => alerts.withdraw(set, causeOf(host)))
 
   return {
@@ -62,7 +62,7 @@ export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) =>
       if (outage.isRaised || now - outage.since < patienceMs) return
       const master = await store.records.claimant(masterClaim)
       if (!master || outage.isRaised) return
-      // Said before it is written: whoever fails meanwhile raises no second one.
+      // Set before the commit, so that a failure at the same time raises no second alert.
       outage.isRaised = true
       try {
         await commit((set) => alerts.raise(set, cause, alertOf(host, inOneLine(reason), master.accountId)))
@@ -78,7 +78,7 @@ export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) =>
       await withdraw(host)
     },
 
-    /** It is not asked for any more. */
+    /** The host is no longer used. */
     async forget(host: string) {
       if (outages.delete(causeOf(host))) await withdraw(host)
     },

@@ -12,7 +12,6 @@ import { Alert, AlertRecord, AlertRow, alertKeys } from './schema.ts'
 const all = '/v2/accounts/{account_id}/alerts'
 const oneAlert = `${all}/{alert_id}` as const
 
-/** Other keys are dropped. */
 const knownKeys = (data: Json): Json =>
   Object.fromEntries(Object.entries(data).filter(([key]) => alertKeys.includes(key)))
 

@@ -2,12 +2,11 @@ import type { Problems } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
 import type { Alert, AlertRow } from './schema.ts'
 
-// Who sees an alert. Recipients are written [type, value]; clients may write the pair the
-// other way round, as the specification prints it.
+// Recipients are [type, value]; clients may send the pair in the other order, as the specification prints it.
 
 type Audience = 'users' | 'admins'
 
-/** A recipient in one spelling. */
+/** A recipient in one form. */
 type Key =
   | readonly [type: 'all' | 'resellers', value: Audience]
   | readonly [type: 'user', value: string]
@@ -32,12 +31,12 @@ const keysOfPair = (type: string, value: string): Key[] => {
   if (idForm.test(type) && audiences[value]) return [[type, audiences[value]]]
   if (idForm.test(type) && idForm.test(value)) return [[type, value]]
   if (type === 'descendants' && idForm.test(value)) return [['descendants', [value, 'users']]]
-  // A reseller by its id: the users of that account.
+  // The users of a reseller account.
   if (type === 'resellers' && idForm.test(value)) return [[value, 'users']]
   return []
 }
 
-/** The keys under which a recipient finds the alert; none: that is nobody. */
+/** The keys under which a recipient finds the alert; none: the recipient is unknown. */
 export const keysOf = ({ type, value }: Recipient): Key[] => {
   if (typeof value !== 'string') {
     const [accountId = '', audience = ''] = value
@@ -50,19 +49,18 @@ export const keysOf = ({ type, value }: Recipient): Key[] => {
   if (found.length > 0) return found
   const audience = type === 'all' ? undefined : audiences[type]
   if (!audience) return []
-  // `user` with an id is either somebody, or everybody of an account: ids are never the same.
+  // `user` with an id is a user, or all users of an account: ids never collide.
   if (type === 'user' && idForm.test(value)) return [['user', value], ...keysOfPair(value, audience)]
   return keysOfPair(value, audience)
 }
 
-/** The accounts that a recipient names, whoever of their people is meant. */
 export const accountsIn = (recipient: Recipient): string[] =>
   keysOf(recipient).flatMap(([type, value]) => {
     if (type === 'descendants') return [value[0]]
     return idForm.test(type) ? [type] : []
   })
 
-/** How a key is told from others in the store. */
+/** The key as the store has it. */
 export const keyText = ([type, value]: Key) => [type, value].flat().join('/')
 
 const unknownRecipient =
@@ -82,10 +80,9 @@ export const recipientProblems = (to: readonly Recipient[]): Problems =>
     ),
   )
 
-/** Who looks, and at whose alerts. */
 export interface Reader {
   accountId: string
-  /** Ids of the accounts above, the top first. */
+  /** Top first. */
   above: readonly string[]
   isReseller: boolean
   isAdmin: boolean
@@ -93,7 +90,6 @@ export interface Reader {
   userId: string | undefined
 }
 
-/** Every key under which a reader finds alerts. */
 export const keysFor = (reader: Reader): Key[] => {
   const { accountId, above, isReseller, isAdmin, userId } = reader
   const seen: Audience[] = isAdmin ? ['users', 'admins'] : ['users']
@@ -113,24 +109,21 @@ export const keysFor = (reader: Reader): Key[] => {
   ]
 }
 
-/** The first recipient of an alert that a reader is; undefined: it is not for them. */
+/** The first recipient that matches a reader. */
 export const keyFor = (alert: Alert, texts: ReadonlySet<string>): Key | undefined =>
   alert.to.flatMap(keysOf).find((key) => texts.has(keyText(key)))
 
 export const isExpired = ({ expiration_date: end }: Pick<Alert, 'expiration_date'>, now: number) =>
   end !== undefined && end <= now
 
-/**
- * Whether an alert is for one account and those below it alone: then its admins may take it away. Who is one of many
- * hides it from themselves.
- */
+/** Whether only one account and its sub-accounts see the alert: then its admins may remove it. */
 export const isOnlyFor = (alert: Alert, accountId: string) =>
   alert.to.flatMap(keysOf).every(([type, value]) => {
     if (type === 'user') return value === accountId
     return type === accountId || (type === 'descendants' && value[0] === accountId)
   })
 
-/** A row of the list: flat, and once more under `value`. */
+/** Flat, and once more under `value`. */
 export const rowOf = (
   id: string,
   alert: Omit<Alert, 'to'>,

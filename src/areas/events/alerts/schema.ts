@@ -54,7 +54,6 @@ const fields = {
   to: must(list(Recipient, { minItems: 1, maxItems: 100 })),
 }
 
-/** Something that people are to be told. */
 export const Alert = open(fields, { title: 'Alert' })
 export type Alert = Static<typeof Alert>
 

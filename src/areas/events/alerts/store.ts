@@ -5,7 +5,7 @@ import type { Store } from '../../../storage/store.ts'
 import { keysOf, keyText } from './rules.ts'
 import type { Alert } from './schema.ts'
 
-/** An alert that the server has made says what it is about, so that there is one of it. */
+/** `cause`: what the server raised the alert for, so that there is one of it. */
 interface AlertHidden {
   cause?: string
 }
@@ -15,16 +15,15 @@ export type AlertStored = StoredRecord<Alert, AlertHidden>
 export const causeClaim = (cause: string) => ({ scope: systemScope, name: 'alert_cause', value: cause })
 
 const claimName = 'alert'
-// Alerts under one key that are looked at.
 const maxUnderKey = 500
 
 const never = 999_999_999_999
 const endDigits = 12
 
-// In the order in which alerts end, so that those that have ended are read without the others.
+// Alerts sort by their end, so that expired ones are read first.
 const endKey = (end: number | undefined) => String(Math.max(0, end ?? never)).padStart(endDigits, '0')
 
-/** Alerts belong to no account. Each is found under the keys of its recipients, never by looking through all of them. */
+/** Alerts belong to no account: they are found under the keys of their recipients. */
 export const createAlertStore = (store: Store) => {
   const collection = createCollection<Alert, AlertHidden>(store, {
     kind: 'alert',
@@ -46,7 +45,7 @@ export const createAlertStore = (store: Store) => {
   return {
     ...collection,
 
-    /** The alerts under any of these keys, each once. */
+    /** Each alert once. */
     async under(keys: readonly string[]): Promise<AlertStored[]> {
       const holders = (await Promise.all(keys.map(under))).flat()
       const ids = [...new Set(holders.map(({ id }) => id))]
@@ -54,7 +53,6 @@ export const createAlertStore = (store: Store) => {
       return found.filter((alert) => alert !== undefined)
     },
 
-    /** The alerts that ended first, whether or not they have. */
     firstToEnd: (limit: number) => collection.page({ accountId: systemScope, limit, descending: false }),
   }
 }

@@ -4,7 +4,6 @@ import { createAudit } from './operations.ts'
 import { createAuditRetention } from './retention.sql.ts'
 import { auditOfRecords, auditRoutes } from './routes.ts'
 
-/** Who changed what. */
 export const auditArea = area({
   name: 'audit',
   kinds: { audit: 'removal of old entries of the audit log' },

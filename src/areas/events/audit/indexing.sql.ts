@@ -4,7 +4,7 @@ import { emitEvent } from '../../../storage/audit-log.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 
-/** By what the index finds entries, and the column that says it. */
+/** Prefixes in the index, and the columns that they stand for. */
 export const subjects = {
   record: { prefix: 'r/', column: 'record_id' },
   actor: { prefix: 'a/', column: 'actor_id' },
@@ -14,7 +14,6 @@ export type Subject = keyof typeof subjects
 
 const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
-/** The rows of the index that belong to the entries that a condition names. */
 const rowsWhere = (condition: string) =>
   Object.values(subjects)
     .map(
@@ -24,17 +23,16 @@ const rowsWhere = (condition: string) =>
     )
     .join(' UNION ALL ')
 
-/** Takes entries out of the index, before they are taken out of the audit. */
 export const dropFromIndex = (condition: string, params: Statement['params']): Statement => ({
   sql: `DELETE FROM audit_index WHERE (account_id, about, sequence) IN (${rowsWhere(condition)})`,
   params,
 })
 
 export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
-  /** The sequence up to which entries are in the index. */
+  /** The last indexed sequence. */
   indexed: createMark({ all }, 'audit_index').read,
 
-  /** The last of so many rows behind a sequence; undefined when there are not so many. */
+  /** Undefined: there are fewer rows. */
   async endOf(after: number, count: number): Promise<number | undefined> {
     const [row] = await all(
       `SELECT sequence FROM audit_log WHERE sequence > $1 ORDER BY sequence LIMIT 1 OFFSET ${count - 1}`,
@@ -43,7 +41,7 @@ export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
     return row && Number(row.sequence)
   },
 
-  /** Puts what lies behind one sequence, up to another, into the index: sorted, so that pages are written once. */
+  /** Sorted, so that each page is written once. */
   add: (after: number, end: number, guard: Statement) =>
     writeUnrecorded([
       guard,
@@ -58,10 +56,9 @@ export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
     ]),
 })
 
-// So many rows are indexed by one write, and as many may wait: what is not in the index is looked through.
+// Rows of one write. As many may be missing from the index: they are read from the table.
 const atOnce = 1000
 
-/** Keeps the index of records and actors behind the entries. */
 export const createAuditIndexing = ({ store }: { store: Store }) => {
   const rows = createAuditIndexStore(store)
 

@@ -15,9 +15,6 @@ import {
   weightOf,
 } from './views.ts'
 
-// Entries as a list: pages, rows, filters and CSV lines for http/answer/listing.ts.
-
-/** What every list of entries can be asked for. */
 export const auditQuery = {
   actor_id: 'Only what that user, named key or task did; of an account’s one key the id of the account',
   action: 'Only created, edited or deleted',
@@ -42,7 +39,7 @@ const listing = (audit: Audit, wanted: Wanted): Listing<AuditEntry> => ({
   cursor: cursorOf,
   row: (entry) => JSON.stringify(entryJson(entry)),
   record: filterable,
-  // The store has answered these.
+  // The SQL query has applied these.
   narrowed: (questions) => ({
     listing: listing(audit, wanted),
     left: questions.filter(({ key, test }) => key !== 'created' || !isTime(test)),
@@ -52,7 +49,6 @@ const listing = (audit: Audit, wanted: Wanted): Listing<AuditEntry> => ({
 
 const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
-/** The entries that a query asks for. */
 export const auditAnswer = (
   audit: Audit,
   query: URLSearchParams,

@@ -9,7 +9,7 @@ import { type AuditEntry, treeIn, type Wanted } from './views.ts'
 
 export type Audit = ReturnType<typeof createAudit>
 
-/** What there is left of an account that is gone: nobody signs in to it, and those above it may still ask for it. */
+/** A deleted account as its audit shows it: parent accounts may still read that. */
 const departedAccount = (id: string, name: string, tree: readonly string[]): AccountRecord => {
   const hidden: AccountHidden = {
     tree,
@@ -38,21 +38,19 @@ const departedAccount = (id: string, name: string, tree: readonly string[]): Acc
   })
 }
 
-/** Who changed what. */
 export const createAudit = ({ store, feed }: { store: Store; feed: Pick<Feed, 'settled'> }) => {
   const rows = createAuditStore(store)
 
   return {
-    /** Resolves when what was committed before stands in the audit. */
     settled: feed.settled,
 
-    /** Entries of an account in the order of the chain. Whoever begins to read finds what was committed before. */
+    /** The first page waits until earlier commits are in the log. */
     async page(wanted: Wanted, place: AuditPlace) {
       if (place.after === undefined && place.descending) await feed.settled()
       return rows.page(wanted, place)
     },
 
-    /** The entry, or the 404 that names the missing id. */
+    /** Throws a 404 that names the id. */
     async get(accountId: string, id: string): Promise<AuditEntry> {
       await feed.settled()
       const entry = await rows.find(accountId, id)
@@ -60,21 +58,19 @@ export const createAudit = ({ store, feed }: { store: Store; feed: Pick<Feed, 's
       return entry
     },
 
-    /** Whether anything is told of a record. */
     async knows(wanted: Required<Pick<Wanted, 'accountId' | 'kind' | 'recordId'>>): Promise<boolean> {
       await feed.settled()
       const { items } = await rows.page(wanted, { limit: 1, descending: true, long: false })
       return items.length > 0
     },
 
-    /** The account in whose audit stands what belongs to nobody. */
+    /** The master account: it has the audit of records that belong to no account. */
     async sharedAccountId(): Promise<string> {
       const standing = await store.standingOf(systemScope)
       if (!standing) throw new Error('there is no master account')
       return standing.accountId
     },
 
-    /** An account that is gone, as far as its audit tells of it. */
     async departed(accountId: string): Promise<AccountRecord | undefined> {
       await feed.settled()
       const left = await rows.departed(accountId)

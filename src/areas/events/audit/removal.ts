@@ -1,11 +1,11 @@
 import { sequenceOf } from '../../../events/events.ts'
 import { RemovedEntries } from './schema.ts'
 
-// The line that retention leaves in the place of what it removes.
+// The entry that retention writes instead of those that it removes.
 
 export const removalKind = 'audit'
 
-/** A text that somebody altered may be anything. */
+/** Altered entries may contain any text. */
 const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -14,9 +14,8 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** What such a line says; undefined when it is none. */
 export const removalIn = async (text: string) => {
-  // Loaded by whoever reads such a line: every start would wait for it.
+  // Loaded on demand, because it slows every start.
   const { Check } = await import('typebox/value')
   const said = parsed(text)
   if (!Check(RemovedEntries, said)) return undefined

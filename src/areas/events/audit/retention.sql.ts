@@ -14,7 +14,6 @@ import type { Audit } from './operations.ts'
 import { removalKind, removalText } from './removal.ts'
 import type { RemovedEntries } from './schema.ts'
 
-/** What retention looks at of an entry. */
 export interface OldEntry {
   sequence: number
   /** Unix milliseconds. */
@@ -26,17 +25,13 @@ export interface OldEntry {
 
 const isLine = ({ kind, action }: OldEntry) => kind === removalKind && action === 'deleted'
 
-/**
- * Of entries in the order of the chain those that are removed: the oldest ones, up to the first that is kept. Lines that
- * tell of what was removed go with others, or they would give way to nothing but lines.
- */
+/** The oldest entries, up to the first that is retained. Entries about removals are removed only together with others. */
 export const removable = (entries: readonly OldEntry[], before: number): readonly OldEntry[] => {
   const kept = entries.findIndex(({ at }) => at >= before)
   const old = kept < 0 ? entries : entries.slice(0, kept)
   return old.every(isLine) ? [] : old
 }
 
-/** What the line says that is left in the place of entries. */
 export const lineOf = (removed: readonly OldEntry[], last: OldEntry): RemovedEntries => ({
   entries: removed.length,
   until: gregorianOfUnix(removed.reduce((latest, { at }) => Math.max(latest, at), 0) / 1000),
@@ -44,7 +39,6 @@ export const lineOf = (removed: readonly OldEntry[], last: OldEntry): RemovedEnt
   digest: last.digest,
 })
 
-/** Entries that one write lets go of. */
 export const maxRowsPerBatch = 5000
 
 const entries = shape({
@@ -58,7 +52,7 @@ const entries = shape({
 const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
 export const createAuditRetentionStore = ({ scan }: Store) => ({
-  /** The account behind another one in the order of their ids, of those that have entries. */
+  /** In the order of account ids. */
   async nextAccount(after: string): Promise<string | undefined> {
     const [row] = await scan('SELECT min(account_id) AS account_id FROM audit_log WHERE account_id > $1', [
       after,
@@ -66,7 +60,6 @@ export const createAuditRetentionStore = ({ scan }: Store) => ({
     return typeof row?.account_id === 'string' ? row.account_id : undefined
   },
 
-  /** The entries with which the chain of an account begins. */
   async first(accountId: string, limit: number): Promise<OldEntry[]> {
     return entries.list(
       await scan(
@@ -77,7 +70,7 @@ export const createAuditRetentionStore = ({ scan }: Store) => ({
     )
   },
 
-  /** Takes entries out of the chain, up to a place. Those that events still need go when events do. */
+  /** Entries that events still need are deleted with the events. */
   letGo(set: ChangeSet, accountId: string, until: number) {
     const range = `account_id = $1 AND sequence <= $2 AND ${inChain}`
     set
@@ -93,23 +86,23 @@ export const createAuditRetentionStore = ({ scan }: Store) => ({
 
 const author: Author = { requestId: 'audit-retention' }
 
-/** Removes what is older than the operator keeps it, and leaves a line that says so in its place. */
+/** Removes expired entries, and adds an entry that records the removal. */
 export const createAuditRetention = (
   { store, settings }: { store: Store; settings: Settings },
   { settled, departed }: Pick<Audit, 'settled' | 'departed'>,
 ) => {
   const rows = createAuditRetentionStore(store)
 
-  /** Of an account that is gone nothing else would tell any more who may read its audit. */
+  /** The entry must name the parents of a deleted account: they may read its audit. */
   const placeOfGone = async (accountId: string) => {
     const standing = await store.standingOf(accountId)
-    // What was made before there was a master account stays where it is.
+    // Entries from before the master account stay in place.
     if (standing) return standing.accountId === accountId ? {} : { tree: [] }
     const gone = await departed(accountId)
     return gone ? { name: gone.doc.name, tree: gone.hidden.tree } : { tree: [] }
   }
 
-  /** Answers whether there may be more to remove. */
+  /** Returns whether there may be more to remove. */
   const removeSome = async (accountId: string, before: number, guard: Statement) => {
     const first = await rows.first(accountId, maxRowsPerBatch)
     const removed = removable(first, before)

@@ -52,15 +52,15 @@ const ownerOf = ({ owner }: AuditedRecord, { path, actor }: Call) => {
 
 const variable = /\{\w+\}/g
 
-/** What belongs to another record is not looked for when it is gone: nothing tells any more whose it was. */
+/** A deleted record below another record is not searched: its owner is unknown. */
 const hasHolder = ({ path }: Route) => (path.replace('{account_id}', '').match(variable) ?? []).length > 1
 
-/** Of what is gone those may still ask who answer for the account. */
+/** Admins of the account may read the audit of deleted records. */
 const mayAskForGone = (route: Route, { actor, account, path }: Call) =>
   !hasHolder(route) &&
   (accountIn(path) === undefined ? superduper : accountAdmin).allows(actor, account, path)
 
-/** Reads the record as whoever asks: what they do not see, they do not see the audit of. */
+/** Reads the record as the caller, who must be allowed to see it. */
 const assertReads = async (route: Route, call: Call) => {
   const asking: Call = {
     ...call,
@@ -71,7 +71,7 @@ const assertReads = async (route: Route, call: Call) => {
   await route.run(asking)
 }
 
-/** What stands behind the path of each record: its own part of the audit. */
+/** The audit of one record, below the path of each record. */
 export const auditOfRecords = (audit: Audit, routes: readonly Route[]): Route[] =>
   routes.flatMap((route) => {
     const { spec, path, resourceAt, record } = route
@@ -80,7 +80,7 @@ export const auditOfRecords = (audit: Audit, routes: readonly Route[]): Route[] 
     if (resource === undefined) throw new Error(`${path} names no resource`)
     return get(`${path}/audit`, {
       summary: 'List what was changed of this record, by whom, newest first',
-      // What belongs to nobody is changed by the master account, of which nobody below it sees anything.
+      // Records that belong to no account are changed by the master account only.
       allow: record.owner === 'nobody' ? superduper : spec.allow,
       ...(spec.namedKeys ? { namedKeys: spec.namedKeys } : {}),
       resource,

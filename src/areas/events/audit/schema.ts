@@ -34,7 +34,6 @@ const change = closed({
   to: whatever('Absent of what was removed'),
 })
 
-/** One change of one record, as it was committed. */
 export const AuditEntry = closed(
   {
     id: must(id()),
@@ -66,7 +65,7 @@ export const AuditEntry = closed(
   { title: 'Audit entry' },
 )
 
-/** How many entries retention has removed, and where the chain goes on: the text of the line that it leaves. */
+/** The document of a removal entry: what was removed, and where the chain continues. */
 export const RemovedEntries = closed({
   entries: must(integer({ minimum: 1 })),
   until: must(gregorian('When the last of them was committed')),

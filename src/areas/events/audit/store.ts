@@ -29,24 +29,23 @@ const weight = ['changes', 'before_doc', 'after_doc']
   .map((name) => `coalesce(octet_length(${name}), 0)`)
   .join(' + ')
 
-// So much of records is read at once, and at least one entry.
+// Bytes of records that are read together, at least one entry.
 const maxBytes = 4_000_000
 
 const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
 
-// What is no change, what has no place yet, and what retention has let go of is no entry of the audit.
 const isEntry = `action <> '${emitEvent}' AND digest IS NOT NULL`
 
-// A question that finds little looks through this many entries at once, and says where to go on.
+// A query with few matches looks at this many entries, and returns where to continue.
 const maxLookedThrough = 5000
-// Ids begin with the time, and may run ahead of it where very many are made at once.
+// Ids begin with the time, and may run ahead of it under load.
 const idSlackMs = 60_000
 
 const afterAllIds = 'g'
 
 const idAt = (unixMs: number) => Math.max(0, Math.floor(unixMs)).toString(16).padStart(12, '0')
 
-/** Conditions, numbered as they come. */
+/** Conditions with numbered parameters. */
 const createTerms = (params: Value[]) => {
   const terms: string[] = []
   return {
@@ -60,24 +59,20 @@ const createTerms = (params: Value[]) => {
   }
 }
 
-/** Where entries are looked for; `range` is a further condition on their sequences. */
 interface Source {
-  /** A query of their sequences. */
+  /** Selects their sequences. */
   sequences(range: string): string
-  /** What stands behind FROM to read them. */
+  /** The part after FROM. */
   rows(range: string): string
   params: Value[]
 }
 
-/** Entries that a condition of the table finds by itself. */
 const sourceWhere = (condition: string, params: Value[]): Source => {
   const rows = (range: string) => `audit_log WHERE ${condition} AND sequence IS NOT NULL ${range}`
   return { rows, sequences: (range) => `SELECT sequence FROM ${rows(range)}`, params }
 }
 
-/** Where a page of entries begins, and which way it goes. */
 export interface AuditPlace {
-  /** Entries behind that one. */
   after?: number | undefined
   limit: number
   descending: boolean
@@ -88,7 +83,7 @@ export const createAuditStore = (store: Store) => {
   const { all, scan } = store
   const index = createAuditIndexStore(store)
 
-  /** Entries of a record or an actor: what the index has of them, and what lies behind that. */
+  /** Indexed entries of a record or actor, and those behind the index. */
   const bySubject = async (accountId: string, subject: Subject, id: string): Promise<Source> => {
     const { prefix, column } = subjects[subject]
     const sequences = (range: string) => `SELECT sequence FROM audit_index
@@ -102,7 +97,7 @@ export const createAuditStore = (store: Store) => {
     }
   }
 
-  /** Entries of some time, where they are few: then they are found by their ids. */
+  /** A short period is found by ids. */
   const byTime = async ({ accountId, from, to }: Wanted): Promise<Source | undefined> => {
     if (from === undefined && to === undefined) return undefined
     const params = [accountId, idAt(from ?? 0), to === undefined ? afterAllIds : idAt(to + idSlackMs)]
@@ -132,10 +127,7 @@ export const createAuditStore = (store: Store) => {
   }
 
   return {
-    /**
-     * Entries of an account in the order of their places: as many as are asked for, fewer where they are large, and
-     * where to go on when it looked through many that are not.
-     */
+    /** Returns fewer entries than requested if they are large, and where to continue. */
     async page(
       wanted: Wanted,
       place: AuditPlace,
@@ -175,7 +167,7 @@ export const createAuditStore = (store: Store) => {
       return entries.first(await all(sql, [accountId, id]))
     },
 
-    /** What the audit still tells of an account that is gone: who stood above it in the end, and its name. */
+    /** The last parents and name of a deleted account. */
     async departed(accountId: string): Promise<{ tree: string; name: string } | undefined> {
       const [row] = leavings.list(
         await all(

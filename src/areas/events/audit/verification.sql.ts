@@ -4,30 +4,26 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, optional, shape, text } from '../../../storage/table.ts'
 import { removalIn, removalKind } from './removal.ts'
 
-// What makes a chain of entries a sound one. Fed entry by entry, in the order of their places.
-
-/** An entry as it is stored, with its place. */
 export interface Link extends ChainedContent {
   sequence: number
   digest: string
   previousDigest: string | undefined
 }
 
-/** The end of a chain, as it is kept beside it. */
+/** The end of a chain as `audit_heads` has it. */
 export interface ChainEnd {
   sequence: number
   digest: string
 }
 
-/** What retention has removed last: everything up to a place, whose digest the first entry that is left refers to. */
+/** The newest removal by retention: the first entry that is left refers to its digest. */
 export interface Removal {
   sequence: number
   digest: string
 }
 
-/** What is wrong with a chain, and where it shows first. */
 export interface Fault {
-  /** Undefined when the entry itself is gone. */
+  /** Undefined: the entry is missing. */
   entryId: string | undefined
   sequence: number
   reason: string
@@ -39,14 +35,13 @@ const faultAt = ({ id, sequence }: Pick<Link, 'id' | 'sequence'>, reason: string
   reason,
 })
 
-/** Follows the chain of one account; `end` is what was kept as its end before any of it was read. */
+/** Follows the chain of one account; `end` was read before the first entry. */
 export const createChainWalk = (end: ChainEnd | undefined) => {
   let first: Link | undefined
   let last: Pick<Link, 'sequence' | 'digest'> | undefined
   let isEndSeen = end === undefined
 
   return {
-    /** Takes the next entry; answers with what is wrong with it. */
     take(link: Link): Fault | undefined {
       const previous = link.previousDigest ?? null
       first ??= link
@@ -59,7 +54,7 @@ export const createChainWalk = (end: ChainEnd | undefined) => {
       return undefined
     },
 
-    /** When there are no more entries: whether it begins and ends where it should. `endNow` is what is kept by then. */
+    /** Checks both ends of the chain; `endNow` was read after the last entry. */
     finish(removal: Removal | undefined, endNow: ChainEnd | undefined): Fault | undefined {
       if (last && !endNow) return { entryId: undefined, sequence: last.sequence, reason: 'has no kept end' }
       if (first && (first.previousDigest ?? null) !== (removal?.digest ?? null))
@@ -72,7 +67,7 @@ export const createChainWalk = (end: ChainEnd | undefined) => {
   }
 }
 
-/** An entry that retention has let go of, and that is still an event, stands before what is left of the audit. */
+/** Entries that retention has released must be older than the chain. */
 export const letGoFault = (
   { id, sequence }: Pick<Link, 'id' | 'sequence'>,
   removal: Removal | undefined,
@@ -89,7 +84,7 @@ const ends = shape({ sequence: integer(), digest: text() })
 const letGo = shape({ id: text(), sequence: integer() })
 const lines = shape({ id: text(), beforeDoc: text() })
 
-// Entries at once: so many, and of not much more than so many characters together.
+// Entries that are read together, and the size of their texts.
 const maxAtOnce = 500
 const maxCharacters = 4_000_000
 
@@ -103,12 +98,11 @@ const isRemoval = `account_id = $1 AND record_id = $1 AND kind = '${removalKind}
   AND before_doc IS NOT NULL`
 
 export interface KnownRemoval extends Removal {
-  /** Of the line that tells of it. */
   id: string
 }
 
 export const createVerificationStore = ({ scan }: Store) => ({
-  /** The account behind another one in the order of their ids that has a chain, or had one. */
+  /** In the order of ids: accounts that have a chain, or had one. */
   async nextAccount(after: string): Promise<string | undefined> {
     const [row] = await scan(
       `SELECT min(account_id) AS account_id FROM (
@@ -125,7 +119,7 @@ export const createVerificationStore = ({ scan }: Store) => ({
     )
   },
 
-  /** What retention removed last, whether or not the line that tells of it has its place. */
+  /** The entry about a removal may have no place yet. */
   async removalOf(accountId: string): Promise<KnownRemoval | undefined> {
     const newest = async (condition: string, order: string) =>
       lines.first(
@@ -139,7 +133,6 @@ export const createVerificationStore = ({ scan }: Store) => ({
     return removal && { id: found.id, ...removal }
   },
 
-  /** The next entries of a chain: none when that was all. */
   async links(accountId: string, after: number): Promise<Link[]> {
     const [row] = await scan(
       `SELECT max(sequence) AS sequence FROM (
@@ -158,7 +151,7 @@ export const createVerificationStore = ({ scan }: Store) => ({
     return chain.list(rows)
   },
 
-  /** The newest entry that is no part of the chain any more. */
+  /** The newest entry that retention has released and events still need. */
   async newestLetGo(accountId: string): Promise<{ id: string; sequence: number } | undefined> {
     return letGo.first(
       await scan(
@@ -177,11 +170,11 @@ interface AccountFault extends Fault {
 export interface Verification {
   accounts: number
   entries: number
-  /** Of each account whose chain is broken the first fault. */
+  /** The first fault of each broken chain. */
   faults: AccountFault[]
 }
 
-/** Holds the whole audit against its chains. Nothing has to rest meanwhile. */
+/** Verifies all chains while the store is in use. */
 export const createVerification = (store: Store) => {
   const rows = createVerificationStore(store)
 
@@ -206,7 +199,7 @@ export const createVerification = (store: Store) => {
     }
   }
 
-  /** What retention removes while an account is looked at is no fault of it: then it is looked at anew. */
+  /** Repeats an account if retention removed entries at the same time. */
   const verify = async (accountId: string) => {
     for (;;) {
       const removal = await rows.removalOf(accountId)

@@ -6,7 +6,6 @@ import type { Json } from '../../../lib/json.ts'
 import { actorOf } from '../../../storage/actor.ts'
 import { type Author, nameOf } from '../../../storage/change-set.ts'
 
-/** An entry of the audit in its place. */
 export interface AuditEntry {
   accountId: string
   id: string
@@ -17,7 +16,7 @@ export interface AuditEntry {
   recordId: string
   recordName: string | undefined
   author: Author
-  /** JSON texts; of an edit the differences are what lasts. */
+  /** JSON texts. */
   changes: string | undefined
   beforeDoc: string | undefined
   afterDoc: string | undefined
@@ -28,11 +27,11 @@ export interface AuditEntry {
 
 const docIn = (text: string | undefined): Json => (text === undefined ? {} : JSON.parse(text))
 
-/** What differs. What was made or removed differs from nothing. */
+/** A record that was created or deleted has no differences. */
 const changesOf = ({ changes, beforeDoc, afterDoc }: AuditEntry): readonly Difference[] =>
   changes === undefined ? maskedDifferences(docIn(beforeDoc), docIn(afterDoc)) : JSON.parse(changes)
 
-/** Bytes of an entry's texts, about. */
+/** Approximate bytes. */
 export const weightOf = ({ changes, beforeDoc, afterDoc }: AuditEntry) =>
   [changes, beforeDoc, afterDoc].reduce((sum, doc) => sum + (doc?.length ?? 0), 0)
 
@@ -44,7 +43,6 @@ const actorIn = ({ author }: AuditEntry) => {
   return { ...actorOf(author), ...(clientAddress === undefined ? {} : { client_address: clientAddress }) }
 }
 
-/** An entry as clients read it. */
 export const entryJson = (entry: AuditEntry) => ({
   id: entry.id,
   account_id: entry.accountId,
@@ -59,7 +57,7 @@ export const entryJson = (entry: AuditEntry) => ({
   previous_digest: entry.previousDigest ?? null,
 })
 
-/** The same with the time under the name that filters of all lists know. */
+/** Filters of lists expect the time as `created`. */
 export const filterable = (entry: AuditEntry): Json => {
   const shown = entryJson(entry)
   return { ...shown, created: shown.at }
@@ -87,14 +85,13 @@ export const csvLineOf = (entry: AuditEntry) => {
   return csvLine(columns.map((column) => cells[column]))
 }
 
-/** Which entries of an account are asked for. */
 export interface Wanted {
   accountId: string
   actorId?: string | undefined
   kind?: string | undefined
   recordId?: string | undefined
   action?: string | undefined
-  /** Unix milliseconds, from one, included, to the other, not included. */
+  /** Unix milliseconds; `to` is excluded. */
   from?: number | undefined
   to?: number | undefined
 }
@@ -107,5 +104,5 @@ export const timeBounds = ({ from, to }: { from?: number | undefined; to?: numbe
   to: to === undefined ? undefined : unixMs(to + 1),
 })
 
-/** Who stood above an account, as an entry of it tells, top first. */
+/** Parent accounts, top first. */
 export const treeIn = (text: string) => (text === '' ? [] : text.split(' '))

@@ -3,7 +3,6 @@ import { area } from '../../area.ts'
 import { eventRoutes } from './routes.ts'
 import { createStreams } from './streams.ts'
 
-/** What was committed, to be read and followed. */
 export const eventsArea = area({
   name: 'events',
   describes: { events: 'What was committed, in order: read in pages, followed as a stream.' },

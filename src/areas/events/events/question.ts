@@ -5,7 +5,6 @@ import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { isTrue } from '../../../lib/json.ts'
 import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 
-/** What is asked of the feed, without where it goes on. */
 export type Wanted = Omit<EventQuery, 'after' | 'limit'>
 
 const maxTypes = 100
@@ -31,7 +30,7 @@ const typesIn = (query: URLSearchParams, names: ReadonlySet<string>): string[] =
 
 const secondMs = 1000
 
-/** Reads what a feed is asked for. Bounds of time are Gregorian seconds, both included. */
+/** Bounds of time are Gregorian seconds, both included. */
 export const wantedIn = (
   query: URLSearchParams,
   { accountId, isTop }: { accountId: string; isTop: boolean },
@@ -50,7 +49,7 @@ export const wantedIn = (
   }
 }
 
-/** The place behind which to begin: 0 is the beginning of what is kept, and `now` what comes. */
+/** 0: the first retained event; `now`: only future events. */
 export const placeIn = (text: string | null | undefined, name: string): number | 'now' => {
   if (text === null || text === undefined || text === '') return 0
   if (text === 'now') return text

@@ -65,7 +65,6 @@ export const eventRoutes = (feed: Feed, streams: Streams, typeNames: ReadonlySet
         const withBefore = isTrue(asked.get('with_before'))
         const place = placeIn(asked.get('after'), 'after')
         if (!isStreamed(call)) {
-          // Whoever reads finds what was committed before.
           await feed.settled()
           const begin = place === 'now' ? await feed.newest() : place
           return new ListResponse(listing(wanted, begin, withBefore))
@@ -78,7 +77,7 @@ export const eventRoutes = (feed: Feed, streams: Streams, typeNames: ReadonlySet
           headers: {
             'x-accel-buffering': 'no',
             'cache-control': 'no-store',
-            // Where `now` was: a client whose line breaks before the first event comes back there.
+            // A client that reconnects before the first event continues here.
             'x-last-event-id': sequenceText(after),
           },
           open: (line) => streams.open({ wanted, after, withBefore }, line),

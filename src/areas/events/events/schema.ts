@@ -11,7 +11,6 @@ const EventActor = closed({
 
 const EventRecord = closed({ kind: must(anyText()), id: must(anyText()) })
 
-/** Something that was committed. */
 export const Event = closed(
   {
     sequence: must(

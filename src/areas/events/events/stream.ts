@@ -4,22 +4,22 @@ import type { Line } from '../../../http/answer/answers.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Wanted } from './question.ts'
 
-// Bytes that a reader may have left behind before it is cut off.
+// Bytes that a live reader may have pending before the stream ends.
 const maxWaiting = 262_144
-// What it missed is read in parts of so many, and written as it is taken: so much may wait then.
+// Missed events are read in batches, and written while fewer bytes than this are pending.
 const readAtOnce = 100
 const maxMissedWaiting = 65_536
-// A reader that does not take what it missed for so long is cut off.
+// A reader that takes none of the missed events for this time is disconnected.
 const stallMs = 30_000
 const heartbeatMs = 10_000
 const retryMs = 1000
 
-/** Texts of events as they go over the line, made once for all streams. */
+/** Texts of events, shared by all streams. */
 export interface Frames {
   of(event: FeedEvent, withBefore: boolean): string
 }
 
-/** Sends a comment to all streams now and then, so that nobody in between takes them for dead. */
+/** A comment now and then keeps proxies from closing idle streams. */
 export const createHeartbeat = () => {
   const lines = new Set<Line>()
   const timer = setInterval(() => {
@@ -29,7 +29,6 @@ export const createHeartbeat = () => {
   return { lines, stop: () => clearInterval(timer) }
 }
 
-/** Whether events that begin so are meant, as far as that can be said. */
 const headFilter = ({ accountId, below, isTop, types = [] }: Wanted) => {
   const isType = typeFilter(types)
   return (head: FeedHead) =>
@@ -37,7 +36,6 @@ const headFilter = ({ accountId, below, isTop, types = [] }: Wanted) => {
     isType(head.type)
 }
 
-/** Whether one of those is meant. */
 const restFilter =
   ({ recordId, actorId, from, to }: Wanted, actorOf: (event: FeedEvent) => string | undefined) =>
   (event: FeedEvent) =>
@@ -55,12 +53,11 @@ interface Deps {
 
 interface StreamOrder {
   wanted: Wanted
-  /** The sequence behind which it begins. */
   after: number
   withBefore: boolean
 }
 
-/** Writes what was missed, and then what comes, in order and each once. Answers with what ends it. */
+/** Writes missed events, then new ones, in order and once each. Returns a function that ends the stream. */
 export const startStream = (
   { feed, frames, actorOf, log }: Deps,
   { wanted, after, withBefore }: StreamOrder,
@@ -70,7 +67,7 @@ export const startStream = (
   const isWanted = restFilter(wanted, actorOf)
   let place = after
   let isOver = false
-  // What comes while the store is read is in the store: it is written from there.
+  // Events during the catch-up are read from the store.
   let isLive = false
   let unfollow: (() => void) | undefined
 
@@ -79,7 +76,7 @@ export const startStream = (
     unfollow?.()
   }
 
-  /** The reader does not keep up, or the store with it: it is told where to go on, and comes back when it likes. */
+  /** A slow reader gets the sequence where it can continue. */
   const cut = () => {
     if (isOver) return
     end()
@@ -114,7 +111,6 @@ export const startStream = (
     return !isOver
   }
 
-  /** What was missed waits for the reader. */
   const writeMissed = async (events: readonly FeedEvent[]) => {
     for (const event of events) {
       if (!isNext(event)) continue
@@ -123,7 +119,7 @@ export const startStream = (
     }
   }
 
-  /** Reads on from the store until nothing is left up to where those who follow have been told. */
+  /** Reads the store up to the position of the live feed. */
   const catchUp = async () => {
     for (;;) {
       const told = feed.position()
@@ -133,7 +129,7 @@ export const startStream = (
       if (next !== undefined) place = Math.max(place, next)
       else if (feed.position() === told) {
         place = Math.max(place, told)
-        // In the same moment: what is told from now on is behind it.
+        // No event comes between these two lines.
         isLive = true
         return
       }

@@ -12,7 +12,7 @@ export type Streams = ReturnType<typeof createStreams>
 const frameOf = (event: FeedEvent, withBefore: boolean) =>
   `id: ${sequenceText(event.sequence)}\nevent: ${event.type}\ndata: ${JSON.stringify(eventJson(event, { withBefore }))}\n\n`
 
-/** Each event is the same text for all who follow: it is made once, as long as the event is in hand. */
+/** The text of an event is made once for all streams. */
 const createFrames = (): Frames => {
   const plain = new WeakMap<FeedEvent, string>()
   const whole = new WeakMap<FeedEvent, string>()
@@ -26,13 +26,12 @@ const createFrames = (): Frames => {
   }
 }
 
-/** The open streams of this process. */
 export const createStreams = ({ feed, log }: { feed: Feed; log: Log }) => {
   const heartbeat = createHeartbeat()
   const tools = { feed, log, frames: createFrames(), actorOf: ({ author }: FeedEvent) => actorOf(author).id }
 
   return {
-    /** Begins a stream on a line; answers with what ends it. */
+    /** Returns a function that ends the stream. */
     open(order: StreamOrder, line: Line): () => void {
       heartbeat.lines.add(line)
       line.write(':\n\n')

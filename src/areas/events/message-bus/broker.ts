@@ -8,23 +8,20 @@ const load = createRequire(import.meta.url)
 
 let loaded: typeof Connection | undefined
 
-/** Loaded when a broker is set. */
 const library = () => {
   loaded ??= (load('rabbitmq-client') as { Connection: typeof Connection }).Connection
   return loaded
 }
 
-// Whoever is not there within this time is looked for again.
 const connectMs = 5000
-// Two heartbeats that do not come mean that nobody is there any more.
+// The connection ends after two missing heartbeats.
 const heartbeatSeconds = 10
 const confirmMs = 30_000
 
-/** A broker that events are published to. Once something has failed it is of no more use: the next one connects anew. */
+/** After a failure it must be replaced. */
 export interface Broker {
-  /** Resolves when the broker has all of them for good, in this order. */
   publish(events: readonly FeedEvent[]): Promise<void>
-  /** Ends at once. What was not confirmed may have arrived. */
+  /** Unconfirmed events may have arrived. */
   close(): void
 }
 
@@ -34,7 +31,7 @@ class NotConfirmed extends Error {
   }
 }
 
-/** Connects at once. Whether that went well is met by whoever publishes. */
+/** Connects in the background; `publish` reports a failed connection. */
 export const createBroker = (target: Target, calls: Calls): Broker => {
   const { url, exchange } = target
   const connection = new (library())({
@@ -45,7 +42,6 @@ export const createBroker = (target: Target, calls: Calls): Broker => {
     heartbeat: heartbeatSeconds,
   })
   const failure = Promise.withResolvers<never>()
-  // It is met by whoever publishes next, if anybody does.
   failure.promise.catch(() => undefined)
   connection.on('error', failure.reject)
   const publisher = connection.createPublisher({

@@ -23,27 +23,23 @@ interface Deps {
 }
 
 const maxAtOnce = 200
-// What was published since is published again after a death: repeats are cheap, a write for each event is not.
+// After a crash, events since the last save are published again.
 const cursorMs = 250
 
-/** What this process does while it is the one that publishes. */
 interface Shift {
   guard: Statement
   target: Target
   broker: Broker
-  /** Confirmed up to here. */
+  /** The last confirmed sequence. */
   position: number
-  /** Of that, known to the store. */
+  /** The one that the store has. */
   saved: number
   timer: NodeJS.Timeout | undefined
-  /** The process stops: a broker that is closed is no news. */
+  /** The process stops: a closed connection is no outage. */
   isHurried: boolean
 }
 
-/**
- * Publishes every event to a broker: of all processes one at a time, in the order of the feed, from where the broker
- * has confirmed it last. What was on its way when a process or a broker died is published again.
- */
+/** Publishes every event to a broker, in the order of the feed, from the last confirmed one. Unconfirmed events are published again. */
 export const createMessageBus = (tools: Deps) => {
   const { store, settings, feed, log, calls } = tools
   const mark = createMark(store, 'message_bus')
@@ -69,7 +65,6 @@ export const createMessageBus = (tools: Deps) => {
   const saveSoon = (shift: Shift) => {
     shift.timer ??= setTimeout(() => {
       shift.timer = undefined
-      // The next one saves it too.
       save(shift).catch((error) =>
         log.write('warn', 'the position of the message bus was not saved', { error: describeError(error) }),
       )
@@ -77,14 +72,13 @@ export const createMessageBus = (tools: Deps) => {
   }
 
   const begin = async (target: Target, guard: Statement): Promise<Shift> => {
-    // The one who met an outage may be gone.
     await outages.withdraw(hostOf(target))
     const position = await mark.read()
     const broker = createBroker(target, calls)
     return { guard, target, broker, position, saved: position, timer: undefined, isHurried: false }
   }
 
-  /** Whether the broker has them. One that has failed is connected to anew, and goes on where it has confirmed last. */
+  /** After a failure it connects again and continues with the last confirmed event. */
   const publish = async (shift: Shift, events: Parameters<Broker['publish']>[0]) => {
     const host = hostOf(shift.target)
     try {

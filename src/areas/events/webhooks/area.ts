@@ -20,7 +20,6 @@ import { createWebhookStore } from './store.ts'
 
 const attemptSeconds = 31 * 86_400
 
-/** Who is told of events outside. */
 export const webhooksArea = area({
   name: 'webhooks',
   kinds: { webhook: 'webhooks' },

@@ -13,17 +13,16 @@ const attempts = table('webhook_attempts', {
   docText: text('doc'),
 })
 
-// Whoever was told while the account went leaves nothing behind it.
+// Inserts nothing if the account was deleted.
 const insert = `INSERT INTO webhook_attempts (account_id, id, hook_id, at, doc)
   SELECT account_id, CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS TEXT) FROM records
     WHERE account_id = $1 AND kind = 'account' AND id = $1`
 
 const listed = attempts.pick('id', 'at', 'docText')
 
-/** An attempt as it stands in lists. */
 export type AttemptRow = RowOf<typeof listed>
 
-/** Which attempts are listed: Gregorian seconds, both included. */
+/** Gregorian seconds, both included. */
 export interface AttemptScope {
   accountId: string
   hookId?: string
@@ -37,7 +36,6 @@ interface Reading {
   descending: boolean
 }
 
-/** What became of what hooks were told. */
 export const createAttemptStore = (store: Store) => ({
   add: (accountId: string, attempt: Attempt): Statement => ({
     sql: insert,

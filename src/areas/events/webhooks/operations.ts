@@ -37,7 +37,6 @@ interface Deps {
   rows: DeliveryStore
   attempts: AttemptStore
   courier: WebhookSender
-  /** Wakes the senders. */
   sending: Pick<Waker, 'ring'>
 }
 
@@ -59,7 +58,6 @@ const isOn = (hook: WebhookRecord | undefined) => hook?.doc.enabled === true
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-/** Whom accounts have told of events outside. */
 export const createWebhooks = (tools: Deps) => {
   const { store, feed, mail, outgoing, typeNames, accounts, alerts, hooks, rows, attempts, courier, sending } = tools
   const { clock } = store
@@ -71,13 +69,13 @@ export const createWebhooks = (tools: Deps) => {
     return (await outgoing.mayCall(uri)) ? {} : addressProblem(uri)
   }
 
-  /** What follows from that a hook is told of events again: from now on, and without its past. */
+  /** An enabled webhook has no failures, and its pending deliveries are due. */
   const enable = async (set: ChangeSet, hook: Pick<WebhookRecord, 'id'>) => {
     set.add(rows.sound(hook.id), rows.hurry(hook.id, clock.now()))
     await alerts.withdraw(set, causeOf(hook))
   }
 
-  /** The events that a hook is told of begin when it is created or enabled. */
+  /** A webhook gets events from its creation or its last enabling on. */
   const contentOf = async (doc: Webhook, before: WebhookRecord | undefined) => {
     if (before && !doc.enabled) return { doc }
     return { doc, hidden: { after: before && isOn(before) ? before.hidden.after : await feed.newest() } }
@@ -101,7 +99,7 @@ export const createWebhooks = (tools: Deps) => {
       set.add(...rows.forgetHook(hook.id))
       await alerts.withdraw(set, causeOf(hook))
     },
-    // Imported hooks are disabled: of what happens before somebody enables them they are not told.
+    // Imported webhooks are disabled until an admin enables them.
     adopted: ({ id, doc }) => ({
       doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
       hidden: { after: 0 },
@@ -170,12 +168,11 @@ export const createWebhooks = (tools: Deps) => {
 
     kinds: () => webhookKinds(noticeIds),
 
-    /** Has a hook that is enabled told of what it missed. */
     catchUp(hook: WebhookRecord) {
       if (isOn(hook)) sending.ring()
     },
 
-    /** Enables what the server has switched off in an account, or in it and everything below. */
+    /** Enables webhooks that the server has disabled. */
     async reEnable(by: Author, { id }: AccountRecord, scope: 'account' | 'subtree') {
       const places = await (scope === 'account' ? hooks.switchedOff(id) : hooks.switchedOffBelow(id))
       for (let at = 0; at < places.length; at += enabledAtOnce)
@@ -183,7 +180,7 @@ export const createWebhooks = (tools: Deps) => {
       sending.ring()
     },
 
-    /** Has failed for a day: it is told no more, and whoever has it is told so. */
+    /** Disables a webhook after a day of failures, and notifies its account. */
     async switchOff({ accountId, id }: WebhookRecord, lease: Lease) {
       await retrying(async () => {
         const [before, account] = await Promise.all([hooks.find(accountId, id), accounts.find(accountId)])
@@ -212,7 +209,7 @@ export const createWebhooks = (tools: Deps) => {
       })
     },
 
-    /** Sends something that could have happened, once, whether or not the hook is enabled. */
+    /** Sends a sample once, also to a disabled webhook. */
     async test(hook: WebhookRecord): Promise<Attempt> {
       const now = clock.now()
       const errand = {
@@ -228,7 +225,7 @@ export const createWebhooks = (tools: Deps) => {
       return attempt
     },
 
-    /** Has something sent again: what one attempt was about, or every event behind a sequence. */
+    /** Sends one event again, or every event after a sequence. */
     async replay(by: Author, hook: WebhookRecord, { attempt_id: attemptId, after }: Replay) {
       if (attemptId !== undefined) return tellOnceMore(by, hook, attemptId)
       if (after !== undefined) return tellAllBehind(by, hook, after)
@@ -237,7 +234,6 @@ export const createWebhooks = (tools: Deps) => {
     attempts: (scope: AttemptScope, reading: Parameters<AttemptStore['page']>[1]) =>
       attempts.page(scope, reading),
 
-    /** What an account's hooks were to be told, and were told, goes with it. */
     removeWith: async (set: ChangeSet, { id }: AccountRecord) => void set.add(...rows.forgetAccount(id)),
   }
 }

@@ -52,7 +52,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
     page: (request) => webhooks.attempts(scope, request),
     cursor: ({ at, id }) => [timeKey(at), id],
     row: ({ docText }) => docText,
-    // As of other records: by it filters tell what is within the time.
+    // Filters of lists expect the time as `created`.
     record: ({ docText, at }) => ({ ...JSON.parse(docText), created: at }),
   })
 

@@ -3,7 +3,7 @@ import type { Problems } from '../../../lib/failure.ts'
 import { maskUrls } from '../../../lib/secrets.ts'
 import type { ReEnable, Webhook, WebhookKind } from './schema.ts'
 
-/** As much of an event as decides who is told of it. */
+/** The part of an event that decides which webhooks get it. */
 interface Told {
   type: string
   kind: string
@@ -12,7 +12,6 @@ interface Told {
 
 export const webhookKind = 'webhook'
 
-/** The word for all of something, and the hook that is told of everything. */
 const all = 'all'
 
 const objectTypes = [
@@ -31,7 +30,7 @@ const objectTypes = [
 const actionWords = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
 const objectActions = [all, ...Object.values(actionWords)]
 
-/** Notices of which an event tells, by their ids. */
+/** By the ids of notices. */
 const eventOfNotice: Readonly<Record<string, string>> = {
   new_account: 'account.created',
   new_user: 'user.created',
@@ -42,7 +41,7 @@ const eventOfNotice: Readonly<Record<string, string>> = {
   webhook_disabled: 'webhook.disabled',
 }
 
-/** Notices that are the operator's business. */
+/** Only the operator may subscribe to these. */
 const operatorsNotices: readonly string[] = ['system_alert', 'webhook_disabled']
 
 const kindOf = (id: string, name: string, description: string, modifiers: object = {}): WebhookKind => ({
@@ -60,7 +59,6 @@ const modifier = (friendlyName: string, items: readonly string[]) => ({
 
 const fromSwitch = 'Waits for a telephone switch that tells of it'
 
-/** The hooks of the family. Beside them each event type is one. */
 export const webhookKinds = (noticeIds: readonly string[]): WebhookKind[] => [
   kindOf(all, 'All', 'Every event once, but for call records'),
   kindOf('cdr', 'CDR', 'A call record has come in'),
@@ -106,7 +104,7 @@ const selectorProblems = (
   return target.includes(value) ? {} : notAmong(`custom_data.${key}`, target, value)
 }
 
-// The connection is the server's own business, and so is what tells receivers whose word it is.
+// Headers of the connection and of the signature.
 const ownHeaders =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|x-hook-id|x-account-id|x-event-id|x-crosspoint-.*)$/i
 
@@ -141,17 +139,17 @@ const hookProblems = (hook: Partial<Webhook>, { noticeIds, typeNames, isOperator
   return selectorProblems(hook, 'type', allowed)
 }
 
-/** What a schema cannot say of a hook. */
+/** Rules that the schema cannot express. */
 export const webhookProblems = (hook: Partial<Webhook>, rules: HookRules): Problems => ({
   ...hookProblems(hook, rules),
   ...headerProblems(hook),
 })
 
-/** Nobody can ask for the opposite. */
+/** Only `true` is allowed. */
 export const reEnableProblems = ({ 're-enable': isAsked }: Partial<ReEnable>): Problems =>
   isAsked === false ? { 're-enable': { enum: { message: enumMessage, target: [true], value: false } } } : {}
 
-/** What is wrong with an address that leads to where nobody but the operator may send this server. */
+/** The address is not public. */
 export const addressProblem = (uri: string): Problems => ({
   uri: {
     error: {
@@ -164,10 +162,10 @@ export const addressProblem = (uri: string): Problems => ({
 // Two slashes: URL also reads `https:user:password@host`, where the password would not be found.
 const isHttp = (uri: string) => URL.canParse(uri) && /^https?:\/\/[^/\\]/i.test(uri)
 
-/** What can be said of an address without asking anybody. */
+/** Checks without a DNS query. */
 export const uriProblems = (uri: string): Problems => (isHttp(uri) ? {} : addressProblem(uri))
 
-// Hooks of the family have plain names.
+// Kinds of Kazoo webhooks have names without a dot.
 const isTypeName = (hook: string) => hook.includes('.')
 
 const isMeant = (selector: string | undefined, word: string) => selector === all || selector === word
@@ -175,7 +173,7 @@ const isMeant = (selector: string | undefined, word: string) => selector === all
 const wantsObject = ({ custom_data: data = {} }: Webhook, { action, kind }: Told) =>
   action !== undefined && isMeant(data.type, kind) && isMeant(data.action, actionWords[action])
 
-/** Whether a hook is to be told of an event. Those of a switch wait for one. */
+/** Hooks of a switch match no event. */
 export const wants = (hook: Webhook, event: Told): boolean => {
   if (hook.hook === 'cdr') return event.type === callRecords
   if (isTypeName(hook.hook)) return typeFilter([hook.hook])(event.type)
@@ -185,17 +183,16 @@ export const wants = (hook: Webhook, event: Told): boolean => {
   return hook.hook === 'notifications' && eventOfNotice[hook.custom_data?.type ?? ''] === event.type
 }
 
-/** The event types that a reader of the feed has to ask for to find what a hook wants; none: the usual ones. */
 export const typesOf = ({ hook }: Webhook): string[] => {
   if (hook === 'cdr') return [callRecords]
   return isTypeName(hook) ? [hook] : []
 }
 
-/** The family's word for what happened to a record; of what is no change the second part of the event's type. */
+/** Kazoo's word for a change; for other events the second part of their type. */
 export const actionWord = ({ type, action }: Told): string =>
   action ? actionWords[action] : type.slice(type.indexOf('.') + 1)
 
-/** What has failed for so long without a success is switched off. */
+/** After this time without a success a webhook is disabled. */
 export const disableAfterMs = 24 * 3_600_000
 
 export const tooManyFailures = 'too many failed attempts'

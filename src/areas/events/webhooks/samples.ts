@@ -40,7 +40,7 @@ const callRecord: WebhookEvent = {
 
 const lowBalance: WebhookEvent = { ...ids, at, type: 'balance.low', kind: 'account', after: {} }
 
-/** What hooks are told of, by kind, so that a receiver can be tried before anything happens. */
+/** Samples by kind of webhook. */
 const events: Readonly<Record<string, readonly WebhookEvent[]>> = {
   all: changes,
   cdr: [callRecord],
@@ -52,7 +52,6 @@ const selectors: Readonly<Record<string, Record<string, string>>> = {
   notifications: { type: 'low_balance' },
 }
 
-/** The smallest hook of a kind. */
 const hookOf = (hook: string): Webhook => ({
   name: hook,
   uri: 'https://receiver.example.com/',
@@ -69,11 +68,9 @@ const hookOf = (hook: string): Webhook => ({
 
 export const sampleNames = Object.keys(events)
 
-/** The payloads of a kind of hook; undefined when there are none of it. */
 export const samplesOf = (kind: string): Json[] | undefined =>
   Object.hasOwn(events, kind) ? events[kind]?.map((event) => payloadOf(hookOf(kind), event)) : undefined
 
-/** Something that a hook could be told of. */
 export const sampleFor = ({ hook }: Webhook, accountId: string, now: number): WebhookEvent => {
   const [known] = Object.hasOwn(events, hook) ? (events[hook] ?? []) : []
   const [kind = hook, what] = hook.split('.')

@@ -71,7 +71,6 @@ const fields = {
   security_settings: SecuritySettings,
 }
 
-/** Somebody outside who is told of events. */
 export const Webhook = open(fields, { title: 'Webhook' })
 export type Webhook = Static<typeof Webhook>
 
@@ -109,7 +108,6 @@ export const Sample = anyObject({ description: 'What a hook of that kind is told
 
 export const SampleNames = list(anyText(), { description: 'Of which kinds there are samples' })
 
-/** Has what was switched off because it failed told again. */
 export const ReEnable = open({ 're-enable': must(flag()) }, { title: 'Enabling webhooks again' })
 export type ReEnable = Static<typeof ReEnable>
 

@@ -7,17 +7,15 @@ import { integer, placeholders, shape, text } from '../../../storage/table.ts'
 import { webhookKind } from './rules.ts'
 import { Webhook } from './schema.ts'
 
-/** What is kept of a hook beside what its account says. */
 interface WebhookHidden {
-  /** The newest event when it was made or enabled last: it is told of what comes behind. */
+  /** The newest event when the webhook was created or enabled: it gets later ones. */
   after: number
-  /** Why the server has switched it off. */
+  /** Set if the server has disabled it. */
   disableReason?: string
 }
 
 export type WebhookRecord = StoredRecord<Webhook, WebhookHidden>
 
-/** An account that has hooks. */
 export interface HookOwner {
   accountId: string
   wantsCallRecords: boolean
@@ -55,7 +53,6 @@ export const createWebhookStore = (store: Store) => {
   return {
     ...collection,
 
-    /** The hooks that these accounts have, as they are stored now. */
     async ofAccounts(accountIds: readonly string[]): Promise<WebhookRecord[]> {
       if (accountIds.length === 0) return []
       const found = accounts.list(
@@ -68,9 +65,9 @@ export const createWebhookStore = (store: Store) => {
       return (await Promise.all(found.map(collection.all))).flat()
     },
 
-    /** Every account that has hooks; whether it asks for call records may be said too often. */
+    /** `wantsCallRecords` may be true without need. */
     async owners(): Promise<HookOwner[]> {
-      // Where there are none no thread is started to look at all.
+      // Without webhooks the scan thread is not started.
       const some = await store.all(`SELECT 1 AS one FROM records WHERE kind = '${webhookKind}' LIMIT 1`)
       if (some.length === 0) return []
       const rows = await store.scan(
@@ -83,11 +80,10 @@ export const createWebhookStore = (store: Store) => {
         .map(({ accountId, callRecords }) => ({ accountId, wantsCallRecords: callRecords > 0 }))
     },
 
-    /** Where the hooks of an account are that the server has switched off. */
     switchedOff: async (accountId: string) =>
       places.list(await store.all(`${switchedOff} = $1`, [accountId])),
 
-    /** The same of everything below the account as well. */
+    /** The same for the account and its sub-accounts. */
     switchedOffBelow: async (accountId: string) =>
       places.list(
         await store.scan(

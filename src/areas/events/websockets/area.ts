@@ -4,7 +4,6 @@ import { websocketRoutes } from './routes.ts'
 import { createWebSocketServer } from './server.ts'
 import { websocketSettings } from './settings.ts'
 
-/** Events over WebSocket, in the family's own protocol. */
 export const websocketsArea = area({
   name: 'websockets',
   describes: { websockets: 'Events over WebSocket: what can be subscribed to, and who is connected.' },

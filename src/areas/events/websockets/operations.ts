@@ -13,7 +13,6 @@ interface Deps {
   log: Log
 }
 
-/** A connection as the API tells of it. */
 export const openJson = ({ id, accountId, openedAt, source, destination, said }: OpenRow) => ({
   websocket_session_id: id,
   account_id: accountId,
@@ -25,10 +24,7 @@ export const openJson = ({ id, accountId, openedAt, source, destination, said }:
 
 export type Directory = ReturnType<typeof createDirectory>
 
-/**
- * Which connections are open to which process. A process writes down its own, under a lease that it holds as long as
- * it lives: what a dead one has left is not shown, and taken away.
- */
+/** Open connections of all processes. Each process stores its own under a lease; rows of dead processes are hidden and removed. */
 export const createDirectory = ({ store, leases, log }: Deps) => {
   const rows = createWebSocketStore(store)
   const name = `websockets/${randomHex(8)}`
@@ -52,7 +48,7 @@ export const createDirectory = ({ store, leases, log }: Deps) => {
       await rows.write(batch.map(({ key, row }) => (row ? rows.put(row) : rows.remove(key))))
     } catch (error) {
       log.write('warn', 'open WebSockets could not be written down', { error: describeError(error) })
-      // They are written with the next ones; what has changed again meanwhile is newer.
+      // Newer changes of the same connection win.
       for (const one of batch) {
         const at = `${one.key.accountId}/${one.key.id}`
         if (!changed.has(at)) changed.set(at, one)
@@ -60,7 +56,7 @@ export const createDirectory = ({ store, leases, log }: Deps) => {
     }
   }
 
-  /** What comes while one write is under way is one further write. */
+  /** Changes during a write become one further write. */
   const written = () => {
     if (!isWaiting) {
       isWaiting = true
@@ -90,7 +86,7 @@ export const createDirectory = ({ store, leases, log }: Deps) => {
   return {
     tidy,
 
-    /** Resolves when everybody can see it. */
+    /** Resolves when the row is stored. */
     note(row: Omit<OpenRow, 'lease'>) {
       changed.set(`${row.accountId}/${row.id}`, { key: row, row: { ...row, lease: name } })
       return written()

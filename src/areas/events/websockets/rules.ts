@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../../lib/json.ts'
 
-// The words of the protocol: commands, bindings, and what is said back.
+// Commands, bindings and replies of the protocol.
 
 const callEvents = [
   'CHANNEL_CREATE',
@@ -16,7 +16,7 @@ const callEvents = [
 
 const documentActions = ['doc_created', 'doc_edited', 'doc_deleted']
 
-/** Who hears of documents of a type: whoever may read the account, or only who speaks for it. */
+/** Which subscribers get documents of a type: all who may read the account, or its admins. */
 const documentTypes: Readonly<Record<string, 'members' | 'admins'>> = {
   account: 'members',
   callflow: 'members',
@@ -41,10 +41,9 @@ const documentTypes: Readonly<Record<string, 'members' | 'admins'>> = {
   webhook: 'admins',
 }
 
-/** So many of them come that only a binding that names the type gets them. */
+/** Only bindings that name this type get it, because there are so many. */
 const typeOnRequest = 'cdr'
 
-/** Every binding that can be asked for, by what it is about. */
 export const availableBindings = {
   call: callEvents.map((event) => `call.${event}.{CALL_ID}`),
   conference: ['conference.event.{CONFERENCE_ID}.{CALL_ID}', 'conference.command.{CONFERENCE_ID}'],
@@ -54,7 +53,7 @@ export const availableBindings = {
   ),
 }
 
-/** A binding as it was asked for. What is about no documents waits for a switch that tells of calls. */
+/** Only bindings to documents match events; the others wait for a switch. */
 export interface Binding {
   readonly text: string
   readonly document: { readonly action: string; readonly type: string } | undefined
@@ -83,7 +82,6 @@ const forms: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
   object: isDocumentBinding,
 }
 
-/** Undefined of what nothing can be subscribed by. */
 export const bindingOf = (text: string): Binding | undefined => {
   const [about = '', ...parts] = text.split('.')
   const isForm = Object.hasOwn(forms, about) ? forms[about] : undefined
@@ -92,27 +90,23 @@ export const bindingOf = (text: string): Binding | undefined => {
   return { text, document: about === 'object' ? { action, type } : undefined }
 }
 
-/** Whether a binding is about documents of a type. */
 export const isTypeMeant = ({ type }: NonNullable<Binding['document']>, kind: string) =>
   type === kind || (type === wildcard && kind !== typeOnRequest)
 
-/** Whether the binding takes documents of a type with which this was done, for an admin or for anybody. */
 export const takesDocument = ({ document }: Binding, name: string, type: string, isAdmin: boolean) => {
   const audience = Object.hasOwn(documentTypes, type) ? documentTypes[type] : undefined
   if (!document || audience === undefined || (audience === 'admins' && !isAdmin)) return false
   return isTypeMeant(document, type) && (document.action === name || document.action === wildcard)
 }
 
-/** What a client calls its request: it is repeated as it came. */
 export type RequestId = string | number
 
-/** What a client asks for. */
 export interface Command {
   action: string
   requestId: RequestId | undefined
   token: string | undefined
   accountId: string | undefined
-  /** Undefined when nothing was said of bindings: `unsubscribe` is about all of them then. */
+  /** Undefined: the command names no bindings; `unsubscribe` then means all. */
   bindings: readonly string[] | undefined
   name: string | undefined
   metadata: unknown
@@ -140,7 +134,6 @@ const objectIn = (text: string): Json | undefined => {
   }
 }
 
-/** Undefined of what is no JSON object. */
 export const commandOf = (text: string): Command | undefined => {
   const json = objectIn(text)
   if (!json) return undefined
@@ -162,7 +155,7 @@ export const isMetadataShort = (metadata: unknown) => {
   try {
     return metadata === undefined || JSON.stringify(metadata).length <= longestMetadata
   } catch {
-    // Nested deeper than can be written again.
+    // Nested too deeply.
     return false
   }
 }

@@ -1,6 +1,5 @@
 import { anyObject, anyText, closed, gregorian, list, must, open } from '../../../lib/schema.ts'
 
-/** What can be subscribed to, by what it is about. */
 export const Bindings = closed(
   {
     call: must(list(anyText())),
@@ -11,7 +10,6 @@ export const Bindings = closed(
   { title: 'WebSocketBindings', description: 'A part of a binding may be `*`' },
 )
 
-/** An open connection of an account. */
 export const OpenWebSocket = open(
   {
     websocket_session_id: must(anyText()),

@@ -19,7 +19,6 @@ interface Deps {
 
 const judgeMilliseconds = 1000
 
-/** Events in the family's WebSocket protocol, to all clients of this process. */
 export const createWebSocketServer = ({ feed, store, settings, directory, node, log }: Deps) => {
   const subscriptions = createSubscriptions(feed)
   const open = new Set<Conversation>()

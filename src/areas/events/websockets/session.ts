@@ -27,14 +27,14 @@ import {
 } from './rules.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'
 
-/** What keeps somebody out; anything else is no answer to who somebody is. */
+/** Failures that reject a token. */
 const refusing = new Set<FailureKind>([invalidCredentials, validationError, forbidden])
 
 const isRefusal = (error: unknown) => error instanceof Failure && refusing.has(error.kind)
 
 type Verdict = { actor: Actor } | { objection: string }
 
-/** What is told to the client in place of an answer. */
+/** An error reply. */
 class Complaint extends Error {}
 
 interface Deps {
@@ -46,16 +46,15 @@ interface Deps {
   mostSubscriptions: number
 }
 
-/** The conversation with one client, in the family's protocol. */
 export interface Conversation extends Session {
-  /** Ends the subscriptions whose token is no longer good for them. */
+  /** Checks the tokens again, and ends subscriptions that they no longer allow. */
   judgeAgain(): Promise<void>
 }
 
 export const createConversation = (tools: Deps): Conversation => {
   const { store, directory, subscriptions, node, connection, mostSubscriptions } = tools
   const held = new Map<string, Subscription>()
-  /** The accounts whose tokens were sent: each sees the connection. */
+  /** The accounts whose tokens were sent. */
   const seenBy = new Set<string>()
   let about: { name?: string; metadata?: unknown } = {}
   let hasEnded = false
@@ -64,7 +63,6 @@ export const createConversation = (tools: Deps): Conversation => {
 
   const texts = (of: Iterable<Subscription>) => Array.from(of, ({ binding }) => binding.text)
 
-  /** Tells what the account's tokens are subscribed to. */
   const noteFor = (accountId: string) => {
     const bindings = texts([...held.values()].filter(({ actor }) => actor.accountId === accountId))
     return directory.note({
@@ -94,7 +92,7 @@ export const createConversation = (tools: Deps): Conversation => {
     }
   }
 
-  /** As who may read the account. */
+  /** Throws if the actor may not read the account. */
   const assertMayHear = async (actor: Actor, accountId: string) => {
     if (accountId === everyAccount) {
       if (isSuperduper(actor)) return
@@ -142,7 +140,7 @@ export const createConversation = (tools: Deps): Conversation => {
       const key = keyOf(accountId, binding)
       const before = held.get(key)
       if (before) subscriptions.remove(before)
-      // Who subscribes again with a newer token goes on with that.
+      // A newer token replaces the old one.
       const subscription = { accountId, binding, actor, token: command.token ?? '', requestId, connection }
       held.set(key, subscription)
       subscriptions.add(subscription)
@@ -154,7 +152,7 @@ export const createConversation = (tools: Deps): Conversation => {
   const drop = (dropped: readonly Subscription[]) => {
     for (const one of dropped) {
       const key = keyOf(one.accountId, one.binding)
-      // Somebody may have subscribed again meanwhile, with another token.
+      // The client may have subscribed again with another token.
       if (held.get(key) === one) held.delete(key)
       subscriptions.remove(one)
     }
@@ -176,7 +174,7 @@ export const createConversation = (tools: Deps): Conversation => {
     }
   }
 
-  /** Nobody has to say who they are to hear a pong; who does is seen to be connected. */
+  /** A ping needs no token; with one the connection is listed. */
   const ping = async (command: Command) => {
     if (command.token !== undefined) await note((await admitted(command)).accountId)
     return { response: 'pong' }
@@ -195,7 +193,7 @@ export const createConversation = (tools: Deps): Conversation => {
     throw new Complaint(errors.unknownAction)
   }
 
-  /** Why a subscription is no longer good, or as whom it goes on. */
+  /** The current actor of a token, or why it is rejected. */
   const verdictOn = async ({ token, accountId }: Subscription): Promise<Verdict> => {
     try {
       const actor = await connection.admit(token)
@@ -237,7 +235,7 @@ export const createConversation = (tools: Deps): Conversation => {
         const verdict = verdicts.get(question) ?? (await verdictOn(one))
         verdicts.set(question, verdict)
         if ('actor' in verdict) {
-          // Whoever has fewer rights than before hears less from now on.
+          // The new actor may have fewer rights.
           one.actor = verdict.actor
           continue
         }

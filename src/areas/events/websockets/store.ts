@@ -2,7 +2,6 @@ import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, keyset, placeholders, type RowOf, table, text } from '../../../storage/table.ts'
 
-/** What a client has said of its connection. */
 interface Said {
   bindings: readonly string[]
   name?: string
@@ -10,10 +9,10 @@ interface Said {
 }
 
 const websockets = table('websockets', {
-  /** Whose tokens were sent over it. */
+  /** The account of the tokens. */
   accountId: text(),
   id: text(),
-  /** The lease that the process holds as long as it lives. */
+  /** The lease of the process. */
   lease: text(),
   openedAt: integer(),
   source: text(),
@@ -21,7 +20,6 @@ const websockets = table('websockets', {
   said: json<Said>(),
 })
 
-/** An open connection, as far as it is one of an account. */
 export type OpenRow = RowOf<typeof websockets>
 
 export type OpenKey = Pick<OpenRow, 'accountId' | 'id'>
@@ -48,7 +46,7 @@ export const createWebSocketStore = ({ all, writeUnrecorded }: Store) => ({
   removeOf: (lease: string) =>
     writeUnrecorded([{ sql: 'DELETE FROM websockets WHERE lease = $1', params: [lease] }]),
 
-  /** The leases of all processes that have noted connections, dead ones too. */
+  /** Those of dead processes too. */
   async leases(): Promise<string[]> {
     const rows = await all<{ lease: string }>('SELECT DISTINCT lease FROM websockets')
     return rows.map(({ lease }) => lease)

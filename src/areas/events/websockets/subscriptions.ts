@@ -5,13 +5,12 @@ import type { Connection } from '../../../http/wire/web-socket.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { type Binding, everyAccount, isTypeMeant, type RequestId, takesDocument } from './rules.ts'
 
-/** What a connection hears of an account. */
 export interface Subscription {
   accountId: string
   binding: Binding
   actor: Actor
   token: string
-  /** Of the command that asked for it. */
+  /** The request id of the subscribe command. */
   requestId: RequestId
   connection: Connection
 }
@@ -20,13 +19,13 @@ const names = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_dele
 
 type Changed = FeedEvent & { action: keyof typeof names }
 
-/** Call records are documents as well; they only come in, which is no change of anything. */
+/** A call record counts as a created document. */
 const changeOf = (event: FeedEvent): Changed | undefined => {
   const action = event.type === callRecords ? 'created' : event.action
   return action && { ...event, action }
 }
 
-/** A document as clients of the family hear of it. Of what is deleted they get what it was. */
+/** A deletion carries the deleted document. */
 const dataText = (event: Changed) => {
   const facts = JSON.stringify({
     id: event.recordId,
@@ -42,14 +41,13 @@ const dataText = (event: Changed) => {
   return doc === undefined ? facts : `${facts.slice(0, -1)},"doc":${doc}}`
 }
 
-/** The part of a message that is the same for everybody who hears of the event. */
 const restText = (event: Changed) => {
   const name = names[event.action]
   const facts = { name, routing_key: `object.${name}.${event.kind}` }
   return `${JSON.stringify(facts).slice(1, -1)},"data":${dataText(event)}}`
 }
 
-/** After a move the old ones above an account hear nothing new, from that event on. */
+/** After a move former parent accounts get no new events. */
 const isAudience = ({ actor }: Subscription, event: FeedEvent) =>
   actor.accountId === event.accountId || event.above.includes(actor.accountId) || isSuperduper(actor)
 
@@ -64,7 +62,7 @@ const messageText = ({ binding }: Subscription, event: Changed, rest: string) =>
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-/** Everything that clients of this process are subscribed to, by account. */
+/** All subscriptions of this process, by account. */
 export const createSubscriptions = (feed: Feed) => {
   const ofAccount = new Map<string, Set<Subscription>>()
   let following: Promise<() => void> | undefined
@@ -102,9 +100,9 @@ export const createSubscriptions = (feed: Feed) => {
   }
 
   return {
-    /** Resolves when everything that is committed from now on is heard. */
+    /** Resolves when later commits will be delivered. */
     async ready() {
-      // A document that cannot be read is left out, as that of a record that is gone.
+      // Documents that cannot be read are left out.
       following ??= feed.follow({ wants, hear, miss: hear })
       try {
         await following

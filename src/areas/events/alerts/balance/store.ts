@@ -2,9 +2,8 @@ import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 
-/** Who was told that a balance is low, and when. Times in Unix milliseconds. */
 export const createWatchStore = ({ all }: Store) => ({
-  /** 0: nobody was told since the balance became low. */
+  /** Unix milliseconds; 0: not since the balance became low. */
   async mailedAt(accountId: string): Promise<number> {
     const [row] = await all<{ mailed_at: number }>(
       'SELECT mailed_at FROM balance_watch WHERE account_id = $1',
@@ -13,13 +12,12 @@ export const createWatchStore = ({ all }: Store) => ({
     return row?.mailed_at ?? 0
   },
 
-  /** The balance is not low, or nobody wants to know. */
   forget: (accountId: string): Statement => ({
     sql: 'DELETE FROM balance_watch WHERE account_id = $1',
     params: [accountId],
   }),
 
-  /** Somebody is told in this change set: of two that want to tell, one does. */
+  /** Of two change sets that report the same balance, one succeeds. */
   told: (set: ChangeSet, accountId: string, before: number, now: number) =>
     set.run(
       `INSERT INTO balance_watch (account_id, mailed_at) VALUES ($1, $3)

@@ -17,29 +17,25 @@ interface Deps {
   outgoing: Outgoing
 }
 
-/** An event on its way to a receiver. */
 interface Errand {
   eventId: string
   event: WebhookEvent
   /** The `traceparent` of the request that it comes from, where its trace is recorded. */
   trace?: string | undefined
-  /** How often it was tried before. */
   attempts: number
-  /** Unix milliseconds: its three days begin there. */
+  /** Unix milliseconds of the first attempt: it is repeated for three days. */
   since: number
 }
 
-/** How a try ended. */
 export interface Tried {
   attempt: Attempt
   verdict: Verdict
-  /** Unix milliseconds: when it is to be tried again, if it is. */
+  /** Unix milliseconds; undefined: no further attempt. */
   dueAt: number | undefined
 }
 
 const maxKeptBytes = 2048
 
-/** What came of a call, whoever is to blame. */
 type Outcome = { verdict: Verdict; reason?: string } & Partial<
   Pick<Attempt, 'resp_status_code' | 'resp_headers' | 'resp_body' | 'client_error'>
 >
@@ -67,7 +63,7 @@ const outcomeOf = ({ status, headers, text }: OutgoingResponse, told: object): O
     resp_headers: Object.fromEntries(
       Array.from(headers, ([name, value]) => [name, withoutEchoes(value, { ...told })]),
     ),
-    // A receiver may repeat what it was told.
+    // A receiver may echo secrets.
     resp_body: withoutEchoes(text, { ...told }),
     ...(verdict === 'success' ? {} : { reason: `status ${status}` }),
   }
@@ -75,7 +71,6 @@ const outcomeOf = ({ status, headers, text }: OutgoingResponse, told: object): O
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>
 
-/** Tells receivers of events, once each time it is asked to. */
 export const createWebhookSender = ({ store: { clock }, settings, outgoing }: Deps) => {
   const headersOf = ({ id, accountId, doc }: WebhookRecord, parcel: WebhookPayload, eventId: string) => {
     const keys = keysOf(doc)
@@ -119,14 +114,14 @@ export const createWebhookSender = ({ store: { clock }, settings, outgoing }: De
     }
   }
 
-  /** Custom headers are secrets: that they were sent is told, and not what. */
+  /** Custom headers are secrets. */
   const told = ({ doc }: WebhookRecord, headers: Record<string, string>) => ({
     ...Object.fromEntries(Object.keys(doc.custom_request_headers ?? {}).map((name) => [name, masked])),
     ...headers,
   })
 
   return {
-    /** Undefined when `signal` gave it up before there was an answer: nobody knows what became of it. */
+    /** Undefined if `signal` aborted it before a response: the result is unknown. */
     async send(hook: WebhookRecord, errand: Errand, signal: AbortSignal): Promise<Tried | undefined> {
       const { event, eventId, attempts, since } = errand
       const parcel = parcelOf(hook.doc, event)

@@ -23,7 +23,6 @@ interface Deps {
   log: Log
   hooks: Pick<WebhookStore, 'ofAccounts' | 'owners' | 'find'>
   rows: DeliveryStore
-  /** Wakes the senders. */
   sending: Waker
 }
 
@@ -49,10 +48,7 @@ interface Shift {
 
 const isAboutCallRecords = ({ doc }: Pick<WebhookRecord, 'doc'>) => doc.hook.startsWith('cdr')
 
-/**
- * The accounts that have hooks, so that events which nobody can want are not read. Fed with the feed in its order, it
- * knows of every hook before the first event that the hook is told.
- */
+/** Accounts with webhooks, so that other events are not read. The feed keeps it up to date. */
 const createAudience = () => {
   /** By account with hooks: whether one of them wants call records. */
   const known = new Map<string, boolean>()
@@ -61,13 +57,12 @@ const createAudience = () => {
     isCallRecord ? known.get(accountId) === true : known.has(accountId)
 
   return {
-    /** Begins with the hooks that there are now; those that come are heard of. */
     begin(owners: readonly HookOwner[]) {
       known.clear()
       for (const { accountId, wantsCallRecords } of owners) known.set(accountId, wantsCallRecords)
     },
 
-    /** Puts right what is known of accounts, with the hooks that they have now. */
+    /** Replaces what is known of accounts by their current webhooks. */
     learn(accountIds: readonly string[], hooks: readonly WebhookRecord[]) {
       const ofAccount = Map.groupBy(hooks, ({ accountId }) => accountId)
       for (const id of accountIds) {
@@ -77,14 +72,13 @@ const createAudience = () => {
       }
     },
 
-    /** Those who may have to be told of events. */
     among: (events: readonly FeedHead[]) =>
       [...new Set(events.flatMap(({ accountId, above }) => [accountId, ...above]))].filter((id) =>
         known.has(id),
       ),
 
     wants({ accountId, above, type, kind }: FeedHead): boolean {
-      // Which events it asks for from now on is not known yet.
+      // The new settings of the webhook are not known yet.
       if (kind === webhookKind) known.set(accountId, true)
       const isCallRecord = type === callRecords
       return isWanted(accountId, isCallRecord) || above.some((id) => isWanted(id, isCallRecord))
@@ -111,12 +105,12 @@ export const deliveryOf = (
 const hears = ({ accountId, doc }: WebhookRecord, event: FeedMention) =>
   accountId === event.accountId || (doc.include_subaccounts === true && event.above.includes(accountId))
 
-/** Of a replay that another one has taken the place of nothing more is told. */
+/** A newer replay has replaced this one. */
 const unlessReplaced = (error: unknown) => {
   if (!isFailure(error, datastoreConflict)) throw error
 }
 
-/** In parts of so many deliveries; what one event brings stays together. */
+/** Batches of deliveries; those of one event stay together. */
 const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T[]): T[][] => {
   const parts: T[][] = []
   let size = deliveriesAtOnce
@@ -131,20 +125,17 @@ const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T
   return parts
 }
 
-/**
- * Finds out which hooks are to be told of what is committed. One process at a time does; what it finds and how far it
- * has looked are one write, so that whoever goes on tells each hook of each event once.
- */
+/** Queues a delivery for each webhook that wants an event. Deliveries and the position in the feed are written together. */
 export const createDispatcher = (tools: Deps) => {
   const { store, feed, hooks, rows, sending } = tools
   const { clock } = store
   const mark = createMark(store, 'webhooks')
   const audience = createAudience()
   let lastReplayed = ''
-  /** By hook, and by what it was made behind: the sequence of the change that had it told of what comes. */
+  /** By webhook and `after`: the sequence of the change that enabled it. */
   const beginnings = new Map<string, number>()
 
-  /** The first event that a question finds, however much is looked through. */
+  /** The first matching event. */
   const changeBehind = async (question: EventQuery) => {
     for (let next: number | undefined = question.after; next !== undefined; ) {
       const found: FeedPage = await feed.page({ ...question, after: next })
@@ -154,10 +145,7 @@ export const createDispatcher = (tools: Deps) => {
     return undefined
   }
 
-  /**
-   * Behind which event a hook is told: the change that made or enabled it. Undefined: that change has no place in the
-   * order yet, so that everything that has one was before it.
-   */
+  /** The change that created or enabled the webhook: it gets later events. Undefined: the change has no sequence yet. */
   const beginningOf = async ({ accountId, id, hidden: { after } }: WebhookRecord) => {
     const key = `${id}/${after}`
     const known = beginnings.get(key)
@@ -170,7 +158,6 @@ export const createDispatcher = (tools: Deps) => {
     return change.sequence
   }
 
-  /** Who may be told of events of these accounts, and behind which event. */
   const listenersOf = async (accountIds: readonly string[]) => {
     const all = await hooks.ofAccounts(accountIds)
     audience.learn(accountIds, all)
@@ -197,7 +184,7 @@ export const createDispatcher = (tools: Deps) => {
     if (deliveries.length > 0) sending.ring()
   }
 
-  /** Writes deliveries, and that the feed was read up to there. */
+  /** Writes deliveries and the position. */
   const reach = async (shift: Shift, sequence: number, deliveries: readonly NewDelivery[]) => {
     await write(deliveries, mark.moveTo(sequence), shift.guard)
     shift.noted = sequence
@@ -239,7 +226,7 @@ export const createDispatcher = (tools: Deps) => {
     }
   }
 
-  /** A part of what is to be told again; false when there is nothing. */
+  /** Returns false if there are no replays. */
   const replaySome = async (guard: Statement) => {
     const replay = await rows.nextReplay(lastReplayed)
     if (!replay) return false

@@ -1,4 +1,3 @@
-// What receivers are sent: pure functions of the hook and the event.
 import { createHmac } from 'node:crypto'
 import { afterOf, beforeOf, type FeedEvent } from '../../../../events/events.ts'
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
@@ -6,7 +5,6 @@ import { isObject, type Json } from '../../../../lib/json.ts'
 import { actionWord } from '../rules.ts'
 import type { Webhook } from '../schema.ts'
 
-/** An event as far as receivers are told of it. */
 export interface WebhookEvent {
   type: string
   kind: string
@@ -15,9 +13,8 @@ export interface WebhookEvent {
   /** Unix milliseconds. */
   at: number
   action?: 'created' | 'edited' | 'deleted'
-  /** The record after it, without secrets. */
+  /** Without secrets. */
   after?: Json
-  /** The deleted record, without secrets. */
   before?: Json
 }
 
@@ -37,15 +34,14 @@ export const webhookEventOf = (event: FeedEvent): WebhookEvent => {
   }
 }
 
-/** Whether a hook wants none of it: a leg that a switch made to itself. */
+/** A leg of a switch to itself. */
 export const isLeftOut = ({ include_internal_legs: wantsThem }: Webhook, { kind, after }: WebhookEvent) =>
   wantsThem === false && kind === 'cdr' && after?.channel_is_loopback === true
 
-/** A request as it is sent. */
 export interface WebhookPayload {
   method: 'GET' | 'POST' | 'PUT'
   url: string
-  /** What is signed: the body, or the query. */
+  /** The signed text: the body or the query. */
   content: string
   contentType: string | undefined
 }
@@ -54,10 +50,9 @@ const ofFamily = (hook: string) => hook === 'object' || hook === 'cdr' || hook =
 
 const told = ({ type, kind, action }: WebhookEvent) => ({ type, kind, action })
 
-/** What a receiver knows an event by. */
 export const hookEventOf = ({ hook }: Webhook, { type }: WebhookEvent) => (ofFamily(hook) ? hook : type)
 
-/** The values that stand in every payload; of the record itself they are told only where the family does. */
+/** Call records and notices add the fields of the record. */
 const flat = (hook: Webhook, event: WebhookEvent): Json => ({
   ...(hook.hook === 'cdr' || hook.hook === 'notifications' ? event.after : {}),
   hook_event: hookEventOf(hook, event),
@@ -85,13 +80,13 @@ const sorted = (value: unknown): unknown => {
   return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]))
 }
 
-/** The family's proof: of the time and the data, whose keys are sorted at every depth. */
+/** Kazoo's signature of the time and the data, with keys sorted at every depth. */
 const hmacOf = ({ timestamp, data }: Json, key: string) =>
   createHmac('sha256', key)
     .update(`${timestamp}${JSON.stringify(sorted(data))}`)
     .digest('base64')
 
-/** What custom_data adds: what only says which events are meant is not sent. */
+/** `type` and `action` only select events. */
 const added = ({ custom_data: { type: _, action: __, ...others } = {} }: Webhook) => others
 
 export const payloadOf = (hook: Webhook, event: WebhookEvent): Json => {
@@ -101,7 +96,7 @@ export const payloadOf = (hook: Webhook, event: WebhookEvent): Json => {
   return key === undefined ? payload : { ...payload, hmac: hmacOf(payload, key) }
 }
 
-/** Every character that is not plain, so that no part of an address is written anew on its way. */
+/** Also escapes what encodeURIComponent leaves. */
 const encoded = (text: string) =>
   encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -115,7 +110,7 @@ const pairsOf = (key: string, value: unknown): [string, string][] => {
   return [[key, value === null || value === undefined ? '' : String(value)]]
 }
 
-/** A form: `data[metadata][id]=...`, without the brackets of its keys. */
+/** `data[metadata][id]=...`. */
 export const formOf = (payload: Json) =>
   Object.entries(payload)
     .flatMap(([key, value]) => pairsOf(key, value))
@@ -146,6 +141,6 @@ export const parcelOf = (hook: Webhook, event: WebhookEvent): WebhookPayload => 
       }
 }
 
-/** The keys that sign what is sent; the newest one first. */
+/** The newest key first. */
 export const keysOf = ({ security_settings: { sha256_key: key, previous_key: previous } = {} }: Webhook) =>
   key === undefined ? [] : [key, ...(previous === undefined ? [] : [previous])]

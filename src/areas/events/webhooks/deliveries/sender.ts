@@ -33,23 +33,23 @@ interface Deps {
   attempts: AttemptStore
   courier: WebhookSender
   sending: Waker
-  /** What has failed for a day is told no more. */
+  /** After a day of failures. */
   switchOff(hook: WebhookRecord, lease: Lease): Promise<void>
 }
 
-// One slow receiver is one turn: as many as these may be slow before anybody waits for another one.
+// A slow receiver occupies one slot.
 const hooksAtOnce = 200
-// Of one account, so that no single one has them all.
+// Slots of one account.
 const turnsOfAccount = 40
-// After it another hook has a turn, if one waits.
+// Then other webhooks get the slot.
 const turnMs = 10_000
 const lookedAt = 200
-// Of one record; then others have their turn.
+// Deliveries of one record in a row.
 const ofLaneAtOnce = 25
 const lookEveryMs = 500
-// Another process has the hook: it may be done soon.
+// Another process delivers to this webhook.
 const occupiedPauseMs = 300
-// What waits for a hook that is switched off is looked at again then.
+// Deliveries of a disabled webhook are checked again after this time.
 const heldMs = 60_000
 const maxKnown = 10_000
 const maxNoted = 100
@@ -58,33 +58,28 @@ interface Turn {
   place: HookPlace
   lease: Lease
   signal: AbortSignal
-  /** Since when the hook has failed without a success; undefined: it has not. */
+  /** Unix milliseconds; undefined: the last attempt succeeded. */
   failingSince: number | undefined
   isOver(): boolean
 }
 
-/** What follows from what was told. */
 interface Note {
-  /** Whose log of attempts it writes, if it does: that of an account may lie on a server that is gone. */
+  /** The account whose attempts are logged: its server may be unreachable. */
   loggedBy: string | undefined
   statements: readonly Statement[]
 }
 
-/**
- * Tells receivers what waits for them. Every process does; a hook is one process's at a time, so that what is about one
- * record is told in its order, while hooks and records do not wait for each other.
- */
+/** Sends queued deliveries. One process at a time serves a webhook, so that deliveries of one record stay in order. */
 export const createSender = (tools: Deps) => {
   const { store, settings, leases, rounds, feed, log, hooks, rows, attempts, courier, sending, switchOff } =
     tools
   const { clock } = store
   const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
-  /** Hooks that are switched off, and until when, in Unix milliseconds, nobody looks at what waits for them. */
+  /** Disabled webhooks, and until when (Unix milliseconds) their deliveries are not checked. */
   const held = new Map<string, number>()
-  /** When hooks had a turn last. */
   const begun = new Map<string, number>()
   let lastLookedAt = ''
-  /** Turns begin nothing more. */
+  /** No further work begins in a slot. */
   let isEnding = false
 
   const noteTogether = async (all: readonly Note[]) => {
@@ -102,10 +97,7 @@ export const createSender = (tools: Deps) => {
     return turn.failingSince === undefined ? fate : [...fate, rows.sound(delivery.hookId)]
   }
 
-  /**
-   * What became of it counts more than the log of attempts: else the receiver would be told the same again and again
-   * until that can be written.
-   */
+  /** The result counts more than the log of attempts: otherwise a delivery would be repeated until the log can be written. */
   const settle = async ({ accountId }: Delivery, attempt: Tried['attempt'], fate: readonly Statement[]) => {
     try {
       await gather({ loggedBy: accountId, statements: [attempts.add(accountId, attempt), ...fate] })
@@ -115,7 +107,7 @@ export const createSender = (tools: Deps) => {
     }
   }
 
-  /** What goes wrong here, and not at the receiver, disturbs nobody else; it is tried again as if nobody had answered. */
+  /** A fault of this server is retried as if the receiver had not responded. */
   const noteFault = async (delivery: Delivery, error: unknown): Promise<undefined> => {
     const { hookId, accountId, attempts: tries, since } = delivery
     const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
@@ -127,7 +119,7 @@ export const createSender = (tools: Deps) => {
   const send = async (turn: Turn, hook: WebhookRecord, { sequence, attempts: tries, since }: Delivery) => {
     const found = await feed.one(sequence)
     const event = found && webhookEventOf(found)
-    // What is kept no longer can be told no more.
+    // The event has expired.
     if (!event || isLeftOut(hook.doc, event)) return 'nothing'
     const { trace } = found.author
     return courier.send(
@@ -137,7 +129,7 @@ export const createSender = (tools: Deps) => {
     )
   }
 
-  /** Whether what is about the same record can be told now. */
+  /** Returns whether the next delivery of the record may follow. */
   const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
     const tried = await send(turn, hook, delivery).catch((error) => noteFault(delivery, error))
     if (!tried) return false
@@ -149,7 +141,7 @@ export const createSender = (tools: Deps) => {
 
   const isDone = (turn: Turn) => turn.signal.aborted || turn.isOver()
 
-  /** What is about one record, in its order: nothing before what failed is told again. */
+  /** A failed delivery is repeated before later ones of the record. */
   const tellLane = async (turn: Turn, hook: WebhookRecord, lane: string) => {
     const waiting = await rows.ofLane(hook.id, lane, ofLaneAtOnce)
     const [first] = waiting
@@ -160,7 +152,7 @@ export const createSender = (tools: Deps) => {
     }
   }
 
-  /** So many lanes, if there are; one that has much waiting hides no others. */
+  /** A lane with many deliveries must not hide others. */
   const dueLanes = async (hookId: string, most: number) => {
     const lanes = new Set<string>()
     while (lanes.size < most) {
@@ -179,12 +171,12 @@ export const createSender = (tools: Deps) => {
         await tellLane(turn, hook, lane)
       }
     }
-    // The lease is held until nobody works on it any more.
+    // The lease is held until all workers end.
     const ended = await Promise.allSettled(Array.from({ length: atOnce }, work))
     for (const one of ended) if (one.status === 'rejected') throw one.reason
   }
 
-  /** What waits for a hook that is switched off waits on, for three days in all. */
+  /** Deliveries of a disabled webhook wait for three days in total. */
   const hold = async (turn: Turn) => {
     const { hookId } = turn.place
     held.set(hookId, clock.now() + heldMs)
@@ -195,7 +187,7 @@ export const createSender = (tools: Deps) => {
   const carryOut = async (turn: Turn) => {
     const { hookId, accountId } = turn.place
     while (!isDone(turn)) {
-      // Another process may have changed the hook.
+      // Another process may have changed the webhook.
       await store.fence()
       const { deliveries_at_once: atOnce } = await settings.of(webhookSettings)
       const lanes = await dueLanes(hookId, atOnce)
@@ -227,7 +219,7 @@ export const createSender = (tools: Deps) => {
     }
   }
 
-  /** Slow receivers of one account leave room for those of others. */
+  /** Slow receivers of one account leave slots for others. */
   const mayBegin = ({ accountId }: HookPlace) =>
     turns
       .values()
@@ -235,7 +227,6 @@ export const createSender = (tools: Deps) => {
       .take(turnsOfAccount)
       .toArray().length < turnsOfAccount
 
-  /** Whether a hook was switched off a moment ago, and still is. */
   const isHeld = async ({ accountId, hookId }: HookPlace) => {
     if ((held.get(hookId) ?? 0) <= clock.now()) return false
     return (await hooks.find(accountId, hookId))?.doc.enabled === false
@@ -262,7 +253,6 @@ export const createSender = (tools: Deps) => {
     turns.set(place.hookId, { accountId: place.accountId, turn })
   }
 
-  /** Hooks that have something due get a turn, one after the other. */
   const beginTurns = async (signal: AbortSignal) => {
     if (turns.size >= hooksAtOnce) return
     const due = await rows.dueHooks(clock.now(), lastLookedAt, hooksAtOnce)
@@ -276,7 +266,7 @@ export const createSender = (tools: Deps) => {
   }
 
   const round: ScheduledJob = {
-    // Each process does its own, as long as it lives.
+    // Each process has its own job.
     name: `webhook deliveries of ${randomHex(8)}`,
     everySeconds: 1,
     due: async () => true,

@@ -6,10 +6,10 @@ import { integer, placeholders, type RowOf, table, text } from '../../../../stor
 
 const deliveries = table('webhook_deliveries', {
   hookId: text(),
-  /** The record that the event is about: of one record after the other. */
+  /** The record of the event: its deliveries are in order. */
   lane: text(),
   sequence: integer(),
-  /** Empty but for what is told again. */
+  /** The replay; empty for a first delivery. */
   turn: text(),
   accountId: text(),
   /** Unix milliseconds. */
@@ -18,7 +18,6 @@ const deliveries = table('webhook_deliveries', {
   attempts: integer(),
 })
 
-/** An event that a hook is still to be told. */
 export type Delivery = RowOf<typeof deliveries>
 
 const added = {
@@ -39,7 +38,7 @@ const replays = table('webhook_replays', {
   last: integer(),
 })
 
-/** Which events a hook is to be told again: those behind `sequence`, up to `last`. */
+/** The events after `sequence`, up to `last`. */
 export type Replay = RowOf<typeof replays>
 
 const insertReplay = replays.insert()
@@ -48,7 +47,6 @@ const places = table('webhook_deliveries', { hookId: text(), accountId: text() }
 
 const lanes = table('webhook_deliveries', { lane: text() })
 
-/** Where a hook stands that has something to be told. */
 export type HookPlace = RowOf<typeof places>
 
 // Jumps from hook to hook along the index.
@@ -66,7 +64,7 @@ const dueHooks = `SELECT hook_id AS "hookId", (SELECT d.account_id FROM webhook_
 const ofLane = `SELECT ${deliveries.columns} FROM webhook_deliveries
   WHERE hook_id = $1 AND lane = $2 ORDER BY sequence, turn LIMIT $3`
 
-// Another replay, or the end of the hook, may have come meanwhile.
+// A newer replay or the deletion of the webhook may have replaced it.
 const stillAsked = { rows: 1, orElse: () => failure(datastoreConflict, {}) }
 
 const leaseLost = () => failure(lostLease, {})
@@ -74,7 +72,6 @@ const leaseLost = () => failure(lostLease, {})
 const keyOf = ({ hookId, lane, sequence, turn }: Delivery) => [hookId, lane, sequence, turn]
 const theKey = 'hook_id = $1 AND lane = $2 AND sequence = $3 AND turn = $4'
 
-/** The rows behind dispatcher.ts and sender.ts. */
 export const createDeliveryStore = (store: Store) => {
   const { all, words, writeUnrecorded } = store
   return {
@@ -97,11 +94,11 @@ export const createDeliveryStore = (store: Store) => {
         orElse: leaseLost,
       }),
 
-    /** Hooks that have something due, in the order of their ids, behind one of them. */
+    /** In the order of their ids. */
     dueHooks: async (now: number, after: string, limit: number): Promise<HookPlace[]> =>
       places.list(await all(dueHooks, [after, now, limit])),
 
-    /** The lanes of what a hook is to be told now, longest due first: each as often as something of it is. */
+    /** Due lanes, oldest first; a lane repeats for each of its deliveries. */
     async dueLanes(hookId: string, now: number, except: readonly string[], limit: number): Promise<string[]> {
       const others = except.length === 0 ? '' : `AND lane NOT IN (${placeholders(except.length, 4)})`
       const sql = `SELECT ${lanes.columns} FROM webhook_deliveries WHERE hook_id = $1 AND due_at <= $2 ${others}
@@ -109,7 +106,6 @@ export const createDeliveryStore = (store: Store) => {
       return lanes.list(await all(sql, [hookId, now, limit, ...except])).map(({ lane }) => lane)
     },
 
-    /** What waits in a lane, in its order, due or not. */
     ofLane: async (hookId: string, lane: string, limit: number): Promise<Delivery[]> =>
       deliveries.list(await all(ofLane, [hookId, lane, limit])),
 
@@ -118,7 +114,7 @@ export const createDeliveryStore = (store: Store) => {
       params: keyOf(delivery),
     }),
 
-    /** A try has failed: it is made again at that time, and what is about the same record waits as long. */
+    /** Further deliveries of the record wait for the next attempt. */
     postpone: (delivery: Delivery, dueAt: number): Statement[] => [
       {
         sql: `UPDATE webhook_deliveries SET attempts = attempts + 1 WHERE ${theKey}`,
@@ -130,7 +126,6 @@ export const createDeliveryStore = (store: Store) => {
       },
     ],
 
-    /** What came later waits as long as what is to be told before it. */
     lineUp: ({ hookId, lane, dueAt }: Delivery) =>
       writeUnrecorded([
         {
@@ -139,13 +134,12 @@ export const createDeliveryStore = (store: Store) => {
         },
       ]),
 
-    /** Everything of a hook is told at once. */
     hurry: (hookId: string, now: number): Statement => ({
       sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at > $2',
       params: [hookId, now],
     }),
 
-    /** What a hook that is gone, or has been gone for long, leaves behind. */
+    /** The rows of a deleted webhook. */
     forgetHook: (hookId: string): Statement[] =>
       ['webhook_deliveries', 'webhook_replays', 'webhook_failures'].map((name) => ({
         sql: `DELETE FROM ${name} WHERE hook_id = $1`,
@@ -158,7 +152,7 @@ export const createDeliveryStore = (store: Store) => {
         params: [accountId],
       })),
 
-    /** What was to be told of a time that is over. */
+    /** Deliveries of an expired time. */
     forgetBefore: (hookId: string, since: number, signal: AbortSignal) =>
       expireRows(
         store,
@@ -171,21 +165,21 @@ export const createDeliveryStore = (store: Store) => {
         signal,
       ),
 
-    /** Takes the place of what the hook was to be told again so far: nobody asks for more than one time. */
+    /** Replaces the replay in progress of the webhook. */
     askReplay: (replay: Replay): Statement[] => [
       { sql: 'DELETE FROM webhook_replays WHERE hook_id = $1', params: [replay.hookId] },
       { sql: "DELETE FROM webhook_deliveries WHERE hook_id = $1 AND turn <> ''", params: [replay.hookId] },
       insertReplay(replay),
     ],
 
-    /** The replay behind another one, in a circle: none waits for a long one. */
+    /** Round robin over all replays. */
     async nextReplay(after: string): Promise<Replay | undefined> {
       const select = `SELECT ${replays.columns} FROM webhook_replays`
       const behind = replays.first(await all(`${select} WHERE turn > $1 ORDER BY turn LIMIT 1`, [after]))
       return behind ?? replays.first(await all(`${select} ORDER BY turn LIMIT 1`))
     },
 
-    /** How far a replay has come; undefined: to its end. Fails with `datastore_conflict` when it is asked for no more. */
+    /** Undefined: the replay is complete. Fails with `datastore_conflict` if it was replaced. */
     replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
       sequence === undefined
         ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn], expect: stillAsked }
@@ -195,13 +189,13 @@ export const createDeliveryStore = (store: Store) => {
             expect: stillAsked,
           },
 
-    /** Since when, in Unix milliseconds, a hook has failed without a success; undefined: it has not. */
+    /** Unix milliseconds; undefined: the last attempt succeeded. */
     async failingSince(hookId: string): Promise<number | undefined> {
       const [row] = await all('SELECT since FROM webhook_failures WHERE hook_id = $1', [hookId])
       return row === undefined ? undefined : Number(row.since)
     },
 
-    /** A hook that is gone meanwhile has not failed. */
+    /** Inserts nothing for a deleted webhook. */
     failing: ({ hookId, accountId }: HookPlace, since: number): Statement => ({
       sql: `INSERT INTO webhook_failures (hook_id, account_id, since)
       SELECT id, account_id, CAST($3 AS BIGINT) FROM records
