@@ -87,7 +87,6 @@ const actions = { reset, unlock, create }
 
 export type Action = keyof typeof actions
 
-/** One line for each thing that is wrong with the new admin. */
 const problemsIn = (error: Failure) =>
   isFailure(error, validationError)
     ? Object.entries(error.details.problems).flatMap(([path, rules]) =>

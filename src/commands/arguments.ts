@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
 
-/** Reads an argument that is a whole number; `message` is the reason of a refusal. */
 export const wholeNumber =
   (message: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}) =>
   (text: string) => {

@@ -28,7 +28,6 @@ interface BackupOptions {
   json?: boolean
 }
 
-/** Makes a backup; answers with the status. */
 export const backUp = async (file: string, { recipient: recipients = [], json }: BackupOptions) => {
   const config = configFromEnvironment()
   process.umask(0o077)
@@ -47,7 +46,6 @@ interface RestoreOptions {
   json?: boolean
 }
 
-/** Puts a backup into an empty place; answers with the status. */
 export const restore = async (file: string, { identity, json }: RestoreOptions) => {
   const config = configFromEnvironment()
   process.umask(0o077)

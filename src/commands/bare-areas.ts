@@ -2,11 +2,11 @@ import type { Area, AreaDeps } from '../areas/area.ts'
 import { assemble, declarationsOf } from '../areas/assemble.ts'
 import { areas } from '../areas/index.ts'
 
-// Making areas only hands the parts on; none is used before an operation asks for it.
+// Creating the areas only passes these on.
 const unused: never = new Proxy(() => unused, {
-  // Texts are put together of some of them.
+  // Some areas build texts from them.
   get(_target, key) {
-    // It would be waited for without an end.
+    // A promise with this `then` would never settle.
     if (key === 'then') throw new Error('an operation needs a part that this command does not have')
     return key === Symbol.toPrimitive ? () => '' : unused
   },
@@ -38,7 +38,7 @@ const nothing: AreaDeps = {
   mediaSwitch: unused,
 }
 
-/** The areas without a server around them. Only operations that need no more than these tools may be used. */
+/** The areas without a server. Operations may use only the given tools. */
 export const bareAreas = <const More extends readonly Area[] = []>(
   tools: Partial<AreaDeps> = {},
   ...more: More

@@ -62,23 +62,22 @@ const summaryOf = (report: Readonly<IntakeReport>) =>
     `${formatCount(report.rejected_total)} rejected`,
   ].join(', ')
 
-/** The bytes of a file, unpacked; `onRead` hears how far one is in the file itself. */
+/** The unpacked bytes of a file; `onRead` gets the position in the file. */
 const contentOf = async (file: string, onRead: (bytes: number) => void): Promise<AsyncIterable<Buffer>> => {
   const zipped = await isGzipped(file)
   const source = createReadStream(file, { highWaterMark: 262_144 })
   source.on('data', () => onRead(source.bytesRead))
   if (!zipped) return source
   const unpacked = createGunzip()
-  // Its failure reaches whoever reads `unpacked`.
+  // Readers of `unpacked` get the failure.
   pipeline(source, unpacked).catch(() => undefined)
   return unpacked
 }
 
-/** Writes a file that did not exist; it has its name only when it is whole and on disk. */
+/** Refuses an existing file; the file gets its name when it is complete and on disk. */
 const writeNew = async (file: string, lines: AsyncIterable<string>) => {
   if (await stat(file).catch(() => undefined)) throw new Refusal(`${file} exists`)
   const unfinished = `${file}.part`
-  // `flush`: synced to disk before it is closed.
   const target = createWriteStream(unfinished, { mode: 0o600, flush: true })
   try {
     if (file.endsWith('.gz')) await pipeline(lines, createGzip(), target)

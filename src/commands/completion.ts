@@ -8,10 +8,10 @@ import { printable } from './remote/terminal.ts'
 const shells = ['bash', 'zsh', 'fish']
 const scripts = new URL('completion/', import.meta.url)
 
-// The library's scripts hand the words of the line to `eval`, and file names to `compgen -W`, which runs commands in them.
+// The library's scripts pass words to `eval` and `compgen -W`, which would run commands in them.
 const scriptFor = (shell: string) => readFileSync(new URL(`crosspoint.${shell}`, scripts), 'utf8')
 
-/** The command that a path such as `accounts list` leads to. */
+/** `path` is such as `accounts list`. */
 const commandAt = (program: Command, path: string) =>
   path
     .split(' ')
@@ -20,21 +20,20 @@ const commandAt = (program: Command, path: string) =>
       program,
     )
 
-/** The files and folders that a path which is being typed may become. */
 const filesFrom = (typed: string) => {
   const folder = typed.slice(0, typed.lastIndexOf('/') + 1)
   try {
     const entries = readdirSync(folder ? dirname(`${folder}.`) : '.', { withFileTypes: true })
-    // A line each: names with line ends in them, or with what a terminal would obey, are left out.
+    // Names with line ends or control characters are left out.
     const named = entries.filter(({ name }) => printable(name) === name)
     return named.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
   } catch {
-    // Nothing can be offered of a folder that is not there.
+    // The directory does not exist.
     return []
   }
 }
 
-/** `completion SHELL` prints what a shell has to read; the shell then asks `complete`, which is not shown. */
+/** `completion SHELL` prints a script, which calls the hidden command `complete`. */
 export const addCompletion = (program: Command) => {
   const completion = tab(program, { completionCommandName: 'completion' })
   const printing = commandAt(program, 'completion')
@@ -45,7 +44,7 @@ export const addCompletion = (program: Command) => {
       process.stdout.write(scriptFor(shell))
     })
   for (const [path, offered] of completion.commands) {
-    // A line has no room for more.
+    // Completions have one line.
     offered.description = commandAt(program, path)?.summary() || offered.description
     const shell = offered.arguments.get('shell')
     if (shell)

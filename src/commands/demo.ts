@@ -90,7 +90,6 @@ ${lines.join('\n')}
 These passwords are shown once and stored nowhere.`
 }
 
-/** Fills the store that the environment names with a sample company; returns the status. */
 export const fillWithDemo = async (options: DemoOptions) => {
   const environment = configFromEnvironment()
   process.umask(0o077)

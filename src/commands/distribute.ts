@@ -10,7 +10,6 @@ const words: Record<Placed['outcome'], string> = {
   at_coordinator: 'stays at the coordinator',
 }
 
-/** Distributes the tables of a store on Citus; answers with the status. */
 export const distribute = async ({ json }: { json?: boolean }) => {
   const { databaseUrl } = configFromEnvironment()
   if (!databaseUrl)

@@ -1,4 +1,4 @@
-// `crosspoint edge kamailio` writes the files of ops/kamailio for a host, and among them one with its values.
+// The files of ops/kamailio, and `values.cfg` with the values of this host.
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -23,28 +23,27 @@ const valuesFile = 'values.cfg'
 const unitFile = 'crosspoint.conf'
 const emptyFile = 'empty.db'
 
-// Where the templates say that all of it lies.
+// The paths of the templates.
 const usualFolder = '/etc/kamailio/crosspoint'
 const usualState = '/var/lib/kamailio'
 
-/** All that is written, in order. */
 export const edgeFiles: readonly string[] = [...copied, valuesFile, unitFile, emptyFile]
 
-/** A value of `values.cfg`: text, a number, or a switch that stands without a value. */
+/** Text, number, or a define without a value. */
 type Value = string | number | true
 
 export interface EdgeValues {
-  /** As `proto:address:port`, if wanted with what others see: `udp:10.0.0.5:5060 advertise 203.0.113.7:5060`. */
+  /** `proto:address:port`, optionally with a public address: `udp:10.0.0.5:5060 advertise 203.0.113.7:5060`. */
   listeners: readonly string[]
   /** By the names of `values.cfg`. */
   values: Readonly<Record<string, Value>>
-  /** Where the server asks the edge: `address:port`. */
+  /** `address:port` for requests of the server. */
   requestsAt: string
-  /** Where it keeps registrations, calls and reports. */
+  /** For registrations, calls and reports. */
   stateDirectory: string
 }
 
-// A string of Kamailio ends at a quote, and knows escapes; whatever it prints would begin at a dollar.
+// Kamailio strings end at a quote, know escapes, and expand dollars.
 const isPlain = (text: string) => /^[\x20-\x7e]*$/.test(text) && !/["\\$]/.test(text)
 
 const written = (name: string, value: Value) => {
@@ -60,7 +59,7 @@ const withValue = (text: string, name: string, value: Value) => {
   return text.replace(line, () => written(name, value))
 }
 
-/** The first of the listeners that stand there gives its place to all of them; that of requests stays apart. */
+/** Replaces the listeners of the template, except the one for requests. */
 const withListeners = (text: string, listeners: readonly string[]) => {
   const usual = /^(?:listen=(?:udp|tcp):127\.0\.0\.1:5060\n)+/m
   return text.replace(usual, () => listeners.map((one) => `listen=${one}\n`).join(''))
@@ -68,7 +67,6 @@ const withListeners = (text: string, listeners: readonly string[]) => {
 
 const templateOf = (name: string) => readFileSync(new URL(name, templates), 'utf8')
 
-/** `values.cfg` of a host. */
 const renderedValues = ({ listeners, requestsAt, values, stateDirectory }: EdgeValues): string =>
   Object.entries(values).reduce(
     (text, [name, value]) => withValue(text, name, value),
@@ -79,13 +77,13 @@ const renderedValues = ({ listeners, requestsAt, values, stateDirectory }: EdgeV
 
 interface Place {
   folder: string
-  /** Whether files that are there are written anew. */
+  /** Overwrite existing files. */
   isForced: boolean
-  /** Who runs Kamailio, where that is another one than who writes. */
+  /** The user of Kamailio, if another one. */
   owner: { uid: number; gid: number } | undefined
 }
 
-/** Readable by the owner alone from its first moment on. */
+/** Readable only by the owner from the beginning. */
 const writeSecret = (file: string, text: string, owner: Place['owner']) => {
   rmSync(file, { force: true })
   writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
@@ -97,7 +95,6 @@ const writeEmpty = (file: string) => {
   makeSqliteFile(file, templateOf('tables.sql'))
 }
 
-/** Writes all files, or none of them. */
 export const writeEdgeFiles = ({ folder, isForced, owner }: Place, values: EdgeValues) => {
   const rendered = renderedValues(values)
   const there = edgeFiles.filter((name) => existsSync(join(folder, name)))
@@ -137,7 +134,6 @@ interface EdgeOptions {
   json?: boolean
 }
 
-/** The first address by which others reach this machine. */
 const ownAddress = () =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -186,7 +182,7 @@ const valuesOf = (options: EdgeOptions): EdgeValues => {
 
 const ownerName = 'kamailio'
 
-/** Debian's unit reads the files as this user. Only root can give files away. */
+/** Debian runs Kamailio as this user. Only root can give files away. */
 const ownerOf = () => {
   if (process.getuid?.() !== 0) return undefined
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
@@ -194,7 +190,6 @@ const ownerOf = () => {
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Writes the files of an edge; answers with the status. */
 export const writeKamailio = async (options: EdgeOptions) => {
   const owner = ownerOf()
   const { force = false, json } = options

@@ -1,19 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
 
-// Set here, and not as options of the command line: V8 takes compiled code only where such flags are as they were when it was made.
-// The runtime's own was made without any, and to compile its modules anew is 40 ms of processor in each thread that starts.
+// Set at run time: with these flags on the command line V8 would reject the runtime's compiled code, at 40 ms for each thread.
 
-// By then the threads that a start needs have loaded what they run, but where nothing is kept of an earlier start. Threads that start
-// later pay for it.
+// After this time the threads of a start have loaded their modules.
 const settlingMs = 2000
 
-/** What is loaded stays; from now on there is garbage. */
+/** Loaded code stays, garbage follows. */
 export const letYoungGenerationGrow = () => setFlagsFromString('--semi-space-growth-factor=2')
 
-/**
- * The old generation would grow to several times what lives before it is collected (docs/decisions/0013). From soon on: what is loaded
- * until then comes out of the compile cache.
- */
+/** Bounds the old generation, which would grow to a multiple of the live data (docs/decisions/0013). */
 export const boundOldGeneration = () => {
   setTimeout(() => setFlagsFromString('--heap-growing-percent=100'), settlingMs).unref()
 }

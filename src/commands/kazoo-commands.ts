@@ -1,4 +1,3 @@
-// Coming from Kazoo, and going back.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { month, wholeNumber } from './arguments.ts'
 import { monthIn } from '../areas/calls/cdrs/places.rules.ts'

@@ -1,4 +1,4 @@
-// What works on the store of this machine, beside a running server or without one. Each is imported when it is asked for.
+// Commands on the store of this machine. Each is loaded when it runs.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { month, wholeNumber } from './arguments.ts'
 import { monthIn } from '../areas/calls/cdrs/places.rules.ts'

@@ -1,16 +1,16 @@
 import { flushCompileCache } from 'node:module'
 import { letYoungGenerationGrow } from './heap-bounds.ts'
 
-// The server does without the library that reads command lines: its memory is counted.
+// The server does not load the command line library, to save memory.
 const runServer = async (args: readonly string[]) => {
   const { serve } = await import('./serve.ts')
   letYoungGenerationGrow()
-  // Written now and not at the end, which may be a kill -9.
+  // Before a kill -9 can end the process.
   flushCompileCache()
   return serve.run(args)
 }
 
-// What they read or write has no end: one that takes its time must not take the memory of the machine.
+// Their data are unbounded, their memory must not be.
 const boundedCommands = new Set(['import', 'export'])
 
 const runCommand = async (args: readonly string[]) => {
@@ -22,7 +22,6 @@ const runCommand = async (args: readonly string[]) => {
   return runProgram(args)
 }
 
-/** Runs a command line; answers with the status that the process ends with. */
 export const main = async (args: readonly string[]): Promise<number> => {
   const [name, ...more] = args
   return name === 'serve' ? runServer(more) : runCommand(args)

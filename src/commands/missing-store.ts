@@ -1,4 +1,4 @@
-// A store that was lost, or is somewhere else than the settings name, looks like one that was never begun.
+// A lost store, or a wrong path, must not look like a first start.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readServerKey } from '../auth/keyring.ts'
@@ -15,11 +15,11 @@ const storeFile = ({ dataDir }: Place) => join(dataDir, 'crosspoint.db')
 const isEmpty = async (place: Place) => {
   const { databaseUrl } = place
   if (databaseUrl === undefined) return !(await isSqliteSetUp(storeFile(place)))
-  // The server reports a database that does not respond when it connects itself.
+  // The server reports an unreachable database itself.
   return !(await isPostgresSetUp(databaseUrl).catch(() => true))
 }
 
-/** The embedded store that an empty database leaves unused. */
+/** The embedded store that an empty database would replace. */
 const unusedStore = async (place: Place) => {
   if (place.databaseUrl === undefined) return undefined
   const accounts = await accountsInSqlite(storeFile(place))
@@ -27,10 +27,7 @@ const unusedStore = async (place: Place) => {
   return `The accounts of ${storeFile(place)} (${accounts}) are not in the database. To copy them, run \`crosspoint move --to postgres://...\` without CROSSPOINT_DATABASE_URL`
 }
 
-/**
- * Refuses to begin an empty store next to the key of an older one, unless `isNew` is set. Returns a warning if an empty
- * database is about to replace an embedded store.
- */
+/** Refuses an empty store next to an older key, unless `isNew` is set. Returns a warning if an embedded store is left unused. */
 export const checkForMissingStore = async (
   place: Place,
   { isNew = false } = {},

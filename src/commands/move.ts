@@ -35,7 +35,7 @@ const explained = (error: unknown, explain: (reason: string) => string) => {
     : new Refusal(explain(reason))
 }
 
-/** Adds to a failure how the old store takes writes again. */
+/** Adds how the old store can be used again. */
 const namingWayBack = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error) => {
     throw explained(error, (reason) => `${reason}. ${wayBack}`)
@@ -60,7 +60,7 @@ const moveStore = async (config: Config, to: string): Promise<Result> => {
       )
     const move = begun ?? { id: randomHex(16), to: name }
 
-    /** The new store, ready for rows. Undefined if this move has filled it before. */
+    /** Undefined if this move has filled the new store before. */
     const prepare = async () => {
       requireSameKey(config, target)
       if (await inspectTarget(target, begun)) return undefined
@@ -87,7 +87,6 @@ const moveStore = async (config: Config, to: string): Promise<Result> => {
   })
 }
 
-/** What to say of a completed move to these settings. */
 const textOf = ({ to, tables, rows, seconds }: Result, { databaseUrl, dataDir }: Config) =>
   [
     rows === 0
@@ -107,7 +106,6 @@ const cancel = (config: Config) =>
     return move
   })
 
-/** Moves a store, or takes the beginning of a move back. Returns the status. */
 export const move = async ({ to, cancel: isCanceled, json }: MoveOptions) => {
   const config = configFromEnvironment()
   process.umask(0o077)

@@ -18,9 +18,8 @@ import { print, printError } from './output.ts'
 import { refusingFailures } from './refusals.ts'
 import { status } from './statuses.ts'
 
-/** A row of a CSV file. */
 interface CsvRow {
-  /** Of its beginning; the first line is 1. */
+  /** The first line is 1. */
   line: number
   cells: readonly (string | undefined)[]
 }
@@ -28,7 +27,7 @@ interface CsvRow {
 const lf = 0x0a
 const cr = 0x0d
 
-/** Turns growing positions in a text into line numbers. The bytes up to a position have to be passed first. */
+/** Converts growing byte positions to line numbers; bytes must be passed first. */
 const createLineCounter = () => {
   const ends: number[] = []
   let passed = 0
@@ -53,7 +52,7 @@ const createLineCounter = () => {
   }
 }
 
-/** The rows of a file, a piece of it at a time. Fails with a CsvMistake when it is no CSV, with NotUtf8 where it is of another encoding. */
+/** Throws CsvMistake or NotUtf8. */
 async function* readCsvFile(path: string): AsyncGenerator<CsvRow[]> {
   const parser = createCsvParser()
   const utf8 = createUtf8Lines()

@@ -18,10 +18,10 @@ interface OpenStore {
   close(): Promise<void>
 }
 
-// Nobody asks a command for the same record again and again.
+// Commands rarely read a record twice.
 const cacheBytes = 16_000_000
 
-/** The store that the settings name, for commands that do their work beside a running server or without one. */
+/** Opens the configured store, with or without a running server. */
 export const openStore = async (config: Config, clock: Clock): Promise<OpenStore> => {
   await checkForMissingStore(config)
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -31,10 +31,10 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
   try {
     await upgradeStorage(db, clock)
     const store = createStore(db, clock, cacheBytes)
-    // Without it secrets stay sealed, of which commands have no need.
+    // Without the key secrets stay sealed; commands do not need them.
     const serverKey = readServerKey(config.dataDir)
     if (serverKey) store.sealing.use(createKeyring(serverKey))
-    // Opens the ear of a PostgreSQL store.
+    // Starts listening to a PostgreSQL store.
     await store.fence()
     const warning = await createImportState(store).warning()
     if (warning !== undefined) process.stderr.write(`crosspoint: ${warning}\n`)
@@ -45,7 +45,6 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
   }
 }
 
-/** Runs a command on the store that the environment names. */
 export const onStore = async <T>(work: (open: OpenStore & { config: Config }) => Promise<T>): Promise<T> => {
   const config = configFromEnvironment()
   process.umask(0o077)

@@ -5,14 +5,13 @@ import type { Route } from '../http/route.ts'
 import { version } from '../version.ts'
 import { bareAreas } from './bare-areas.ts'
 
-/** Every route of this server, without a server behind them. */
 export const allRoutes = (): readonly Route[] => bareAreas().routes
 
 export const openApiDocument = () =>
   openApiText({ routes: allRoutes(), tags: declarationsOf(areas).describes, version })
 
 export const printOpenApi = async () => {
-  // A reader that has seen enough (`| head`) is no failure.
+  // A reader may close the pipe, such as `| head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })

@@ -29,7 +29,7 @@ import { type Run, status } from './statuses.ts'
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 
-/** How a command is called, or each of those below it: FILE has to be said, [FILE] may be. */
+/** The usage of each command below, with FILE for a required and [FILE] for an optional argument. */
 const usagesOf = (command: Command): string[] => {
   const inside = command.createHelp().visibleCommands(command)
   if (inside.length > 0) return inside.flatMap(usagesOf)
@@ -80,7 +80,7 @@ const addOnBoth = (program: Command, run: Run) => {
   addStoredCdrs(cdrs.commandsGroup('On this machine:'), run)
 }
 
-/** Lists of commands have half a sentence about each; its own help a whole one. */
+/** Descriptions are half sentences in lists, and sentences in help. */
 const commandDescription = (command: Command) => {
   const text = command.description()
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
@@ -112,14 +112,14 @@ const createProgram = (run: Run) => {
   return program
 }
 
-/** The command that is meant when nothing is said but a name under which there are further ones. */
+/** A group of commands that is called without one of them. */
 const groupIn = (program: Command, args: readonly string[]): Command | undefined => {
   let found: Command | undefined = program
   for (const name of args) found = found?.commands.find((command) => command.name() === name)
   return found && found.commands.length > 0 ? found : undefined
 }
 
-/** Prints the reason of an error that the operator can remove, which a command has left to its caller. */
+/** Prints why a command failed; throws faults of the program. */
 const failed = async (error: unknown) => {
   const { reasonOf } = await import('./refusals.ts')
   const reason = reasonOf(error)
@@ -128,7 +128,6 @@ const failed = async (error: unknown) => {
   return status.failed
 }
 
-/** Runs a command line; answers with the status that the process ends with. */
 export const runProgram = async (args: readonly string[]): Promise<number> => {
   let ended: number = status.done
   const program = createProgram(async (work) => {

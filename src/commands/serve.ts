@@ -29,10 +29,10 @@ const help = () =>
     '',
   ].join('\n')
 
-/** A misspelt setting does not keep the server from starting, but it is told. */
+/** A misspelt setting is reported, and does not prevent the start. */
 const strangers = () => unknownInEnvironment().map((name) => `${name} is not a setting of this server`)
 
-/** The settings, or undefined after telling all that is wrong with them. */
+/** Undefined after printing all mistakes. */
 const readSettings = (): Config | undefined => {
   try {
     return configFromEnvironment()
@@ -44,13 +44,13 @@ const readSettings = (): Config | undefined => {
   }
 }
 
-/** Why the process is to end. A launcher that has died cannot say. */
+/** `disconnect`: the launcher has died. */
 type Ending = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'disconnect'
 
-// Whoever tells a whole group of processes is heard twice, directly and through the launcher.
+// A signal to a process group arrives twice, directly and through the launcher.
 const echoMilliseconds = 1000
 
-/** Hears requests to end: the first one, and one that comes later than its echo. */
+/** `again`: a signal later than the echo of the first one. */
 const hearEnding = () => {
   const first = Promise.withResolvers<Ending>()
   const again = Promise.withResolvers<void>()
@@ -66,10 +66,7 @@ const hearEnding = () => {
   return { first: first.promise, again: again.promise }
 }
 
-/**
- * SIGTERM is what supervisors send, and load balancers need some seconds to notice that nothing more should be sent
- * here. Whoever ends the server by hand does not wait for them, nor does anybody who asks again.
- */
+/** After SIGTERM load balancers need some seconds to stop sending. Other signals, or a second one, end the server at once. */
 const drainTime = async (ending: Ending, seconds: number, again: Promise<void>) => {
   if (ending !== 'SIGTERM' || seconds === 0) return
   const waiting = new AbortController()
@@ -81,7 +78,7 @@ const drainTime = async (ending: Ending, seconds: number, again: Promise<void>) 
 const urlOf = (protocol: string, host: string, port: number) =>
   `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-// What listens on every address is reached at this machine's own.
+// Addresses to reach a server that listens on all interfaces.
 const reachableHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 const signInLink = ({ host, port, firstAdmin }: RunningServer) => {
@@ -89,19 +86,19 @@ const signInLink = ({ host, port, firstAdmin }: RunningServer) => {
   return resetId && recoveryLink(`${urlOf('http', reachableHosts[host] ?? host, port)}/`, resetId)
 }
 
-/** The words of a failure alone say little: what it was made of says which host, and why. */
+/** The cause often names the host. */
 const reasonOf = (error: unknown) => {
   if (!(error instanceof Error)) return String(error)
   const { message, cause } = error
   return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }
 
-/** The server, and further threads of it where several are wanted. */
+/** Further threads on SQLite if several are configured. */
 const startThreads = async (config: Config, log: Log) => {
   const wanted = config.databaseUrl === undefined ? (config.httpThreads ?? threadsByCores()) : 1
   if (wanted === 1)
     return { server: await startServer(config, { clock: systemClock, log }), threads: undefined }
-  // What it takes to run several is not loaded for one.
+  // Loaded only for several threads.
   const [{ createSharedThreadState: createCompany }, { startHttpThreads }] = await Promise.all([
     import('../threads/company.ts'),
     import('../threads/http-threads.ts'),
@@ -109,7 +106,7 @@ const startThreads = async (config: Config, log: Log) => {
   const company = createCompany(wanted)
   const db = openDatabase(config)
   let threads: HttpThreads | undefined
-  // A thread that has ended tells nothing.
+  // Metrics of an ended thread are left out.
   const figuresOfOthers = async () => (await threads?.figures().catch(() => undefined)) ?? []
   const server = await startServer(config, { clock: systemClock, log }, { db, company, figuresOfOthers })
   try {
@@ -134,7 +131,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   }
   const config = readSettings()
   if (!config) return 2
-  // Everything this process writes is for its own user: store, keys, outbox.
+  // Files of the server are private.
   process.umask(0o077)
   const lines = createLineWriter((text) => process.stderr.write(text))
   process.on('exit', lines.flush)

@@ -1,4 +1,4 @@
-/** What a command line ends with (docs/guides/command-line.md). */
+/** Exit statuses (docs/guides/command-line.md). */
 export const status = {
   done: 0,
   failed: 1,
@@ -9,5 +9,5 @@ export const status = {
   interrupted: 130,
 } as const
 
-/** The number that the work answers with is the status; anything else is 0. */
+/** A number is the exit status; anything else means 0. */
 export type Run = (work: () => Promise<unknown>) => Promise<void>

@@ -26,21 +26,21 @@ import { status } from './statuses.ts'
 
 interface Plan {
   checks: Check[]
-  /** What is not looked at, and why. */
+  /** Skipped checks, with reasons. */
   leftOut: string[]
 }
 
 interface Found {
   checks: { name: string; lookedAt: number; sound: boolean }[]
   faults: (Fault & { check: string })[]
-  /** Beside those that are told: of one kind there may be as many as there are rows. */
+  /** Faults beyond the printed ones. */
   untold: number
   leftOut: readonly string[]
 }
 
 const maxTold = 1000
 
-/** A verification is no upgrade: a store of another version is that version's to judge. */
+/** A verification must not upgrade the store. */
 const requireThisVersion = async ({ databaseUrl, dataDir }: Config) => {
   const reached = await (databaseUrl
     ? upgradeOfPostgres(databaseUrl)
@@ -138,11 +138,10 @@ const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
   return found
 }
 
-/** Performs all checks on an open store. */
 export const checkStore = async (store: Store, config: Config): Promise<Found> =>
   perform(await planOf(store, config))
 
-/** A store that does not even open is the worst of faults. */
+/** The store cannot be opened. */
 const unopened = (error: unknown): Found => ({
   checks: [],
   faults: [{ check: 'store', place: 'the store', reason: `it cannot be opened: ${messageOfReading(error)}` }],
@@ -181,7 +180,6 @@ const sayAll = ({ checks, faults, untold, leftOut }: Found) => {
   for (const what of leftOut) print(`not looked at: ${what}`)
 }
 
-/** Looks through the store; answers with the status: 1 when something is not sound. */
 export const verifyStore = async ({ json }: { json?: boolean }) => {
   const config = configFromEnvironment()
   process.umask(0o077)

@@ -1,5 +1,4 @@
-// What is in a backup, in this order: `manifest.json`; `data/...`, files of the data directory; `database/...`, the store
-// in pieces that belong one behind the other; `SHA256SUMS` of all of them, in the form that `sha256sum -c` reads.
+// Members in order: `manifest.json`, `data/...` (data directory), `database/...` (pieces of the store), `SHA256SUMS` for `sha256sum -c`.
 import { createHash } from 'node:crypto'
 import { damaged } from './damage.ts'
 import type { Manifest } from './manifest.ts'
@@ -14,9 +13,8 @@ const lineOf = (name: string, digest: string) => `${digest}  ${name}\n`
 
 interface Content {
   manifest: Manifest
-  /** Named by their path in the data directory. */
+  /** Paths in the data directory. */
   files: AsyncIterable<Member>
-  /** The store. */
   pieces: AsyncIterable<Buffer>
 }
 
@@ -39,16 +37,15 @@ async function* withSums(members: AsyncIterable<Member>): AsyncGenerator<Member>
   yield { name: sumsName, content: Buffer.from(lines.join('')) }
 }
 
-/** The bytes of a backup, neither compressed nor encrypted. */
+/** Neither compressed nor encrypted. */
 export const writeArchive = (content: Content): AsyncGenerator<Uint8Array> =>
   writeTar(withSums(membersOf(content)))
 
-/** Where a backup is unpacked to. */
 interface Receiver {
-  /** Comes first, once. It is not known to be undamaged yet. */
+  /** Comes first, and is not verified yet. */
   manifest(text: string): void
   file(name: string, content: AsyncIterable<Uint8Array>): Promise<void>
-  /** A part of the store, behind those before it. */
+  /** The next piece of the store. */
   piece(content: AsyncIterable<Uint8Array>): Promise<void>
 }
 
@@ -69,7 +66,7 @@ const receive = async (receiver: Receiver, { name, content }: FoundMember) => {
   throw damaged('it holds what no backup holds')
 }
 
-/** Unpacks a backup. When it returns, everything that the receiver was given is what was written. */
+/** Returns when all content has been verified. */
 export const readArchive = async (source: AsyncIterable<Uint8Array>, receiver: Receiver): Promise<void> => {
   const lines: string[] = []
   let sums: string | undefined

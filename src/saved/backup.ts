@@ -18,14 +18,14 @@ import { withStaging } from './staging.ts'
 interface Surroundings {
   config: Pick<Config, 'dataDir' | 'databaseUrl'>
   clock: Clock
-  /** What other programs are started with. */
+  /** For other programs. */
   environment: NodeJS.ProcessEnv
 }
 
 interface Asked {
-  /** `-` is standard output. */
+  /** `-`: standard output. */
   file: string
-  /** Whom it is encrypted for; nobody: it is not. */
+  /** None: not encrypted. */
   recipients: readonly string[]
 }
 
@@ -42,7 +42,7 @@ const copyOf = (
     ? dumpPostgres({ url: databaseUrl, environment })
     : copySqlite(join(dataDir, 'crosspoint.db'), folder)
 
-/** Standard output stays open: it is not ours. Answers with the bytes. */
+/** Keeps standard output open. Returns the number of bytes. */
 const writeToOutput = async (content: AsyncIterable<Uint8Array>) => {
   let bytes = 0
   async function* counted() {
@@ -55,7 +55,7 @@ const writeToOutput = async (content: AsyncIterable<Uint8Array>) => {
   return bytes
 }
 
-/** Makes a backup of the store that the settings name, beside its servers or without them. */
+/** Works with or without running servers. */
 export const makeBackup = (surroundings: Surroundings, { file, recipients }: Asked): Promise<Made> => {
   const { config, clock } = surroundings
   checkRecipients(recipients)

@@ -1,4 +1,4 @@
-// What a backup holds of the data directory beside the store: keys, mail, certificates.
+// Files of the data directory in a backup: keys, mail, certificates.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -8,13 +8,13 @@ import { isStaging } from './staging.ts'
 import type { Member } from './tar.ts'
 
 const folders = ['keys', 'outbox']
-// TLS settings may name files here.
+// TLS settings may name these.
 const certificates = /\.(?:pem|crt|cer|key)$/
 
 const isWanted = (name: string) =>
   folders.some((folder) => name.startsWith(`${folder}/`)) || certificates.test(name)
 
-// Keys and mails take their names when they are written whole; until then they have others.
+// Incomplete keys and mails have these names.
 const isDraft = (name: string) => /^keys\/(?:.*\.key\.[0-9a-f]+|undeclared\.key)$|\.eml\.part$/.test(name)
 
 const namesIn = (dataDir: string) =>
@@ -24,11 +24,11 @@ const namesIn = (dataDir: string) =>
     .filter((name) => isWanted(name) && !isDraft(name) && !isStaging(name))
     .sort()
 
-/** Named by their paths in the data directory, one in memory at a time. */
+/** One file in memory at a time. */
 export async function* dataFiles(dataDir: string): AsyncGenerator<Member> {
   for (const name of namesIn(dataDir)) {
     const content = await readFile(join(dataDir, name)).catch((error: unknown) => {
-      // Mail that was taken out of the outbox meanwhile.
+      // Sent mail was removed.
       if (codeOf(error) === 'ENOENT') return undefined
       throw error
     })
@@ -38,7 +38,7 @@ export async function* dataFiles(dataDir: string): AsyncGenerator<Member> {
 
 const digestOf = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
 
-/** Whether a file is there and says the same: undefined when there is none. */
+/** Undefined: there is no such file. */
 export const isSame = (file: string, other: string): boolean | undefined => {
   try {
     return digestOf(file) === digestOf(other)

@@ -1,4 +1,4 @@
-// What is around a backup: zstd, and the age format when it is for somebody.
+// Compression with zstd, and encryption in the age format.
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { Decrypter, Encrypter } from 'age-encryption'
@@ -9,7 +9,7 @@ import { damaged } from './damage.ts'
 const ageBeginning = Buffer.from('age-encryption.org/v1')
 const zstdBeginning = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
-/** What comes out of a stream that is fed this; what goes wrong on either side is thrown where it is read. */
+/** Readers of the result get failures of both sides. */
 const through = (content: AsyncIterable<Uint8Array>, stream: Transform): AsyncIterable<Uint8Array> => {
   pipeline(Readable.from(content), stream, () => undefined)
   return stream
@@ -38,7 +38,7 @@ async function* piecesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       yield value
     }
   } finally {
-    // Whoever stops reading wants no more; of what broke by itself, reading has told.
+    // The reader has stopped, or knows the failure.
     await reader.cancel().catch(() => undefined)
   }
 }
@@ -55,10 +55,10 @@ const encrypterFor = (recipients: readonly string[]) => {
   return encrypter
 }
 
-/** Refuses what is no recipient, before any work is done. */
+/** Refuses invalid recipients before any work is done. */
 export const checkRecipients = (recipients: readonly string[]): void => void encrypterFor(recipients)
 
-/** Compresses, and encrypts when there are recipients. */
+/** Encrypts if there are recipients. */
 export const enclose = async (
   content: AsyncIterable<Uint8Array>,
   recipients: readonly string[],
@@ -69,7 +69,7 @@ export const enclose = async (
   return piecesOf(await encrypterFor(recipients).encrypt(webStreamOf(compressed)))
 }
 
-/** The identities of a file as `age-keygen` writes it. */
+/** A file of `age-keygen`. */
 const identitiesIn = (text: string) =>
   text.split('\n').flatMap((line) => (line.trim() === '' || line.startsWith('#') ? [] : line.trim()))
 
@@ -81,7 +81,7 @@ const decrypterWith = (identities: string) => {
     try {
       decrypter.addIdentity(identity)
     } catch {
-      // It is not repeated: it is a secret.
+      // Secret: not repeated.
       throw new Refusal('the file holds what is no identity: one begins with AGE-SECRET-KEY-')
     }
   }
@@ -99,7 +99,7 @@ const decrypted = async (source: AsyncIterable<Uint8Array>, identities: string |
   }
 }
 
-/** The first bytes of a stream, and the whole of it. */
+/** The first bytes, and a stream with all of them. */
 const lookAhead = async (source: AsyncIterable<Uint8Array>, bytes: number) => {
   const pieces = source[Symbol.asyncIterator]()
   let head = Buffer.alloc(0)
@@ -121,7 +121,7 @@ const lookAhead = async (source: AsyncIterable<Uint8Array>, bytes: number) => {
 
 const beginsWith = (head: Buffer, beginning: Buffer) => head.subarray(0, beginning.length).equals(beginning)
 
-/** Errors of decompressing and decrypting, in words. */
+/** Reports failures as damage. */
 async function* telling(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* content
@@ -130,7 +130,7 @@ async function* telling(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-/** What `enclose` was given. */
+/** The reverse of `enclose`. */
 export const disclose = async (
   source: AsyncIterable<Uint8Array>,
   identities: string | undefined,

@@ -4,18 +4,16 @@ import type { Engine } from '../storage/db.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { damaged } from './damage.ts'
 
-/** How backups are laid out. Another number is for another layout. */
+/** Version of the layout. */
 export const format = 1
 
-/** What a backup says of itself: its first member. */
+/** The first member of a backup. */
 export interface Manifest {
   format: number
-  /** The version that made it. */
   crosspoint: string
   engine: Engine
-  /** The last upgrade of the store. */
   upgrade: number
-  /** ISO 8601: what was acknowledged before this moment is in it. */
+  /** ISO 8601: earlier commits are in the backup. */
   as_of: string
   /** Rows by table. */
   counts: Record<string, number>
@@ -38,7 +36,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** Reads a manifest; refuses one of a newer version than this, whose newest upgrade of the store is `known`. */
+/** Refuses a manifest of a newer version; `known` is the newest upgrade of this one. */
 export const readManifest = (text: string, known: number): Manifest => {
   const value = parsed(text)
   if (isObject(value) && typeof value.format === 'number' && value.format > format)

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { codeOf } from '../lib/error-facts.ts'
 import { Refusal } from '../storage/saved-store.ts'
 
-/** Makes names that were given or taken in a folder survive a power loss. */
+/** Makes new and removed names durable. */
 export const syncFolder = (folder: string) => {
   const handle = openSync(folder, 'r')
   try {
@@ -14,7 +14,7 @@ export const syncFolder = (folder: string) => {
   }
 }
 
-/** At once, so that whoever is interrupted knows whether the file is theirs. */
+/** Synchronous, so that exit handlers know whether the file exists. */
 const makeDraft = (draft: string) => {
   try {
     closeSync(openSync(draft, 'wx', 0o600))
@@ -37,10 +37,7 @@ const fill = async (draft: string, content: AsyncIterable<Uint8Array>) => {
   }
 }
 
-/**
- * Writes a file that has its name only when all of it is on the disk: before, it is called FILE.partial. What had the
- * name before is replaced. Answers with its bytes.
- */
+/** Writes FILE.partial and renames it when it is on disk; replaces an existing file. Returns the number of bytes. */
 export const writeNewFile = async (file: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
   const draft = `${file}.partial`
   makeDraft(draft)

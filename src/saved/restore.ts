@@ -18,27 +18,26 @@ import { withStaging } from './staging.ts'
 
 interface Surroundings {
   config: Pick<Config, 'dataDir' | 'databaseUrl'>
-  /** What other programs are started with. */
+  /** For other programs. */
   environment: NodeJS.ProcessEnv
 }
 
 interface Asked {
-  /** `-` is standard input. */
+  /** `-`: standard input. */
   file: string
-  /** What the file with identities of the age format says. */
+  /** Content of the file of identities. */
   identities: string | undefined
 }
 
 interface Unpacked {
   manifest: Manifest
-  /** Where the store is. */
   store: string
   /** Paths in the data directory. */
   files: readonly string[]
 }
 
 const storeName = 'crosspoint.db'
-// A log that was left behind would be taken for the restored store's own.
+// An old log would be applied to the restored store.
 const leftovers = ['', '-wal', '-shm', '-journal']
 const engineNames = { sqlite: 'the embedded store', postgres: 'PostgreSQL' }
 
@@ -90,7 +89,7 @@ const requireEngine = (manifest: Manifest, engine: Manifest['engine']) => {
     )
 }
 
-/** Gives a file its name, unless there is one. */
+/** Refuses an existing name. */
 const link = (from: string, to: string) => {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
   try {
@@ -102,7 +101,7 @@ const link = (from: string, to: string) => {
   syncFolder(dirname(to))
 }
 
-/** Puts the files where they belong, unless they are there. Answers with those that were not. */
+/** Skips equal files. Returns the new ones. */
 const placeFiles = (folder: string, dataDir: string, files: readonly string[]) => {
   const absent = files.filter((name) => {
     const same = isSame(join(dataDir, name), join(dataIn(folder), name))
@@ -131,10 +130,7 @@ const openSource = async (file: string): Promise<Readable> => {
   }
 }
 
-/**
- * Puts a backup into the empty place that the settings name. The store comes last, and at once: whoever is killed
- * before has an empty store, and can begin anew.
- */
+/** The store is placed last and at once, so that an interrupted restore can be repeated. */
 export const restoreBackup = async (surroundings: Surroundings, asked: Asked): Promise<Manifest> => {
   const { dataDir } = surroundings.config
   await requireEmpty(surroundings)

@@ -1,4 +1,4 @@
-// A folder of the data directory for what is not whole yet: there it is no better readable than the store is.
+// A directory for incomplete files, as private as the store.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,6 @@ const beginning = 'staging-'
 const ownBeginning = `${beginning}${hostname()}-`
 const forgottenMilliseconds = 86_400_000
 
-/** Whether a path in a data directory is of this kind. */
 export const isStaging = (name: string) => name.startsWith(beginning)
 
 const isAlive = (processId: number) => {
@@ -32,19 +31,19 @@ const namesIn = (folder: string) => {
   try {
     return readdirSync(folder)
   } catch (error) {
-    // Another process tidies up, too.
+    // Another process may remove it.
     if (codeOf(error) === 'ENOENT') return []
     throw error
   }
 }
 
-/** Nothing in it was written for so long that nobody can be at work on it. */
+/** Not written for a day. */
 const isForgotten = (folder: string) => {
   const paths = [folder, ...namesIn(folder).map((name) => join(folder, name))]
   return Math.max(...paths.map(changedAt)) < systemClock.now() - forgottenMilliseconds
 }
 
-/** What processes left that were killed: those of this machine, and of machines whose name comes never again. */
+/** Directories of killed processes of this machine, and old ones of other machines. */
 const removeOrphans = (dataDir: string) => {
   for (const name of readdirSync(dataDir).filter(isStaging)) {
     const folder = join(dataDir, name)
@@ -52,7 +51,7 @@ const removeOrphans = (dataDir: string) => {
   }
 }
 
-/** Runs with a new folder, which is gone afterwards: also when the process is asked to end. */
+/** Also removed when the process is asked to end. */
 export const withStaging = async <T>(dataDir: string, work: (folder: string) => Promise<T>): Promise<T> => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   removeOrphans(dataDir)

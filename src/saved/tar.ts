@@ -1,4 +1,3 @@
-// The container of a backup: POSIX tar, which any machine can unpack.
 import { createTarDecoder, createTarPacker } from 'modern-tar'
 import { Refusal } from '../storage/saved-store.ts'
 import { damaged } from './damage.ts'
@@ -11,11 +10,10 @@ export interface Member {
 
 export interface FoundMember {
   name: string
-  /** Must be read to its end before the next member is requested. */
+  /** Must be read before the next member. */
   content: AsyncIterable<Uint8Array>
 }
 
-/** The bytes of a tar file with these members. */
 export async function* writeTar(members: AsyncIterable<Member>): AsyncGenerator<Uint8Array> {
   const { readable, controller } = createTarPacker()
   const addAll = async () => {
@@ -34,7 +32,7 @@ export async function* writeTar(members: AsyncIterable<Member>): AsyncGenerator<
   }
 }
 
-/** What the decoder throws, as a refusal. */
+/** Decoder errors become refusals. */
 async function* refusing<T>(found: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* found
@@ -43,7 +41,7 @@ async function* refusing<T>(found: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** The members of a tar file; refuses one that is damaged, or has members that are not files. */
+/** Refuses damaged files and members that are no files. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<FoundMember> {
   const found = webStreamOf(source).pipeThrough(createTarDecoder({ strict: true }))
   for await (const { header, body } of refusing(found)) {

@@ -1,4 +1,4 @@
-// Fills the new store of a move, and compares it with the old one.
+// Fills the new store and compares it with the old one.
 import { mkdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -24,11 +24,9 @@ interface Places {
   config: Config
   target: Config
   move: Move
-  /** The new store. */
   db: Database
 }
 
-/** Makes the tables of the months that the old store has. */
 const makeMonths = async (store: Store, tables: readonly MovedTable[]) => {
   for (const { name } of tables) {
     const month = monthOf(name)
@@ -54,7 +52,7 @@ const tableNamed = (tables: readonly MovedTable[], name: string) => {
   return table
 }
 
-/** Months have a register, which is copied before `makeMonths` adds to it. */
+/** This table lists the months: it is copied before `makeMonths` adds to it. */
 const register = 'monthly_tables'
 
 const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
@@ -91,10 +89,7 @@ const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
   return { tables: moved.length, rows: total, faults }
 }
 
-/**
- * Opens the new store and creates its tables; `tables` are those of the old one. A new store that takes no writes fails here,
- * while the old one still does.
- */
+/** Creates the tables of the new store. If it takes no writes, this fails while the old store still does. */
 export const openNewStore = async (
   target: Config,
   move: Move,

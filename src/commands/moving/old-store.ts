@@ -1,4 +1,4 @@
-// The old store of a move: it takes no writes from the beginning on.
+// The old store of a move: it takes no writes from the start of the copy.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config/config.ts'
 import { createOrder } from '../../events/order.sql.ts'
@@ -25,7 +25,7 @@ interface OldStore {
 
 const orderPauseMs = 100
 
-/** Gives every entry of the audit log its place in the order: the engines sort those without one differently. */
+/** Numbers all audit entries: the engines sort unnumbered ones differently. */
 const orderEntries = async ({ store, leases }: OldStore) => {
   const lease = await leases.take('feed')
   // A server is doing it.
@@ -36,10 +36,10 @@ const orderEntries = async ({ store, leases }: OldStore) => {
 }
 
 const roundPauseMs = 200
-// What takes longer, such as a task, is interrupted and continues on the new store.
+// Longer jobs, such as tasks, are interrupted and continue on the new store.
 const longestRoundMs = 30_000
 
-/** Waits until servers have completed the rounds in progress: mail that was sent is recorded as sent. */
+/** Waits for scheduled jobs in progress, so that sent mail is recorded as sent. */
 const awaitRounds = async ({ db, leases }: OldStore) => {
   const end = performance.now() + longestRoundMs
   let running = await readScheduleLeases(db)
@@ -52,19 +52,19 @@ const awaitRounds = async ({ db, leases }: OldStore) => {
   }
 }
 
-/** Has the old store take no writes from now on, also after this process has ended. */
+/** The store stays closed when this process ends. */
 export const closeOldStore = async (old: OldStore, tables: readonly string[]) => {
   await awaitRounds(old)
   for (;;) {
     await orderEntries(old)
     await closeStore(old.db, tables)
     if (!(await hasUnorderedEntries(old.db))) return
-    // They were written between the two.
+    // Written in between.
     await reopenStore(old.db)
   }
 }
 
-/** Works on the store that the settings name while no other process moves it. */
+/** Only one process may move a store. */
 export const withOldStore = async <T>(config: Config, work: (old: OldStore) => Promise<T>): Promise<T> => {
   requireKey(config.dataDir)
   const { store, db, close } = await openStore(config, systemClock)

@@ -1,4 +1,4 @@
-// The old and the new store of a move, as settings name them.
+// The old and the new store of a move.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readServerKey } from '../../auth/keyring.ts'
@@ -16,7 +16,6 @@ import { reasonOf } from '../refusals.ts'
 
 const storeName = 'crosspoint.db'
 
-/** The settings of the new store, which is on the other engine. */
 export const targetOf = (config: Config, to: string): Config => {
   const folder = to.startsWith('sqlite:') ? to.slice('sqlite:'.length) : ''
   const mistake = folder === '' ? mistakeInPostgresUrl(to) : undefined
@@ -34,7 +33,6 @@ export const targetOf = (config: Config, to: string): Config => {
 
 const databaseIn = (url: string) => /^[^/]*\/\/[^/]*\/([^?#]*)/.exec(url)?.[1] ?? ''
 
-/** Without user and password. */
 export const nameOf = ({ databaseUrl, dataDir }: Config) =>
   databaseUrl === undefined
     ? `sqlite:${dataDir}`
@@ -53,7 +51,7 @@ export const refuseCitus = async ({ databaseUrl }: Config) => {
   }
 }
 
-/** Refuses a new store that is in use; returns whether this move has completed it already. */
+/** Returns whether this move has completed the store already. */
 export const inspectTarget = async (target: Config, move: Move | undefined): Promise<boolean> => {
   if (target.databaseUrl === undefined && !existsSync(join(target.dataDir, storeName))) return false
   const side = await openSide(target).catch((error) => {
@@ -68,7 +66,6 @@ export const inspectTarget = async (target: Config, move: Move | undefined): Pro
   return filling === 'complete'
 }
 
-/** The key of a store that was set up. */
 export const requireKey = (dataDir: string) => {
   const key = readServerKey(dataDir)
   if (!key) throw new Refusal(`keys/server.key is not in ${dataDir}: run this where a server runs`)

@@ -46,7 +46,6 @@ const branchOf = (row: unknown): Branch => ({
 
 const parentOf = ({ tree }: Row) => (Array.isArray(tree) ? tree.at(-1) : undefined)
 
-/** The accounts below one, each under the one above it, by name. */
 const treeBelow = async ({ crosspoint, path }: Site) => {
   const top = branchOf((await crosspoint.request({ path })).data)
   const branches = new Map([[top.id, top]])

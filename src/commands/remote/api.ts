@@ -53,7 +53,7 @@ const nested = (fields: Readonly<Record<string, unknown>>) => {
   return data
 }
 
-/** What is sent: data as it is or in its envelope, as in the examples of the API; or fields. */
+/** `--data` with or without its envelope, or fields. */
 const contentOf = async ({
   data,
   field,
@@ -83,7 +83,7 @@ const headers = (said: string, before: Readonly<Record<string, string>> = {}) =>
   return { ...before, [name]: value }
 }
 
-/** Paths may leave /v2 out, and say {account} for the account that is signed in. */
+/** `/v2` may be missing; {account} is the account that is signed in. */
 const pathOf = (said: string, accountId: string) => {
   const path = said.startsWith('/') ? said : `/${said}`
   const isWhole = /^\/(v\d+|healthz|readyz|metrics|openapi\.json)(\/|\?|$)/.test(path)
@@ -106,7 +106,7 @@ const api = async (terminal: Terminal, method: string, said: string, asked: Aske
     return printJsonRows(terminal, crosspoint.eachOf(path, query))
   }
   const answer = await withConsent(terminal, asked, async () => (await crosspoint.request(options)).envelope)
-  // The token is not for logs and screens.
+  // The token must not reach logs and screens.
   const { auth_token: _token, ...envelope } = answer
   await printJson(terminal, asked.envelope ? envelope : answer.data)
 }

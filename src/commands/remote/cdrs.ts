@@ -14,7 +14,7 @@ import type { Terminal } from './terminal.ts'
 
 const days = /^\d{4}-\d{2}-\d{2}$/
 
-/** Gregorian seconds of a moment as people write it; a day alone begins, or ends, at midnight of this machine's zone. */
+/** Gregorian seconds. A date without a time is in the time zone of this machine. */
 const momentIn = (text: string, ofDay: string) => {
   const at = new Date(days.test(text) ? `${text}T${ofDay}` : text).getTime()
   if (Number.isNaN(at))

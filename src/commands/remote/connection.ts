@@ -5,9 +5,9 @@ import { textIn } from './rows.ts'
 import { completeSignIn } from './second-factor.ts'
 import { Mistake, NotSignedIn, type Terminal } from './terminal.ts'
 
-/** So long a command waits for a server that is away or wants fewer requests. */
+/** Total wait for an unreachable or busy server. */
 const patienceMs = 15_000
-/** What is over sooner is not worth a word. */
+/** Shorter waits are not reported. */
 const toldFromMs = 1000
 
 const reasons: Record<Waiting['why'], string> = {
@@ -17,7 +17,6 @@ const reasons: Record<Waiting['why'], string> = {
   under_way: 'the same request is being carried out',
 }
 
-/** How a client behaves in the hands of a person. */
 export const manners = (terminal: Terminal) => ({
   patienceMs,
   onWaiting: ({ why, ms }: Waiting) => {
@@ -31,7 +30,7 @@ export interface Connection {
   accountId: string
 }
 
-/** Signs in anew where that needs nobody, or where there is somebody to ask. */
+/** Signs in again with an API key or a prompt. */
 const signInAgain = async (terminal: Terminal, crosspoint: CrosspointCore, profile: Profile) => {
   const { apiKey, username, named } = profile
   if (apiKey !== undefined) return void (await crosspoint.signIn({ apiKey }))
@@ -41,7 +40,6 @@ const signInAgain = async (terminal: Terminal, crosspoint: CrosspointCore, profi
   await completeSignIn(terminal, await crosspoint.signIn({ username, password, ...named }))
 }
 
-/** A client in the session of a profile. */
 export const connect = async (terminal: Terminal, name: string): Promise<Connection> => {
   const file = openProfile(name)
   const profile = file.read()
@@ -61,7 +59,7 @@ export const connect = async (terminal: Terminal, name: string): Promise<Connect
 
 const isId = (text: string) => /^[0-9a-f]{32}$/.test(text)
 
-/** The id of an account that is named by id or by name, among the own one and those below; absent: the own one. */
+/** An account by id or name, among the signed-in account and its sub-accounts; undefined: the signed-in account. */
 export const accountNamed = async ({ crosspoint, accountId }: Connection, named: string | undefined) => {
   if (named === undefined) return accountId
   if (isId(named)) return named

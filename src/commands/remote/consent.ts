@@ -42,7 +42,7 @@ const columns: readonly Column<Line>[] = [
   { title: 'EACH MONTH FROM NOW ON', of: ({ monthly }) => monthly, align: 'right' },
 ]
 
-/** Beside the result: what is bought may be asked for as JSON. */
+/** Written to standard error: the result may be JSON. */
 const showCharges = async (terminal: Terminal, { invoices }: ChargesNeeded) => {
   const beside = {
     ...terminal,
@@ -55,11 +55,10 @@ const showCharges = async (terminal: Terminal, { invoices }: ChargesNeeded) => {
 }
 
 interface Agreement {
-  /** Agreed to beforehand. */
   yes?: boolean
 }
 
-/** What a request answers with, after its charges were shown and agreed to; refused, the error stands. */
+/** Sends the request; if it costs something, shows the charges and asks. */
 export const withConsent = async (
   terminal: Terminal,
   agreement: Agreement,

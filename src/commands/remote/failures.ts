@@ -1,4 +1,4 @@
-// What went wrong, for a person, on standard error; and the status that tells a script.
+// Error messages and exit statuses.
 import { ChargesNeeded, CrosspointError, SignedOut, Unreachable } from '../../../client/src/core.ts'
 import { status } from '../statuses.ts'
 import { Interrupted, Mistake, NotSignedIn, printable, type Terminal } from './terminal.ts'
@@ -22,7 +22,7 @@ const headOf = (error: CrosspointError) => {
   return `${error.status} ${error.message}`
 }
 
-/** Field and rule as the server names them: a script may look for them. */
+/** Field and rule as the server names them: scripts may search for them. */
 const detailsOf = ({ problems, requestId }: CrosspointError) => [
   ...problems.map(({ field, rule, message }) => `${field} (${rule}): ${message}`),
   ...(requestId === undefined ? [] : [`request id ${requestId}`]),
@@ -36,7 +36,7 @@ const tellRefusal = (terminal: Terminal, error: CrosspointError) => {
 
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
 
-/** Answers with the status that the process ends with. What nobody has foreseen is thrown on. */
+/** Returns the exit status; throws unexpected errors. */
 export const printFailure = (terminal: Terminal, error: unknown): number => {
   if (error instanceof Interrupted) return status.interrupted
   if (error instanceof CrosspointError) return tellRefusal(terminal, error)

@@ -1,8 +1,8 @@
-// Rows as a table or as JSON, written as they come: a list may be longer than the memory.
+// Rows are written as they arrive: a list may be larger than the memory.
 import { type Column, createTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
-// Inside a text of JSON what a terminal would obey can be told otherwise.
+// Control characters within JSON texts are escaped.
 const disturbing = /[\u007f-\u009f\u061c\u2028-\u202e\u2066-\u2069]/g
 
 export const jsonText = (value: unknown, indent?: number) =>
@@ -13,7 +13,7 @@ export const jsonText = (value: unknown, indent?: number) =>
 
 export const printJson = (terminal: Terminal, value: unknown) => terminal.say(`${jsonText(value, 2)}\n`)
 
-/** One document, whose rows are written as they come. */
+/** One JSON document. */
 export const printJsonRows = async <Row>(terminal: Terminal, rows: AsyncIterable<Row>) => {
   let before = '['
   for await (const row of rows) {
@@ -27,7 +27,7 @@ interface Listing<Row> {
   rows: AsyncIterable<Row>
   columns: readonly Column<Row>[]
   json: boolean
-  /** What is said when there is none. */
+  /** The message for an empty list. */
   none: string
 }
 

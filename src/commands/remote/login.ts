@@ -15,7 +15,7 @@ interface Login {
   account?: string
   realm?: string
   passwordStdin?: boolean
-  /** True: to be asked for, or read from standard input. */
+  /** True: prompt, or read standard input. */
   apiKey?: string | true
   code?: string
 }
@@ -25,7 +25,7 @@ const usualServer = 'http://127.0.0.1:8000'
 const serverIn = (given: string) => {
   const protocol = /^(localhost|127\.|\[::1\])/i.test(given) ? 'http' : 'https'
   const address = /^https?:\/\//i.test(given) ? given : `${protocol}://${given}`
-  // As it stands in the examples of the API.
+  // With /v2, as in the examples of the API.
   if (URL.canParse(address)) return new URL(address).href.replace(/(?:\/v2)?\/*$/, '')
   throw new Mistake(`${JSON.stringify(given)} is no address of a server`)
 }

@@ -1,4 +1,4 @@
-// Who is signed in where: a file for each profile, which only its owner may read.
+// Sign-ins: a file for each profile, readable by its owner only.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Session, SessionStore } from '../../../client/src/core.ts'
@@ -9,10 +9,9 @@ import { Mistake } from './terminal.ts'
 
 export interface Profile {
   server: string
-  /** By which name or realm the account is signed in to. */
   named?: { account: string } | { realm: string }
   username?: string
-  /** Instead of a user; kept, so that a session can be opened anew with nobody there. */
+  /** Stored, so that sessions can be renewed without a prompt. */
   apiKey?: string
   session?: Session
 }
@@ -37,7 +36,6 @@ const profileIn = (file: string): Profile | undefined => {
   throw new Mistake(`${file} is no profile: remove it, and sign in anew`)
 }
 
-/** A profile by its name. */
 export const openProfile = (name: string) => {
   const folder = profilesFolder()
   if (!/^\w[\w.-]*$/.test(name))
@@ -46,7 +44,7 @@ export const openProfile = (name: string) => {
 
   const read = () => profileIn(file)
 
-  /** At once or not at all: a command that is killed leaves the old one. */
+  /** Atomic. */
   const write = (profile: Profile) => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const unfinished = `${file}.${process.pid}`
@@ -54,11 +52,7 @@ export const openProfile = (name: string) => {
     renameSync(unfinished, file)
   }
 
-  /**
-   * The session of a profile as long as it is of this server and person: somebody may sign in elsewhere under its name
-   * while a command runs, whose server must not hear of that. The file is asked each time: commands run beside each
-   * other, and each may renew the session.
-   */
+  /** The session while the profile names the same server and user. The file is read each time, because other commands may change it. */
   const storeFor = ({ server, username, apiKey }: Profile): SessionStore => {
     const own = () => {
       const profile = read()
@@ -69,7 +63,7 @@ export const openProfile = (name: string) => {
       load: () => own()?.session,
       save(session) {
         const profile = own()
-        // Gone: somebody has signed out.
+        // Undefined: another command has signed out.
         if (profile) write({ ...profile, session })
       },
       clear() {

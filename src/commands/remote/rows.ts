@@ -1,4 +1,3 @@
-// What a command shows of the server's records.
 import { unixOfGregorian } from '../../lib/gregorian.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { Column } from './table.ts'
@@ -11,7 +10,7 @@ export const textIn = (row: unknown, ...path: readonly string[]): string => {
   return ['string', 'number', 'boolean'].includes(typeof found) ? `${found}` : ''
 }
 
-/** Gregorian seconds in the time zone of this machine. Swedes write a date as ISO 8601 does. */
+/** Local time. Swedish dates look like ISO 8601. */
 export const timeText = (gregorianSeconds: number) =>
   new Date(unixOfGregorian(gregorianSeconds) * 1000).toLocaleString('sv-SE')
 

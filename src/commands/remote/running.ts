@@ -8,7 +8,7 @@ import type { Row } from './rows.ts'
 import type { Column } from './table.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
-/** Runs what works over the network: what goes wrong is told and becomes the status. */
+/** Prints failures of commands at a server, and sets the status. */
 export type RunRemote = (work: (terminal: Terminal) => Promise<unknown>) => Promise<void>
 
 export const remotely =
@@ -34,11 +34,10 @@ export interface Listed extends AtServer {
   query?: Query
 }
 
-/** What a command has at hand that works on an account. */
 export interface Site extends Connection {
   terminal: Terminal
   json: boolean
-  /** Of the account that is worked on: `/v2/accounts/{id}`. */
+  /** `/v2/accounts/{id}`. */
   path: string
 }
 
@@ -48,7 +47,7 @@ export const openSite = async (terminal: Terminal, options: AtServer): Promise<S
   return { ...connection, terminal, path, json: options.json === true }
 }
 
-/** Prints the rows of a list below the path of the account. */
+/** `path` is below the account. */
 export const printList = async (
   terminal: Terminal,
   { limit, query, ...options }: Listed,
@@ -64,7 +63,6 @@ export const profileOption = () =>
 
 const jsonOption = () => new Option('--json', 'print JSON')
 
-/** The options of what works on an account. */
 export const onAccount = (command: Command) =>
   command
     .option('--account <ACCOUNT>', 'an account below, by id or name, instead of the own one')
@@ -76,7 +74,7 @@ export const count = (text: string) => {
   return Number(text)
 }
 
-/** `key=value`, as often as it is said. */
+/** `key=value`; may be repeated. */
 export const pairs = (text: string, before: Readonly<Record<string, string>> = {}) => {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('It is written as key=value.')
@@ -88,6 +86,5 @@ export const queryOption = () =>
     pairs,
   )
 
-/** The options of what lists rows. */
 export const listing = (command: Command) =>
   onAccount(command).option('--limit <COUNT>', 'no more rows than these', count).addOption(queryOption())

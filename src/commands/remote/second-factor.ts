@@ -4,7 +4,7 @@ import { Mistake, printable, type Terminal } from './terminal.ts'
 
 const question = { message: 'Code of the authenticator app, or a recovery code', option: '--code' }
 
-/** The picture for an authenticator app, drawn with letters. */
+/** A QR code of characters. */
 const showPicture = async (terminal: Terminal, address: string) => {
   const { renderUnicodeCompact } = await import('uqr')
   terminal.tell('This account wants a second factor. Read this with an authenticator app:\n')
@@ -18,7 +18,7 @@ const showRecoveryCodes = (terminal: Terminal, codes: readonly string[]) => {
   terminal.tell('')
 }
 
-/** Goes on to the second factor, where the server wants one. */
+/** Completes a second factor if the server requires one. */
 export const completeSignIn = async (
   terminal: Terminal,
   state: SignedIn | SecondFactorNeeded,

@@ -44,7 +44,6 @@ const show = async (terminal: Terminal, id: string, options: AtServer) => {
   await printRecord(site, await read(site, id))
 }
 
-/** Nothing more will become of it. */
 const hasEnded = (task: Row) => textIn(task, 'end_timestamp') !== ''
 
 const numberIn = (task: Row, name: string) => Number.parseInt(textIn(task, name), 10) || 0
@@ -60,7 +59,7 @@ const progressOf = (task: Row) => {
 const firstPauseMs = 200
 const longestPauseMs = 2000
 
-/** The record as it stands now and then, up to the end. */
+/** Polls until the task ends. */
 async function* looksAt(site: Site, id: string) {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const task = await read(site, id)
@@ -95,7 +94,7 @@ const watch = async (terminal: Terminal, id: string, options: AtServer) =>
 
 interface Start extends AtServer {
   watch?: boolean
-  /** False: rows that would cost something fail. */
+  /** False: rows with charges fail. */
   charges: boolean
 }
 
@@ -126,10 +125,10 @@ const actionIn = (text: string) => {
 
 type Action = ReturnType<typeof actionIn>
 
-/** The file is sent as it is read: it may be larger than the memory. */
+/** The file is streamed. */
 const inputOf = async (file: string | undefined) => {
   if (file === undefined) return { data: {} }
-  // Says what is wrong with it, where a Blob only says that something is.
+  // Its error names the problem, that of a Blob does not.
   await access(file, constants.R_OK)
   return { body: await openAsBlob(file), headers: { 'content-type': 'text/csv' } }
 }

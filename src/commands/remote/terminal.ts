@@ -1,43 +1,42 @@
-// The person's side of a command: results go to standard output, everything else to standard error.
+// Results go to standard output, everything else to standard error.
 import { styleText } from 'node:util'
 import { status } from '../statuses.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
 export interface Terminal {
-  /** A part of the result. Waits while its reader is slow. */
+  /** Part of the result; waits for a slow reader. */
   say(text: string): Promise<void>
-  /** A file as it comes: text only, and made harmless, where a terminal would show it. */
+  /** Prints a file; a terminal gets text without control characters only. */
   file(chunks: AsyncIterable<Uint8Array>): Promise<void>
-  /** A line beside the result. */
+  /** Writes a line to standard error. */
   tell(text: string): void
-  /** Plain where the output is no terminal, and where NO_COLOR is set. */
+  /** Plain without a terminal or with NO_COLOR. */
   paint(style: Style, text: string): string
   paintError(style: Style, text: string): string
-  /** How wide the output is; undefined: it is no terminal, and nothing is cut. */
+  /** Undefined: not a terminal, nothing is cut. */
   columns: number | undefined
-  /** Whether there is somebody who can be asked. */
+  /** Whether a prompt is possible. */
   isAttended: boolean
-  /** What is said when Ctrl-C ends the command. */
+  /** Printed when Ctrl-C ends the command. */
   lastWords(text: string): void
 }
 
-/** The person at the terminal wants no more of it. */
+/** The user has cancelled. */
 export class Interrupted extends Error {}
 
-/** Something that the person at the terminal has to put right. */
+/** An error of the user. */
 export class Mistake extends Error {}
 
-/** Nobody is signed in under a profile. */
 export class NotSignedIn extends Mistake {}
 
-// Whatever somebody else called a thing: none of it moves the cursor or turns the direction of what follows.
+// Control and direction characters in texts of other people.
 const disturbing = /[\p{Cc}\u061c\u2028-\u202e\u2066-\u2069]/gu
 
-/** A text of the server on one line, with nothing in it that a terminal would obey. */
+/** On one line, without control characters. */
 export const printable = (text: string) => text.replace(disturbing, '\u{fffd}')
 
-/** The same on as many lines as the text has. */
+/** Keeps line ends. */
 const printableLines = (text: string) =>
   text
     .split(/(\r?\n|\t)/)
@@ -57,10 +56,10 @@ const decoded = (decoder: TextDecoder, chunk?: Uint8Array) => {
   }
 }
 
-/** Text in UTF-8 as it comes, with nothing in it that a terminal would obey. Throws a Mistake where it is none. */
+/** UTF-8 text without control characters. Throws a Mistake for other content. */
 export async function* printableText(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  // The end of a line may come in two chunks.
+  // A line end may be split.
   let held = ''
   for await (const chunk of chunks) {
     const text = held + decoded(decoder, chunk)
@@ -77,7 +76,7 @@ const writeTo = (stream: NodeJS.WriteStream, chunk: string | Uint8Array) =>
     else stream.once('drain', resolve)
   })
 
-/** Who has seen enough (`| head`) closes the pipe: that is no failure, and there is nothing more to do. */
+/** A closed pipe (`| head`) is no failure. */
 const endWithReader = (stream: NodeJS.WriteStream) =>
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -90,7 +89,7 @@ export const openTerminal = (): Terminal => {
   endWithReader(stdout)
   endWithReader(stderr)
   process.once('SIGINT', () => {
-    // Behind the ^C that the terminal shows.
+    // After the ^C that the terminal shows.
     if (words || stderr.isTTY) stderr.write(`\n${words}`)
     process.exit(status.interrupted)
   })

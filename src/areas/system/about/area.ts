@@ -1,7 +1,6 @@
 import { area } from '../../area.ts'
 import { aboutRoutes } from './routes.ts'
 
-/** What this server is. */
 export const aboutArea = area({
   name: 'about',
   describes: { about: 'What this server is.' },

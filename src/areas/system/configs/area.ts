@@ -5,7 +5,6 @@ import { createAccountConfigs } from './operations.ts'
 import { accountConfigRoutes } from './routes.ts'
 import { configsSettings } from './settings.ts'
 
-/** Settings of accounts, over those of their resellers and of the system. */
 export const configsArea = area({
   name: 'configs',
   kinds: { account_config: 'settings of an account' },

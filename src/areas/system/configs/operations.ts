@@ -27,12 +27,12 @@ interface Deps {
   validate: Validate
 }
 
-/** A document of an account, whether or not the account has values of its own. */
+/** `record` is undefined if the account has no values. */
 export interface AccountConfigSubject {
   id: string
   accountId: string
   record: AccountConfigStored | undefined
-  /** What the accounts above and the system say. */
+  /** Merged values of the reseller and the system. */
   below: Json
   revision?: string
   doc: Json
@@ -40,7 +40,6 @@ export interface AccountConfigSubject {
 
 const prefix = 'configs_'
 
-/** The document that `/configs` alone reads. */
 export const unnamed = 'default'
 
 const idOf = (name: string) => `${prefix}${name}`
@@ -48,10 +47,7 @@ const nameOf = (id: string) => id.slice(prefix.length)
 
 export type AccountConfigs = ReturnType<typeof createAccountConfigs>
 
-/**
- * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
- * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
- */
+/** Settings documents with values per account. Documents that hold for the whole system are not shown to accounts. */
 export const createAccountConfigs = (tools: Deps) => {
   const { declared, store, settings, node, accounts, systemConfigs, validate } = tools
   const { settings: documents, accountSettings: accountLevels } = declared
@@ -99,7 +95,7 @@ export const createAccountConfigs = (tools: Deps) => {
   const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: Sent) =>
     withStoredSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
 
-  /** How values of another system are taken in: those that would not hold are left. */
+  /** Imported values that are invalid here are dropped. */
   const adoption: ImportedRecord = {
     ...importingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
       const schema = schemaOf(id)
@@ -129,29 +125,27 @@ export const createAccountConfigs = (tools: Deps) => {
       }
     },
 
-    /** What the account itself has said, without what holds from above. */
+    /** Without inherited values. */
     own: ownValues,
 
-    /** What is wrong with values that an area follows. Documents that only clients read are kept as they are given. */
+    /** Documents without a schema are stored as they are. */
     async judge(subject: AccountConfigSubject, values: Json, sent: Sent): Promise<Problems> {
       const schema = schemaOf(subject.id)
       return schema ? (await validate(schema, wholeOf(subject, values, sent))).problems : {}
     },
 
-    /** The keys of the account that nothing follows. */
+    /** Keys that the server does not use. */
     warnings({ id, record }: AccountConfigSubject): Warning[] {
       const schema = schemaOf(id)
       return schema ? warningsOf(schema, record?.doc ?? {}) : []
     },
 
-    /** The values as they hold for the account. */
     read: ({ id, below, record }: AccountConfigSubject) =>
       visibleSecrets(schemaOf(id), effective(below, record?.doc ?? {})),
 
-    /** Values of the account alone, as answers show them. */
     shown: ({ id }: AccountConfigSubject, values: Json) => visibleSecrets(schemaOf(id), values),
 
-    /** Keeps what differs from above; when nothing does, the account has no values of its own any more. */
+    /** Stores what differs from the inherited values; without a difference the record is removed. */
     async replace(
       author: Author,
       subject: AccountConfigSubject,

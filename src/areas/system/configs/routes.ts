@@ -25,7 +25,7 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
   const subject = ({ path, account }: { path: { config_id: string }; account: AccountRecord }) =>
     configs.subject(account, path.config_id)
 
-  // No ETag: what is shown also changes with the documents above.
+  // No ETag: the response also depends on inherited documents.
   const view = (config: AccountConfigSubject) =>
     answer({
       data: { ...configs.read(config), id: config.id },

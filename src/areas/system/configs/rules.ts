@@ -2,7 +2,7 @@ import type { Json } from '../../../lib/json.ts'
 import { withoutSecrets } from '../../../lib/secrets.ts'
 import { mergeSections, withoutDefaults } from '../../../settings/sections.ts'
 
-/** The layers below an account's own values, the system's first: passwords and keys stay with their owner. */
+/** Inherited layers, the system's first, without the secrets of their owners. */
 export const belowAccount = (schema: object | undefined, layers: readonly Json[]) =>
   mergeSections(...layers.map((layer) => withoutSecrets(schema, layer)))
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { section, settingsDocument } from '../../../settings/keys.ts'
 
-// Documents of a Kazoo cluster that hold for its own machines. No client of an account reads them.
+// Documents of a Kazoo cluster about its own machines.
 const clusterDocuments = [
   'braintree',
   'datamgr',

@@ -8,7 +8,7 @@ import { createImportState, type ImportStates } from './store.ts'
 
 export type { ImportStates }
 
-/** A start may add what it finds missing: no client has asked for it. */
+/** A start may add missing records during an import. */
 const closedDuring =
   (states: ImportStates): Gate =>
   async (sets, write) => {
@@ -17,10 +17,7 @@ const closedDuring =
     await write(sets)
   }
 
-/**
- * What a server knows of imports, which only the commands of `import-kazoo/` carry out: while one runs, nothing else is
- * written. It is the first area of the list, so that its gate rejects before any other decides.
- */
+/** While an import of `import-kazoo/` runs, nothing else is written. It is the first area of the list, so that its gate decides first. */
 export const importsArea = area({
   name: 'imports',
   kinds: {

@@ -6,7 +6,6 @@ import { beingUndone, type ImportState } from './rules.ts'
 
 const recordId = 'state'
 
-/** Whether an import runs: every process of the store sees it from its next request on. */
 export const createImportState = (store: Store) => {
   const states = createCollection<ImportState, object>(store, {
     kind: 'kazoo_import',
@@ -14,7 +13,7 @@ export const createImportState = (store: Store) => {
     row: () => ({}),
   })
 
-  // The cache of records answers this without a query, also where there has never been an import.
+  // Cached, also if there has never been an import.
   const read = async (): Promise<Readonly<ImportState> | undefined> =>
     (await states.find(systemScope, recordId))?.doc
 
@@ -25,7 +24,7 @@ export const createImportState = (store: Store) => {
       return status === 'under_way' || status === 'being_undone'
     },
 
-    /** What an operator must know when a process opens the store; undefined: nothing. */
+    /** Undefined: nothing to report. */
     async warning(): Promise<string | undefined> {
       return (await read())?.status === 'being_undone' ? beingUndone : undefined
     },
@@ -36,7 +35,7 @@ export const createImportState = (store: Store) => {
       else states.insert(set, states.draft(systemScope, { doc, hidden: {} }, recordId))
     },
 
-    /** Adds to the removal of an account that the documents go which an import has only kept. */
+    /** Deletes the preserved documents of a deleted account. */
     removeWith: (set: ChangeSet, { id }: { id: string }) =>
       void set.run('DELETE FROM kazoo_kept WHERE account_id = $1', [id]),
   }

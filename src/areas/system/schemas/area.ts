@@ -2,7 +2,6 @@ import { area } from '../../area.ts'
 import { createSchemas } from './operations.ts'
 import { schemaRoutes } from './routes.ts'
 
-/** The published shapes of what clients write. */
 export const schemasArea = area({
   name: 'schemas',
   describes: { schemas: 'The published shapes of what clients write.' },

@@ -5,7 +5,6 @@ type Validate = (schema: TSchema, data: unknown) => Promise<{ value: unknown; pr
 
 export type Schemas = ReturnType<typeof createSchemas>
 
-/** The published shapes of records, by name. */
 export const createSchemas = (registry: Readonly<Record<string, TSchema>>, validate: Validate) => {
   const get = (name: string): TSchema => {
     const schema = Object.hasOwn(registry, name) ? registry[name] : undefined
@@ -22,7 +21,7 @@ export const createSchemas = (registry: Readonly<Record<string, TSchema>>, valid
       ...get(name),
     }),
 
-    /** The data with defaults filled in, or a 400 that tells the broken rules. */
+    /** Returns the data with defaults, or throws a 400. */
     async check(name: string, data: unknown) {
       const { value, problems } = await validate(get(name), data)
       if (hasProblems(problems)) throw invalid(problems)

@@ -2,7 +2,6 @@ import { area } from '../../area.ts'
 import { createSearch } from './operations.ts'
 import { searchRoutes } from './routes.ts'
 
-/** Records found by the beginnings of their names. */
 export const searchArea = area({
   name: 'search',
   describes: { search: 'Records found by the beginnings of their names.' },

@@ -2,7 +2,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { SearchQuery, SearchType } from './rules.ts'
 import { type AccountField, createSearchStore, type Hit, type SearchPage } from './store.ts'
 
-/** The claims that hold searchable names, by type and field. */
+/** Claims by type and field. */
 const claimsOf: Readonly<Record<Exclude<SearchType, 'account'>, Readonly<Record<string, string>>>> = {
   user: { name: 'user_name', username: 'username' },
   device: { name: 'device_name' },
@@ -14,7 +14,7 @@ export const createSearch = (store: Store) => {
   const rows = createSearchStore(store)
 
   return {
-    /** Accounts below an account, or users and devices in it, whose field begins with the prefix. */
+    /** Sub-accounts, or users and devices of the account. */
     find({ type, field, prefix }: SearchQuery, page: Omit<SearchPage, 'prefix'>): Promise<Hit[]> {
       const wanted = { ...page, prefix }
       if (type === 'account') return rows.accounts(field as AccountField, wanted)

@@ -9,7 +9,7 @@ import type { Hit } from './store.ts'
 
 const inAccount = '/v2/accounts/{account_id}/search'
 
-// Rows for each field of a multiple search: a search box shows no more.
+// Rows for each field of a search by several fields.
 const maxOfEach = 50
 
 const query = {

@@ -7,7 +7,7 @@ export const searchTypes = ['account', 'user', 'device'] as const
 
 export type SearchType = (typeof searchTypes)[number]
 
-/** What can be searched for, by which fields, and how the value is put into the form of the index. */
+/** Fields by type, with the function that makes a text comparable with the index. */
 const fields: Readonly<Record<SearchType, Readonly<Record<string, (text: string) => string>>>> = {
   account: { name: searchKey, realm: searchKey, id: searchKey },
   user: { name: searchKey, username: lowerCase },
@@ -47,13 +47,12 @@ const fieldProblems = (type: unknown, field: unknown): Problems => {
   return !isType(type) || known.includes(String(field)) ? {} : { q: unknown(field, known) }
 }
 
-// A query that names `v` without a value arrives as empty text, or as `true` from clients of the older server.
+// An empty `v` arrives as empty text, or as `true` from clients of the older server.
 const wantedText = (value: unknown) => (value === true || value === 'true' ? '' : String(value))
 
 const prefixOf = (type: SearchType, field: string, value: unknown) =>
   fields[type][field]?.(wantedText(value)) ?? ''
 
-/** The question in the parameters `t`, `q` and `v`, or everything that is wrong with them. */
 export const readSearchQuery = (value: (name: string) => unknown): SearchQuery => {
   const type = value('t')
   const field = value('q')
@@ -67,7 +66,6 @@ export const readSearchQuery = (value: (name: string) => unknown): SearchQuery =
   return { type, field: String(field), prefix: prefixOf(type, String(field), wanted) }
 }
 
-/** One question for each `by_<field>`. */
 export const readSearchQueries = (value: (name: string) => unknown): SearchQuery[] => {
   const type = value('t')
   if (!isType(type)) throw invalid(typeProblems(type))

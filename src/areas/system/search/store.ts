@@ -5,7 +5,7 @@ import type { Store } from '../../../storage/store.ts'
 import { accountsOfTreeSql, keyset, shape, text } from '../../../storage/table.ts'
 
 export interface SearchPage {
-  /** The account below which accounts are looked for, or in which users and devices are. */
+  /** The parent account of accounts, or the account of users and devices. */
   accountId: string
   prefix: string
   after?: readonly [string, string]
@@ -14,7 +14,6 @@ export interface SearchPage {
   long?: boolean
 }
 
-/** A record that was found, and the key it was found by. */
 export interface Hit {
   key: string
   record: StoredRecord<Json, Json>
@@ -22,10 +21,9 @@ export interface Hit {
 
 const found = shape({ foundBy: text() })
 
-// Accounts, users and devices alike.
 const anyKind = kind('any')
 
-/** The end of everything that begins with `prefix`: no character comes after this one. */
+/** After all texts with this prefix. */
 const endOf = (prefix: string) => `${prefix}\u{10ffff}`
 
 const accountColumns = { name: 't.name_key', realm: 't.realm_key', id: 't.account_id' } as const
@@ -37,7 +35,7 @@ interface Query {
   params: (string | number)[]
 }
 
-/** The rest of an index scan: the page begins behind `after`, which replaces one of the prefix's bounds. */
+/** `after` replaces one bound of the prefix. */
 const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: Query['params']) => {
   const { prefix, after, descending } = page
   const [column] = key
@@ -79,7 +77,6 @@ const claimQuery = (claim: string, page: SearchPage): Query => {
   }
 }
 
-/** Index reads: what begins with a prefix, in the order of the index. */
 export const createSearchStore = (store: Store) => {
   const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {
     const rows = await (long ? store.scan(sql, params) : store.all(sql, params))
@@ -90,7 +87,7 @@ export const createSearchStore = (store: Store) => {
   return {
     accounts: (field: AccountField, page: SearchPage) => read(accountQuery(field, page), page.long),
 
-    /** Records of an account by a name that they hold as a claim. */
+    /** By a name that the record claims. */
     byClaim: (claim: string, page: SearchPage) => read(claimQuery(claim, page), page.long),
   }
 }

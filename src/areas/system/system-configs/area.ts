@@ -2,7 +2,6 @@ import { area } from '../../area.ts'
 import { createSystemConfigs } from './operations.ts'
 import { systemConfigRoutes } from './routes.ts'
 
-/** Settings of the whole system. */
 export const systemConfigsArea = area({
   name: 'systemConfigs',
   kinds: { system_config: 'settings of the system, which are records of the master account' },

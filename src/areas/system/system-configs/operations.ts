@@ -34,26 +34,25 @@ import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
 interface Deps {
   declared: Pick<Declared, 'settings'>
   store: Store
-  /** The section that holds for this process alone. */
+  /** The name of this node's section. */
   node: string
   validate: Validate
-  /** What is wrong with the files that TLS settings name, by key. */
+  /** Problems of TLS files, by key. */
   tlsProblems(section: Json): Promise<Problems>
 }
 
-/** A document in the path of a request, whether or not it is stored yet. */
+/** `record` is undefined if nothing is stored. */
 export interface SystemConfigSubject {
   name: string
   record: SystemConfigStored | undefined
-  /** The stored sections. */
   sections: SettingsDoc
   defaults: Json
   revision?: string
-  /** What a PATCH is merged into. */
+  /** Merged with a PATCH. */
   doc: Json
 }
 
-/** Whether a request carries everything anew, or what it changes merged into what is stored. */
+/** A whole document, or changes that are merged already. */
 export type Sent = 'whole' | 'changed'
 
 interface SentSection {
@@ -90,7 +89,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     return { value: value as Json, sound: sound as Json, problems }
   }
 
-  /** Only files that this write names, or that TLS is to use from now on: a file lost since is no reason to refuse. */
+  /** Only changed files, or all when TLS is enabled: an older file may be missing. */
   const fileProblems = async (
     subject: SystemConfigSubject,
     section: string,
@@ -106,7 +105,6 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     return Object.fromEntries(found.filter(([key]) => after.use_ssl === true || changed.includes(key)))
   }
 
-  /** What is wrong with a section, by key. */
   const judgeSection = async (
     subject: SystemConfigSubject,
     section: string,
@@ -156,7 +154,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     if (!record && !schemaOf(name)) throw failure(badIdentifier, { cause: name })
   }
 
-  /** What of a section of another system can be followed, and the paths of what cannot. */
+  /** The valid part of an imported section, and the paths of the rest. */
   const followable = async (name: string, section: Json): Promise<{ doc: Json; failing: string[] }> => {
     const schema = partialSchema(name)
     const valid = schema && (await validPartOf(validate, schema, section))
@@ -179,7 +177,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
   return {
     ...readsOf(collection),
 
-    /** Settings of another system: of each section what can be followed here. */
+    /** Imports the valid part of each section. */
     adoption: {
       ...importingInto(collection, async ({ id, doc }) => {
         const schema = schemaOf(id)
@@ -194,7 +192,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       },
     } satisfies ImportedRecord,
 
-    /** Adds a document that the store does not have yet to a change set. */
+    /** The document must not exist. */
     addTo(set: ChangeSet, name: string, sections: SettingsDoc) {
       collection.insert(set, collection.draft(systemScope, { doc: sections, hidden: {} }, name))
     },
@@ -214,14 +212,14 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       }
     },
 
-    /** The same with one section as what a PATCH is merged into. */
+    /** A PATCH is merged into one section. */
     async sectionSubject(name: string, section: string): Promise<SystemConfigSubject> {
       const subject = await this.subject(name)
       if (!isSettingsName(section)) throw failure(badIdentifier, { cause: section.slice(0, 200) })
       return { ...subject, doc: sectionIn(subject.sections, section) ?? {} }
     },
 
-    /** The stored sections; `default`, or all of them, filled with what lies below. */
+    /** `default`, or all sections, with inherited values. */
     read(subject: SystemConfigSubject, fill: 'default' | 'all'): SettingsDoc {
       assertKnown(subject)
       const { sections, defaults } = subject
@@ -238,13 +236,12 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return effectiveSection(subject.sections, section, subject.defaults)
     },
 
-    /** Sections, or the document, as answers show them. */
     shown: (name: string, sections: SettingsDoc) =>
       visibleSecrets(documentShape(schemaOf(name)), sections) as SettingsDoc,
 
     shownSection: (name: string, values: Json) => visibleSecrets(schemaOf(name), values),
 
-    /** The keys that nothing follows, of a section or of all of them. */
+    /** Keys that the server does not use. */
     warnings(name: string, sections: SettingsDoc): Warning[] {
       const schema = schemaOf(name)
       return schema
@@ -257,7 +254,6 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return schema ? warningsOf(schema, values) : []
     },
 
-    /** What is wrong with a document that shall replace the stored one. */
     async judge(subject: SystemConfigSubject, given: SettingsDoc, sent: Sent): Promise<Problems> {
       const sections = wholeOf(subject, given, sent)
       const found: Problems[] = [nameProblems(sections)]
@@ -287,7 +283,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return record
     },
 
-    /** Removes a section; with the last one the document goes. */
+    /** The document is removed with its last section. */
     async removeSection(author: Author, subject: SystemConfigSubject, section: string) {
       const values = sectionIn(subject.sections, section)
       if (!subject.record || !values) throw failure(badIdentifierList, { values: [section] })

@@ -22,7 +22,7 @@ const all = '/v2/system_configs'
 const one = `${all}/{config_id}` as const
 const section = `${one}/{section}` as const
 
-/** An echoed answer carries its id; ids never select anything. */
+/** Clients send the id of a response back: it is ignored. */
 const prepare = ({ id: _id, ...sections }: Json): Json => sections
 
 const metadataOf = (record: SystemConfigStored | undefined, id: string) => ({

@@ -14,15 +14,14 @@ const defaultSection = 'default'
 export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =>
   Object.hasOwn(doc, section) ? doc[section] : undefined
 
-/** What holds where a section says nothing: the schema's defaults, under a node also the default section. */
+/** Defaults of the schema, and for a node the default section. */
 const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
   section === defaultSection ? defaults : mergeSections(defaults, sectionIn(doc, defaultSection))
 
-/** A section as it holds, with everything below it. */
 export const effectiveSection = (doc: SettingsDoc, section: string, defaults: Json) =>
   mergeSections(belowSection(doc, section, defaults), sectionIn(doc, section))
 
-/** Only what differs from what lies below is stored, so that new defaults reach old installations. */
+/** Only differences are stored, so that new defaults reach old stores. */
 export const storedHalf = (doc: SettingsDoc, defaults: Json): SettingsDoc =>
   Object.fromEntries(
     Object.entries(doc).map(([section, values]) => [
@@ -31,11 +30,11 @@ export const storedHalf = (doc: SettingsDoc, defaults: Json): SettingsDoc =>
     ]),
   )
 
-/** The shape of a whole document whose sections have this one. */
+/** The schema of a document with sections of this schema. */
 export const documentShape = (section: object | undefined) =>
   section && { type: 'object', additionalProperties: section }
 
-/** A settings schema that asks only about the keys that are given. */
+/** The schema without required keys and defaults. */
 export const partialOf = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(partialOf)
   if (!isObject(schema)) return schema
@@ -55,7 +54,6 @@ export const underPath = (path: string, problems: Problems): Problems =>
     Object.entries(problems).map(([inner, rules]) => [inner === 'data' ? path : `${path}.${inner}`, rules]),
   )
 
-/** A section name as it stands in a property path. */
 export const sectionPath = (section: string) => pathKey(section.slice(0, 200))
 
 const proxyProblems = (proxies: unknown): Problems => {
@@ -75,7 +73,7 @@ const deepestCost = 4
 
 const methods: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'PATCH', 'DELETE'])
 
-/** Whether no look-up would find what stands under this key: it asks for methods in capitals. */
+/** Methods are looked up in capitals. */
 const isMethodInSmall = (key: string) => methods.has(key.toUpperCase()) && !methods.has(key)
 
 const costProblems = (costs: Json, path: string, depth = 1): Problems => {
@@ -94,7 +92,7 @@ const costProblems = (costs: Json, path: string, depth = 1): Problems => {
   return problems
 }
 
-/** Keys of the family that say where the plain listener is: here the environment does. */
+/** The environment sets the plain listener. */
 const listenerProblems = ({ use_plaintext: isPlain, port }: Json): Problems => ({
   ...(isPlain === false
     ? {
@@ -179,11 +177,10 @@ const checks: Record<string, (section: Json) => Problems> = {
   number_manager: numberProblems,
 }
 
-/** What is wrong with a section of a document although every value has its type. */
+/** Rules that the schema cannot express. */
 export const sectionProblems = (document: string, section: Json): Problems =>
   Object.hasOwn(checks, document) ? (checks[document] as (section: Json) => Problems)(section) : {}
 
-/** Problems of section names. */
 export const nameProblems = (doc: SettingsDoc): Problems => {
   const problems: Problems = {}
   for (const section of Object.keys(doc)) {

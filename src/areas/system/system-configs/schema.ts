@@ -2,7 +2,6 @@ import { anyObject, anyText, keyed, must, open } from '../../../lib/schema.ts'
 
 const section = anyObject({ description: 'Values by key' })
 
-/** A document as it replaces the stored one. */
 export const SystemConfig = open(
   { default: must(section) },
   {
@@ -12,7 +11,7 @@ export const SystemConfig = open(
   },
 )
 
-/** A document that need not have its `default` section: what a PATCH makes of it. */
+/** `default` may be missing after a PATCH. */
 export const SystemConfigSections = keyed(section)
 
 export const SystemConfigRecord = open(

@@ -7,7 +7,6 @@ import type { Store } from '../../../storage/store.ts'
 type SystemConfigHidden = Record<never, never>
 export type SystemConfigStored = StoredRecord<SettingsDoc, SystemConfigHidden>
 
-/** Documents by name, in the scope of the whole system. */
 export const createSystemConfigStore = (store: Store, secrets?: SecretsOf) =>
   createCollection<SettingsDoc, SystemConfigHidden>(store, {
     kind: settingsKind,
