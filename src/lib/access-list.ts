@@ -4,10 +4,10 @@ import type { Problems } from './failure.ts'
 import { compilePattern, maxPatternLength } from './pattern.ts'
 import { anyText, choice, list, must, open, text } from './schema.ts'
 
-// Whom accounts and their devices let in: part of the records of both.
+// Access lists are part of accounts and of devices.
 
 const order = choice(['allow,deny', 'deny,allow'], { description: 'Order in which the rule is evaluated' })
-// An edge waits for the decision with a call in hand: the list is bounded.
+// Bounded, because an edge waits for the decision.
 const cidrs = list(anyText(), { maxItems: 4096, description: 'IPv4 subnets in CIDR notation' })
 const userAgent = text(0, maxPatternLength, {
   description: 'Regular expression (RE2) that the SIP user agent has to match',
@@ -18,7 +18,7 @@ export const AccessList = open(
   { title: 'Access list' },
 )
 
-/** What a read answers: nothing at all where no list is kept. */
+/** Empty if there is no list. */
 export const AccessListOrNone = open({ order, cidrs, user_agent: userAgent })
 
 export type AccessList = Static<typeof AccessList>
@@ -42,7 +42,7 @@ const userAgentProblems = (value: string, at: string): Problems => {
   return { [`${at}user_agent`]: { wrong_format: { message, format: 'regex', value } } }
 }
 
-/** What the schema cannot say, of the keys that passed it. `at`: where the list stands, with a dot behind. */
+/** Rules that the schema cannot express. `at`: prefix of the paths, with a dot at the end. */
 export const accessListProblems = (
   { cidrs: values, user_agent: pattern }: Partial<AccessList>,
   at = '',

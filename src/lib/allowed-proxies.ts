@@ -1,6 +1,5 @@
 import { list, text } from './schema.ts'
 
-/** Of an account or a user. */
 export const AllowedProxies = list(text(1, 64), {
   maxItems: 200,
   description:

@@ -18,7 +18,6 @@ import {
 } from './schema.ts'
 import { secretUrl } from './secrets.ts'
 
-/** Older names of the ways to write a number. */
 export const formerNumberFormats = former({
   'e.164': 'e164',
   '1npanxxxxxx': '1npan',
@@ -89,13 +88,11 @@ const RecordingByNetwork = closed({
   offnet: RecordingSettings,
 })
 
-/** Recording of one endpoint: of a user or a device. */
 export const CallRecording = closed(
   { any: RecordingByNetwork, inbound: RecordingByNetwork, outbound: RecordingByNetwork },
   { description: 'Which calls are recorded, by direction and network' },
 )
 
-/** Recording as accounts set it: for calls of the account, and for each endpoint. */
 export const AccountCallRecording = closed({ account: CallRecording, endpoint: CallRecording })
 
 const forwardingFields = {
@@ -139,7 +136,6 @@ const ContactList = open({ exclude: flag({ description: 'Leave it out of the con
 
 export const sipHeaderValue = typed(['string', 'boolean', 'integer'])
 
-/** SIP headers by name. */
 export const SipHeaders = keyedBy('^[a-zA-Z0-9_-]+$', sipHeaderValue)
 
 const Formatter = open({
@@ -181,7 +177,7 @@ const DialPlan = open(
   },
 )
 
-/** `longest`: how long the media reference may be. */
+/** `longest`: length of the media reference. */
 export const musicOnHold = (longest: number) =>
   open(
     {
@@ -287,7 +283,7 @@ export const callFields = {
   ringtones: Ringtones,
 }
 
-/** Fields that users and devices have in common, beside those. */
+/** Fields that only users and devices have in common. */
 export const endpointFields = {
   ...callFields,
   call_recording: CallRecording,

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { elementAt } from './list.ts'
 
-/** An address as its bytes: 4 of them or 16. An IPv4 address written as IPv6 (`::ffff:10.0.0.1`) is the IPv4 address. */
+/** 4 or 16 bytes. An IPv4 address written as IPv6 (`::ffff:10.0.0.1`) is the IPv4 address. */
 export interface Address {
   readonly family: 4 | 6
   readonly bytes: readonly number[]
@@ -41,14 +41,14 @@ const parseUnmapped = (text: string): Address | undefined => {
   return undefined
 }
 
-/** Strict: four decimal parts without leading zeros, or IPv6 without zone; anything else is undefined. */
+/** Strict: no leading zeros, no zone. */
 export const parseAddress = (text: string): Address | undefined => {
   const address = parseUnmapped(text)
   if (address?.family === 6 && isMapped(address.bytes)) return { family: 4, bytes: address.bytes.slice(12) }
   return address
 }
 
-/** `address/length`, both strict. Bits behind the prefix may be set and do not count. */
+/** Bits after the prefix are ignored. */
 export const parseCidr = (text: string): Cidr | undefined => {
   const slash = text.indexOf('/')
   const length = text.slice(slash + 1)
@@ -62,7 +62,7 @@ export const parseCidr = (text: string): Cidr | undefined => {
   return { ...address, prefixLength }
 }
 
-/** A CIDR, or a single address as the CIDR that holds only it: what lists of trusted hosts are made of. */
+/** A CIDR, or an address as the CIDR that contains only it. */
 export const parseNetwork = (text: string): Cidr | undefined => {
   if (text.includes('/')) return parseCidr(text)
   const address = parseAddress(text)
@@ -85,7 +85,7 @@ const hexGroups = (bytes: readonly number[]) =>
     ((elementAt(bytes, 2 * index) << 8) | elementAt(bytes, 2 * index + 1)).toString(16),
   ).join(':')
 
-/** The one spelling of an address (RFC 5952), so that equal addresses are equal texts. */
+/** RFC 5952: equal addresses give equal texts. */
 export const formatAddress = ({ family, bytes }: Address): string => {
   if (family === 4) return bytes.join('.')
   const groups = hexGroups(bytes)

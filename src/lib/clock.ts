@@ -1,4 +1,3 @@
-/** Where time comes from. Tests hand in their own. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
@@ -8,7 +7,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 let latest = { unixMilliseconds: 0, text: '' }
 
-/** ISO 8601 text of a moment given in Unix milliseconds. The latest one is kept: answers of one millisecond share it. */
+/** `unixMilliseconds` as ISO 8601; the latest text is cached. */
 export const isoTime = (unixMilliseconds: number) => {
   if (latest.unixMilliseconds !== unixMilliseconds || latest.text === '') {
     latest = { unixMilliseconds, text: new Date(unixMilliseconds).toISOString() }

@@ -1,9 +1,9 @@
 import { isObject, maxDepth } from './json.ts'
 
-/** C0 and C1 control characters, and line and paragraph separators: for a character class of a regular expression. */
+/** C0 and C1 controls, line and paragraph separators: the content of a character class. */
 const characters = '\\u0001-\\u001f\\u007f-\\u009f\\u2028\\u2029'
 
-/** What a text of one line matches. NUL is refused in every text. */
+/** NUL is rejected in every text. */
 export const singleLinePattern = `^[^${characters}]*$`
 
 const runs = new RegExp(`[\\u0000${characters}]+`, 'g')
@@ -16,7 +16,7 @@ const cleaned = (value: unknown): unknown => {
     : value
 }
 
-/** The same JSON value with a space instead of the control characters of each text. Keys stay as they are. */
+/** Texts with spaces instead of control characters; keys are unchanged. */
 export const withoutControlCharacters = <Value>(value: Value): Value => cleaned(value) as Value
 
 const replacementCharacter = '\ufffd'
@@ -38,8 +38,5 @@ const storableAt = (value: unknown, depth: number): unknown => {
   return isSame ? value : Object.fromEntries(kept)
 }
 
-/**
- * The JSON value with U+FFFD instead of each NUL and unpaired surrogate in its texts and keys, which no store keeps. Returns
- * the same value if it contains none. Values below `maxDepth` stay as they are.
- */
+/** Replaces NUL and unpaired surrogates by U+FFFD in texts and keys. Returns the same value if there are none. */
 export const storable = <Value>(value: Value): Value => storableAt(value, 0) as Value

@@ -1,22 +1,19 @@
-// Reads CSV (RFC 4180) piece by piece, as bytes: the pieces may end anywhere, inside a character or a quoted cell too.
-// Line ends are CR, LF or any mix of them; blank lines are no rows; a UTF-8 byte order mark is passed over.
+// Streaming CSV (RFC 4180): chunks may end anywhere; line ends are CR, LF or both; blank lines and a byte order mark are skipped.
 
 export interface CsvRecord {
-  /** Undefined where nothing stood between the commas, the empty text where `""` stood. */
+  /** Undefined: nothing between the commas; empty text: `""`. */
   cells: (string | undefined)[]
-  /** Bytes of the whole text that lie before the record. */
+  /** Byte offset of the record. */
   start: number
-  /** The same behind its line end. */
+  /** Byte offset after its line end. */
   end: number
 }
 
-/** What makes a text no CSV. */
 export class CsvMistake extends Error {}
 
 interface CsvParser {
-  /** The records that are complete with this piece. */
   push(piece: Uint8Array): CsvRecord[]
-  /** The last record, if no line end stood behind it. */
+  /** The last record without a line end. */
   end(): CsvRecord[]
 }
 
@@ -28,35 +25,32 @@ const space = 0x20
 const tab = 0x09
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
-// One row is held in memory; more than this is a quote that was never closed.
+// More is a quote that was never closed.
 const maxRecordBytes = 1_000_000
-// Columns are compared with one another, so their number bounds what a header costs.
+// Columns are compared with each other.
 const maxCells = 10_000
 
-// A longer row that is still coming is looked through again only when it has doubled, however small its pieces are.
+// A longer incomplete row is parsed again only when it has doubled.
 const longRowBytes = 65_536
 
 const isLineEnd = (byte: number | undefined) => byte === cr || byte === lf
 const isBlank = (byte: number | undefined) => byte === space || byte === tab
 
-/** What other programs, such as spreadsheets of countries with decimal commas, write between cells. */
+/** Other programs use these instead of a comma. */
 export const otherSeparator = /[;\t|]/
 
-/** What to do with a file that separates its cells with something else. */
 export const commasOnly = 'cells must be separated by commas, and numbers have a decimal point'
 
-/** Where a cell lies, its quotes left out. */
 interface Span {
   from: number
   to: number
   quoted: boolean
-  /** Has quotes in it, written twice. */
+  /** Contains doubled quotes. */
   doubled: boolean
 }
 
 interface RecordSpans {
   spans: Span[]
-  /** Behind the record and its line end. */
   next: number
 }
 
@@ -66,7 +60,7 @@ const passBlanks = (bytes: Buffer, from: number) => {
   return at
 }
 
-/** The cell whose opening quote stands before `from`. Undefined when its end has not come yet. */
+/** `from` is after the opening quote. Undefined: incomplete. */
 const quotedSpan = (bytes: Buffer, from: number, isLast: boolean): Span | undefined => {
   let at = from
   for (let doubled = false; ; doubled = true) {
@@ -89,7 +83,7 @@ const spanAt = (bytes: Buffer, from: number, isLast: boolean) => {
   return bytes[start] === quote ? quotedSpan(bytes, start + 1, isLast) : plainSpan(bytes, from)
 }
 
-/** The record that begins at `from`, which is no line end. Undefined when its end has not come yet. */
+/** `from` is no line end. Undefined: incomplete. */
 const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans | undefined => {
   const spans: Span[] = []
   let at = from
@@ -109,7 +103,7 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans |
   }
 }
 
-/** The texts of the cells. A record of ASCII, where bytes are characters, is decoded in one go. */
+/** In ASCII bytes are characters: the record is decoded at once. */
 const cellsOf = (bytes: Buffer, from: number, { spans, next }: RecordSpans) => {
   const whole = bytes.toString('utf8', from, next)
   const isAscii = whole.length === next - from
@@ -124,10 +118,10 @@ const cellsOf = (bytes: Buffer, from: number, { spans, next }: RecordSpans) => {
 
 export const createCsvParser = (): CsvParser => {
   let rest: Buffer = Buffer.alloc(0)
-  /** What has come behind `rest` and was not looked at yet. */
+  /** Chunks after `rest` that were not parsed yet. */
   let held: Uint8Array[] = []
   let heldBytes = 0
-  /** How much of the whole text lies before `rest`. */
+  /** Bytes before `rest`. */
   let passed = 0
 
   const takeHeld = () => {
@@ -168,7 +162,7 @@ export const createCsvParser = (): CsvParser => {
       heldBytes += piece.length
       if (rest.length > longRowBytes && heldBytes < rest.length) return []
       const bytes = takeHeld()
-      // Before all of a byte order mark is there it could not be told from text.
+      // An incomplete byte order mark could be text.
       if (passed === 0 && bytes.length < byteOrderMark.length) {
         rest = bytes
         return []

@@ -1,9 +1,9 @@
 import { isObject, type Json } from './json.ts'
 import { mapLikelySecrets, masked, maskUrls } from './secrets.ts'
 
-/** One value of a record that is another one now. `from` is absent for what was added, `to` for what was removed. */
+/** `from` is absent for an added value, `to` for a removed one. */
 export interface Difference {
-  /** Dotted; members of lists by their place. */
+  /** Dotted; list items by index. */
   path: string
   from?: unknown
   to?: unknown
@@ -11,10 +11,10 @@ export interface Difference {
 
 const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
-// No text in the store holds NUL, so that nothing else begins like this.
+// No stored text contains NUL.
 const hiding = '\0'
 
-/** A document with something in the place of each secret that is not it, and is another for another one. URLs stay. */
+/** Replaces secrets by distinct placeholders; URLs are unchanged. */
 const hidden = (schema: object | undefined, doc: Json) =>
   mapLikelySecrets(schema, doc, (value, mark) =>
     mark === 'url' ? value : `${hiding}${JSON.stringify(value)}`,
@@ -33,7 +33,7 @@ const told = (path: string, from: unknown, to: unknown): Difference => ({
   ...(to === undefined ? {} : { to: shown(to) }),
 })
 
-/** What has members, as an object of them. Lists that keep their length are compared member by member, others as one value. */
+/** Lists of equal length are compared item by item, others as one value. */
 const membersOf = (value: unknown, other: unknown): Json | undefined => {
   if (isObject(value)) return Object.keys(value).length > 0 || isObject(other) ? value : undefined
   const isList = Array.isArray(value) && Array.isArray(other) && value.length === other.length
@@ -58,7 +58,7 @@ const walk = (place: string, from: unknown, to: unknown, found: Difference[]) =>
   }
 }
 
-/** Differences between documents whose secrets are masked already. */
+/** For documents with masked secrets. */
 export const maskedDifferences = (from: Json, to: Json): Difference[] => {
   const found: Difference[] = []
   walk('', from, to, found)

@@ -1,4 +1,4 @@
-// In order; the first that fits decides. Numbers with a plus and anything else stay as they are.
+// The first match decides; other texts stay unchanged.
 const converters: readonly (readonly [RegExp, string])[] = [
   [/^1?([2-9]\d{2}[2-9]\d{6})$/, '+1'],
   // International dialling prefixes.
@@ -8,7 +8,7 @@ const converters: readonly (readonly [RegExp, string])[] = [
   [/^([1-9]\d{10,})$/, '+'],
 ]
 
-/** A number as the number areas key it: national numbers get +1, others a plus. */
+/** National numbers get +1, others a plus. */
 export const normalizeNumber = (text: string): string => {
   for (const [form, prefix] of converters) {
     const match = form.exec(text)

@@ -1,4 +1,4 @@
-/** One broken rule of one property, as the API prints it under `data.<path>.<rule>`. */
+/** `data.<path>.<rule>` of a response. */
 export interface Problem {
   message: string
   target?: unknown
@@ -7,10 +7,9 @@ export interface Problem {
   [extra: string]: unknown
 }
 
-/** Dotted property path -> rule -> what is wrong. A dot inside a key is written `%2E`. */
+/** Dotted property path -> rule -> problem. A dot inside a key is written `%2E`. */
 export type Problems = Record<string, Record<string, Problem>>
 
-/** What a failure looks like on the wire. */
 interface FailureAnswer {
   status: number
   message: string
@@ -21,7 +20,7 @@ interface FailureAnswer {
   headers?: Record<string, string>
 }
 
-/** Something that can go wrong: its name, and the response of the API. */
+/** A kind of failure and its response. */
 export interface FailureKind<Details = never> {
   readonly name: string
   readonly answer: (details: Details) => FailureAnswer
@@ -32,19 +31,18 @@ export const failureKind = <Details extends object = Record<never, never>>(
   answer: (details: Details) => FailureAnswer,
 ): FailureKind<Details> => ({ name, answer })
 
-/** A failure that always says the same. */
 export const plain =
   (status: number, message: string, text = message.replaceAll('_', ' ')) =>
   (): FailureAnswer => ({ status, message, data: { message: text } })
 
-/** The one answer to everything unexpected: nothing internal leaks. */
+/** Unexpected errors show nothing internal. */
 export const unexpected: FailureAnswer = {
   status: 500,
   message: 'unspecified_fault',
   data: { message: 'unspecified fault' },
 }
 
-/** An expected failure: it carries public text only; a private reason travels as the error's `cause`. */
+/** Contains public text only; a private reason is its `cause`. */
 export class Failure extends Error {
   readonly kind: FailureKind
   readonly details: object
@@ -75,20 +73,20 @@ export const isFailure = <Details extends object>(
 
 // The failures that no area owns.
 
-/** Why somebody may not do something, in words for whoever is refused. */
+/** For the caller. */
 type Refusal = { reason?: string } & (
   | { cause: string; message?: string }
   | { message: string; cause?: string }
 )
 
-/** What a request would cost the account that asks. Units. */
+/** What a request costs its account. Units. */
 export interface Quote {
   quoteId: string
-  /** Digest of what is bought, independent of its price. */
+  /** Digest of the bought items, without prices. */
   purchase: string
-  /** Due at once. */
+  /** Due immediately. */
   today: number
-  /** By how much the monthly bills rise. */
+  /** Increase of the monthly bill. */
   monthly: number
 }
 
@@ -117,7 +115,7 @@ export const invalidCredentials = failureKind(
   }),
 )
 
-/** Says what is wrong: the word alone helps nobody. */
+/** The response explains the reason. */
 export const forbidden = failureKind('forbidden', ({ cause, message, reason }: Refusal) => ({
   status: 403,
   message: 'forbidden',
@@ -283,7 +281,7 @@ export const tooLarge = failureKind('too_large', ({ limit }: { limit: number }) 
   data: { file: { maxSize: { message: `Body is larger than ${limit} bytes`, target: limit } } },
 }))
 
-/** The trial of the account, or of one above it, has ended, in Gregorian seconds. */
+/** `at`: Gregorian seconds, of the account or a parent. */
 export const accountExpired = failureKind('account_expired', ({ at }: { accountId: string; at: number }) => ({
   status: 423,
   message: 'locked',
@@ -399,10 +397,7 @@ export const lostLease = failureKind(
 
 export const timedOut = failureKind('timeout', plain(500, 'timeout', 'the request took too long'))
 
-/**
- * Why somebody was not let in: for the operator's log, never for whoever asked. It travels as the `cause` of a failure.
- * The reason is text of the program's own.
- */
+/** For the operator's log, never for the client: the `cause` of a failure, in the server's own words. */
 export class SignInRefusal extends Error {
   readonly accountId: string | undefined
 
@@ -413,11 +408,10 @@ export class SignInRefusal extends Error {
   }
 }
 
-/** Whether the store cannot be written now: nothing is wrong with what was asked, and the same may succeed later. */
+/** The store cannot be written now; a retry may succeed. */
 export const isOutage = (error: unknown) =>
   isFailure(error, datastoreUnreachable) || isFailure(error, datastoreFull)
 
-/** The 400 `validation error` with these problems. */
 export const invalid = (problems: Problems, metadata?: Record<string, unknown>) =>
   failure(validationError, metadata ? { problems, metadata } : { problems })
 
@@ -425,7 +419,7 @@ export const hasProblems = (problems: Problems) => Object.keys(problems).length 
 
 const maxShown = 100
 
-/** What a problem shows of a value that was sent: of an object nothing, for even what it says of itself is the sender's. */
+/** Objects are not shown. */
 export const valueShown = (sent: unknown): { value?: string } =>
   typeof sent === 'object' && sent !== null ? {} : { value: String(sent).slice(0, maxShown) }
 
@@ -433,12 +427,11 @@ export const requiredField = (path: string, name = path): Problems => ({
   [path]: { required: { message: 'Field is required but missing', value: name } },
 })
 
-/** A value that only one record may have. */
 export const taken = (path: string, message: string, cause: unknown): Problems => ({
   [path]: { unique: { message, cause } },
 })
 
-/** Joins findings of several judges; for the same path the rules are united. */
+/** Rules of the same path are merged. */
 export const joinProblems = (...all: Problems[]): Problems => {
   const joined: Problems = {}
   for (const problems of all) {

@@ -1,4 +1,4 @@
-/** The kinds of records that hold a file each: see storage/files.ts. */
+/** Records with a file each: see storage/files.ts. */
 export const fileKinds = ['user_photo', 'whitelabel_file'] as const
 
 export type FileKind = (typeof fileKinds)[number]

@@ -1,4 +1,4 @@
-/** Letters, digits, dots, blanks, dashes and underscores of the last part of a path. */
+/** The last part of a path, without special characters. */
 export const bareFileName = (name: string) =>
   (name.split(/[\\/]/).at(-1) ?? '')
     .replace(/[^\p{L}\p{M}\p{N}_.\- ]/gu, '_')

@@ -2,11 +2,7 @@ import { isOutage } from './failure.ts'
 import { zip } from './list.ts'
 import { currentTrace, inTrace, type Trace } from './trace.ts'
 
-/**
- * Work that costs the same for many as for one: while one batch is under way, what comes gathers for the next. Each
- * caller gets the answer to its own item, at the same place in what `work` answers with. A store may lie on several
- * servers, of which one is gone: what fails in company is done once more by account, where that is told, so that nobody shares that fate.
- */
+/** Collects items while a batch runs; results have the order of the items. After an outage a batch is retried by account, because one server of a distributed store may be down. */
 export const createBatcher = <Item, Answer>(
   most: number,
   work: (items: readonly Item[]) => Promise<readonly Answer[]>,
@@ -35,7 +31,7 @@ export const createBatcher = <Item, Answer>(
   const run = async () => {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, most)
-      // A part of what its first caller does, not of what the first caller of all did long ago.
+      // The trace of the first caller of this batch.
       await inTrace(batch[0]?.trace, () => settle(batch))
     }
     isRunning = false
@@ -46,7 +42,7 @@ export const createBatcher = <Item, Answer>(
       waiting.push({ item, trace: currentTrace(), resolve, reject })
       if (isRunning) return
       isRunning = true
-      // What comes in the same turn of the event loop is in the first batch.
+      // The first batch has all calls of this turn of the event loop.
       void Promise.resolve().then(run)
     })
 }

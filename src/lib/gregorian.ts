@@ -8,13 +8,13 @@ export const dayMs = 86_400_000
 
 export const gregorianOfUnix = (unixSeconds: number) => Math.floor(unixSeconds) + gregorianUnixOffset
 export const unixOfGregorian = (gregorianSeconds: number) => gregorianSeconds - gregorianUnixOffset
-/** Gregorian milliseconds: a second of the same calendar has a thousand of them. */
+/** Of the same calendar. */
 export const gregorianMilliseconds = (unixMilliseconds: number) =>
   unixMilliseconds + gregorianUnixOffset * 1000
 
 export const gregorianNow = (clock: Clock) => gregorianOfUnix(clock.now() / 1000)
 
-/** `count` months before a month that is written as YYYYMM: 202601 less 1 is 202512. */
+/** `month` is YYYYMM: 202601 less 1 is 202512. */
 export const monthBefore = (month: number, count = 1) => {
   const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - count
   return Math.floor(months / 12) * 100 + (months % 12) + 1

@@ -1,4 +1,4 @@
-// What a file is, by its first bytes: what the sender says does not count. No SVG: it may hold scripts.
+// Types by the first bytes, not by the client's claim. No SVG: it may contain scripts.
 
 const startsWith = (bytes: Uint8Array, signature: readonly number[], at = 0) =>
   signature.every((byte, index) => bytes[at + index] === byte)
@@ -14,13 +14,12 @@ const signatures: readonly (readonly [string, (bytes: Uint8Array) => boolean])[]
 
 export const imageTypes = signatures.map(([type]) => type)
 
-/** The image's content type; undefined when it is none of `imageTypes`. */
+/** Undefined: none of `imageTypes`. */
 export const imageTypeOf = (bytes: Uint8Array): string | undefined =>
   signatures.find(([, matches]) => matches(bytes))?.[0]
 
-/** What icons are sent as. */
 export const iconTypes = ['image/x-icon', 'image/vnd.microsoft.icon'] as const
 
-/** An ICO file with at least one picture in it. */
+/** With at least one picture. */
 export const isIcon = (bytes: Uint8Array) =>
   startsWith(bytes, [0, 0, 1, 0]) && ((bytes[4] ?? 0) > 0 || (bytes[5] ?? 0) > 0)

@@ -1,6 +1,6 @@
 import { isObject, type Json, maxDepth } from './json.ts'
 
-// Below `maxDepth` these leave a document as it is: validation refuses it anyway.
+// Below `maxDepth` documents stay unchanged: validation rejects them.
 
 const hasNulls = (value: unknown, depth: number): boolean => {
   if (typeof value !== 'object' || value === null || depth >= maxDepth) return false
@@ -22,10 +22,7 @@ const withoutNulls = (value: unknown, depth: number): unknown => {
   return kept
 }
 
-/**
- * The data without keys whose value is null, at any depth; the same object when it has none. A null in a list stays:
- * positions carry meaning.
- */
+/** Returns the same object if there is none. Nulls in lists stay, because positions matter. */
 export const dropNulls = (data: unknown) => (hasNulls(data, 0) ? withoutNulls(data, 0) : data)
 
 const merged = (current: unknown, patch: unknown, depth: number): unknown =>
@@ -44,10 +41,9 @@ const mergedObject = (current: unknown, patch: Json, depth: number): Json => {
   return result
 }
 
-/** `current` with a PATCH applied (RFC 7396): objects merge, lists are replaced, null removes the key. */
+/** RFC 7396: objects merge, lists are replaced, null removes a key. */
 export const mergePatch = (current: unknown, patch: unknown) => merged(current, patch, 0)
 
-/** The same of a PATCH that is an object: so is what comes of it. */
 export const mergeObject = (current: unknown, patch: Json) => mergedObject(current, patch, 0)
 
 const difference = (from: Json, to: Json, depth: number): Json => {
@@ -62,17 +58,14 @@ const difference = (from: Json, to: Json, depth: number): Json => {
   return patch
 }
 
-/** The PATCH that makes `to` of `from`; undefined if `to` has nulls in objects, which no PATCH can write. */
+/** Undefined if `to` has nulls in objects, which no PATCH can write. */
 export const patchBetween = (from: Json, to: Json): Json | undefined =>
   hasNulls(to, 0) ? undefined : difference(from, to, 1)
 
-/** Keys that the API never shows and clients cannot set. */
+/** Never shown, and ignored in requests. */
 export const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 
-/**
- * The data without top-level keys that belong to the server; the same object when it has none. Keys inside custom data are
- * the client's.
- */
+/** Only at the top level: keys inside custom data belong to the client. Returns the same object if there is none. */
 export const dropPrivateKeys = (data: unknown) => {
   if (!isObject(data)) return data
   const keys = Object.keys(data)

@@ -1,12 +1,10 @@
-// What can be told of a JSON text without parsing it.
-
 const quote = 0x22
 const comma = 0x2c
 const backslash = 0x5c
 const openBracket = 0x5b
 const openBrace = 0x7b
 
-/** Where the string ends whose opening quote stands at `from`. */
+/** `from`: the opening quote. */
 export const endOfString = (text: string, from: number) => {
   let at = from + 1
   for (; at < text.length; at += 1) {
@@ -17,7 +15,7 @@ export const endOfString = (text: string, from: number) => {
   return at
 }
 
-/** How many values a valid JSON text has; an object or array among others counts twice. */
+/** Counts the values of a JSON text, objects and arrays in others twice. */
 export const valuesIn = (text: string): number => {
   let values = 1
   for (let at = 0; at < text.length; at += 1) {

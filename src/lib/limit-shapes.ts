@@ -14,11 +14,9 @@ import {
   text,
 } from './schema.ts'
 
-// What plans and operators may say about the calls of an account.
-
 const most = 1_000_000_000
 
-/** A number of trunks or calls; -1 is unlimited. */
+/** -1: unlimited. */
 export const channels = (description: string, fallback?: number) =>
   integer({
     minimum: -1,
@@ -47,7 +45,7 @@ export const Allotment = open({
 })
 export type Allotment = Static<typeof Allotment>
 
-/** Keys are a classifier of numbers (`did_us`), or one for calls of one direction (`inbound_did_us`). */
+/** Keys: a class of numbers (`did_us`), or one with a direction (`inbound_did_us`). */
 export const Allotments = keyedBy('^[a-z0-9_]{1,64}$', Allotment, { title: 'Allotments' })
 
 const bundled = (description: string) =>

@@ -1,7 +1,4 @@
-/**
- * Lines that come within one turn of the event loop are written together: with a line for each request, writing each by
- * itself would cost more than all else that is told of it. `flush` writes what is there now.
- */
+/** Writes the lines of one turn of the event loop together. `flush` writes at once. */
 export const createLineWriter = (write: (text: string) => void) => {
   let lines = ''
 

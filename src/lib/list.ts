@@ -1,11 +1,11 @@
-/** The element that stands there; from the end when the index is negative. A place beyond the list is a mistake. */
+/** A negative index counts from the end. Throws if there is no element. */
 export const elementAt = <T>(list: readonly T[], index: number): T => {
   const element = list.at(index)
   if (element === undefined) throw new RangeError(`a list of ${list.length} has nothing at ${index}`)
   return element
 }
 
-/** Elements of two lists of the same length, one beside the other. */
+/** Both must have the same length. */
 export function* zip<A, B>(left: Iterable<A>, right: Iterable<B>): Generator<[A, B]> {
   const others = right[Symbol.iterator]()
   for (const one of left) {

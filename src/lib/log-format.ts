@@ -7,14 +7,14 @@ export type LogFormat = (typeof logFormats)[number]
 const levelColors = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const
 
 interface LogEntry {
-  /** Milliseconds since the Unix epoch. */
+  /** Unix milliseconds. */
   time: number
   level: keyof typeof levelColors
   message: string
   fields: Readonly<Record<string, unknown>>
 }
 
-/** An error as a log field. `cause` is another such error, or a text. */
+/** `cause` is another error, or a text. */
 export interface LoggedError {
   name: string
   message: string
@@ -27,14 +27,14 @@ const hexEscape = (character: string) => {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
 }
 
-// JSON does not escape these characters, and some log readers end a line at them.
+// JSON does not escape these, but some log readers end a line at them.
 const otherBreaks = /[\u007f-\u009f\u2028\u2029]/g
 
-/** One JSON object. The order of its fields is part of the format: scripts match it. */
+/** The order of fields is part of the format. */
 export const jsonLine = ({ time, level, message, fields }: LogEntry) =>
   `${JSON.stringify({ time: isoTime(time), level, message, ...fields }).replace(otherBreaks, hexEscape)}\n`
 
-// Characters that a terminal executes, hides or reorders: controls, format characters, line separators, lone surrogates.
+// Characters that a terminal executes, hides or reorders.
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
@@ -52,7 +52,7 @@ const valueText = (value: unknown) => {
 const isLoggedError = (value: unknown): value is LoggedError =>
   typeof value === 'object' && value !== null && 'name' in value && 'message' in value && 'stack' in value
 
-/** The frames of a stack: what follows the error's message. */
+/** Without the message. */
 const framesOf = ({ message, stack = '' }: LoggedError) => {
   const start = stack.indexOf(message)
   return stack.slice(start < 0 ? 0 : start + message.length).match(/^ +at .+$/gm) ?? []
@@ -69,7 +69,7 @@ const errorLines = (error: unknown, label = ''): string[] => {
 
 const durationText = (ms: number) => `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`
 
-/** The message and the fields to print after it. Only JSON lines have trace ids, and the ids and address of a request. */
+/** JSON lines also have ids and addresses. */
 const shortened = ({ message, fields }: LogEntry) => {
   const { method, route, status, duration_ms: ms, reason } = fields
   if (message !== 'request' || typeof ms !== 'number')
@@ -77,10 +77,7 @@ const shortened = ({ message, fields }: LogEntry) => {
   return { message: `${method} ${route} ${status} ${durationText(ms)}`, fields: { reason } }
 }
 
-/**
- * A function that formats an entry for people: local time, level, message, then `key=value`. Errors follow on indented
- * lines. Values cannot start a line or send a control character to the terminal.
- */
+/** For people: time, level, message, `key=value`, errors on further lines; no control characters. */
 export const createPrettyLine = ({ hasColors }: { hasColors: boolean }) => {
   const levelText = (level: LogEntry['level']) =>
     hasColors ? styleText(levelColors[level], level.padEnd(5), { validateStream: false }) : level.padEnd(5)

@@ -4,21 +4,20 @@ import { createPrettyLine, jsonLine, type LogFormat, type LoggedError } from './
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Log lines for operators. Fields must not contain secrets. */
+/** Fields must not contain secrets. */
 export interface Log {
   enabled(level: LogLevel): boolean
   write(level: Exclude<LogLevel, 'silent'>, message: string, fields?: Record<string, unknown>): void
 }
 
 export interface LogOptions {
-  /** The lowest level that is written. */
   logLevel: LogLevel
   logFormat: LogFormat
-  /** Whether pretty lines have a colored level. */
+  /** Colored levels in pretty lines. */
   logColors: boolean
 }
 
-/** An error and the chain of its causes, outermost first. A value that is no error becomes a text. */
+/** Includes the chain of causes. */
 export const describeError = (error: unknown): LoggedError | string => {
   if (!(error instanceof Error)) return String(error)
   const { name, message, stack, cause } = error

@@ -1,4 +1,4 @@
-/** What stands under a key of an object, and under further keys of that; undefined where there is no such place. */
+/** The value at a path of keys. */
 export const memberOf = (value: unknown, ...path: readonly string[]): unknown => {
   let found = value
   for (const key of path) found = hasMembers(found) && Object.hasOwn(found, key) ? found[key] : undefined

@@ -1,4 +1,4 @@
-// Metrics for Prometheus, by prom-client. Counting is done during every request; gauges are read when a client asks.
+// Prometheus metrics by prom-client. Gauges are read on request.
 import {
   AggregatorRegistry,
   Counter,
@@ -18,30 +18,29 @@ interface Description {
   /** With its unit, and `_total` for counters. */
   name: string
   help: string
-  /** Each has few values: never what clients choose. */
+  /** Few values, never chosen by clients. */
   labels?: readonly string[]
 }
 
 interface GaugeDescription extends Description {
-  /** Each thread that answers requests has its own values, which are added. Otherwise the threads know the same, and the largest value counts. */
+  /** Values of threads are added; otherwise the largest counts. */
   isOfThread?: boolean
 }
 
 type Readings = number | readonly Reading[]
 
-/** The metrics of a moment, which can be sent to another thread. */
+/** Can be sent to another thread. */
 export type Figures = MetricObjectWithValues<MetricValue<string>>[]
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Bounds in seconds for what takes from a fraction of a millisecond to many seconds. */
+/** Seconds. */
 export const secondsBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** The metrics of all threads as those of one, in the text format 0.0.4 of Prometheus. */
+/** All threads together, in the text format 0.0.4. */
 export const figuresText = (all: readonly Figures[]): Promise<string> =>
   AggregatorRegistry.aggregate([...all]).metrics()
 
-/** All metrics of a server. */
 export const createMetrics = () => {
   const registry = new Registry()
 
@@ -58,7 +57,7 @@ export const createMetrics = () => {
     histogram: (description: Description & { bounds: readonly number[] }) =>
       new Histogram({ ...options(description), buckets: [...description.bounds] }),
 
-    /** A value that is read when a client asks. One that cannot be read is left out. */
+    /** Read on request; left out if that fails. */
     gauge(description: GaugeDescription, read: () => Readings | Promise<Readings>) {
       new Gauge({
         ...options(description),
@@ -74,7 +73,7 @@ export const createMetrics = () => {
       })
     },
 
-    /** The same for a value that only grows. */
+    /** For values that only grow. */
     counted(description: Description, read: () => readonly Reading[]) {
       new Counter({
         ...options(description),

@@ -1,9 +1,6 @@
-// Money is counted in units, 10,000 to the dollar, and prices per minute finer, in micro-units. All arithmetic is on
-// whole numbers. A JavaScript number is only the carrier of a decimal text: what JSON says with at most 15 significant
-// digits comes back digit by digit as the shortest text of the double it was parsed to, so reading that text is exact.
-// What needs more digits is refused by the limits below, never rounded silently.
+// Units: 10,000 to the dollar. Arithmetic is on integers. Numbers with at most 15 significant digits are exact as text; the limits below reject others.
 
-/** Whole micro-units: 1 dollar = 10,000 units = 10,000,000,000 micro-units. */
+/** 1 unit = 1,000,000 micro-units. */
 export type MicroUnits = bigint
 
 export const unitsPerDollar = 10_000
@@ -11,24 +8,21 @@ const microUnitsPerUnit = 1_000_000n
 const unitDecimals = 6
 const dollarDecimals = 10
 
-/** Beyond this, a text with four decimals could have more than 15 digits. */
+/** More could need 15 digits. */
 export const maxDollars = 99_999_999_999
 
-/**
- * How far what somebody asks for may take a balance, in units either way, and a month's sums. What is beyond up to 2^53
- * is left to what is owed without being asked for, so that nobody can fill a ledger to be charged no more.
- */
+/** Limit in units of what requests may do to a balance or a month. The space up to 2^53 is for charges that must always fit. */
 export const maxUnits = 9_000_000_000_000_000
 
 interface Decimal {
-  /** The value without its point: 1.25 is 125 with 2 decimals. */
+  /** 1.25 is 125 with 2 decimals. */
   digits: bigint
   decimals: number
 }
 
 const decimalText = /^(-?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/
 
-/** The exact value of a number's text, or undefined when there is none (NaN, infinities, other texts). */
+/** Exact; undefined for NaN, infinities and other texts. */
 export const parseDecimal = (value: number | string): Decimal | undefined => {
   const found = decimalText.exec(String(value))
   if (!found) return undefined
@@ -51,10 +45,10 @@ const withoutTail = (digits: bigint, decimals: number): Decimal => {
   return { digits: shorter, decimals: left }
 }
 
-/** How many decimals a number is written with; undefined when it is no decimal. */
+/** Undefined: not a decimal. */
 export const decimalsOf = (value: number | string): number | undefined => parseDecimal(value)?.decimals
 
-/** The quotient rounded to a whole number; a half goes away from zero. The divisor is positive. */
+/** A half is rounded away from zero. The divisor is positive. */
 export const divideRounded = (dividend: bigint, divisor: bigint): bigint => {
   const doubled = 2n * (dividend < 0n ? -dividend : dividend) + divisor
   const rounded = doubled / (2n * divisor)
@@ -77,33 +71,30 @@ const written = (value: bigint, decimals: number): string => {
   return `${value < 0n ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
-/** A number in its own digits and without an exponent: 0.00000005 in place of 5e-8. */
+/** 0.00000005 instead of 5e-8. */
 export const plainDecimal = (value: number): string => {
   const text = String(value)
   const decimal = text.includes('e') ? parseDecimal(text) : undefined
   return decimal ? written(decimal.digits, decimal.decimals) : text
 }
 
-/** Dollars to the nearest unit; half a unit goes away from zero. */
+/** A half is rounded away from zero. */
 export const unitsOfDollars = (dollars: number | string): number => Number(scaled(dollars, 4))
 
-/** The number that prints as exactly these dollars. */
 export const dollarsOfUnits = (units: number | bigint): number => Number(written(BigInt(units), 4))
 
-/** Dollars of up to ten decimals, exactly; further decimals are rounded half away from zero. */
+/** Exact to ten decimals. */
 export const microUnitsOfDollars = (dollars: number | string): MicroUnits => scaled(dollars, dollarDecimals)
 
-/** Units of up to six decimals, exactly. */
+/** Exact to six decimals. */
 export const microUnitsOfUnits = (units: number | string): MicroUnits =>
   typeof units === 'number' && Number.isSafeInteger(units)
     ? BigInt(units) * microUnitsPerUnit
     : scaled(units, unitDecimals)
 
-/** To the nearest unit; half a unit goes away from zero. */
+/** A half is rounded away from zero. */
 export const wholeUnitsOf = (amount: MicroUnits): number => Number(divideRounded(amount, microUnitsPerUnit))
 
-/** Decimal text in dollars, without trailing zeros. */
 export const dollarsText = (amount: MicroUnits): string => written(amount, dollarDecimals)
 
-/** Decimal text in units, without trailing zeros. */
 export const unitsText = (amount: MicroUnits): string => written(amount, unitDecimals)

@@ -1,4 +1,4 @@
-/** Runs work of one key one after the other, in the order of calls. Work of other keys runs at the same time. */
+/** Serializes work with the same key. */
 export const createKeyedQueue = () => {
   const tails = new Map<string, Promise<void>>()
 

@@ -3,8 +3,7 @@ import { joinProblems, type Problems } from './failure.ts'
 import { isObject, type Json } from './json.ts'
 import { closed, integer, open } from './schema.ts'
 
-// How many SIP packets accounts and their devices may send: part of the records of both. Every figure may be left out:
-// the next level says it then.
+// Limits of SIP packets are part of accounts and devices. An absent value is inherited.
 
 const counter = (description: string) => integer({ minimum: 0, description })
 
@@ -33,20 +32,17 @@ const counters = Object.keys(PacketCounters.properties)
 
 const limitNames = new Set([...sections, ...periods, ...counters])
 
-/**
- * What limits nothing where it stands. Other keys are kept, but whoever writes a limit in the wrong place, or a section of a
- * name that nobody reads, means something that would not hold.
- */
+/** A limit in the wrong section would have no effect: it is rejected. Other unknown keys are allowed. */
 const strayIn = (limits: Readonly<Json>, known: readonly string[], message: string, at: string): Problems =>
   Object.fromEntries(
     Object.entries(limits)
       .filter(([key, value]) => !known.includes(key) && (isObject(value) || limitNames.has(key)))
-      // Consoles add it to every write.
+      // Consoles send it.
       .filter(([key]) => key !== 'ui_metadata')
       .map(([key]) => [`${at}${key}`, { additionalProperties: { message, target: key } }]),
   )
 
-/** What of the limits of a device stands where nobody reads it. `at`: with a dot behind. */
+/** `at`: prefix of the paths, with a dot at the end. */
 export const deviceLimitProblems = (limits: Readonly<Json>, at = ''): Problems =>
   strayIn(limits, periods, 'The limits of a device have no sections: only per_minute and per_second', at)
 
@@ -57,7 +53,6 @@ const sectionProblems = (limits: Readonly<Json>, at: string): Problems[] =>
     return isObject(part) ? [strayIn(part, periods, message, `${at}${section}.`)] : []
   })
 
-/** The same of the limits of an account. */
 export const accountLimitProblems = (limits: Readonly<Json>, at = ''): Problems =>
   joinProblems(
     strayIn(limits, sections, 'The limits of an account stand in its sections account and device', at),

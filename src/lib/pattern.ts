@@ -1,23 +1,21 @@
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
 
-// 260 KB of source that most servers never need: read with the first pattern.
+// Loaded with the first pattern: 260 KB of source.
 const load = createRequire(import.meta.url)
 const engine = (): typeof import('re2js') => load('re2js')
 
-// Regular expressions of customers. Matching takes time linear in the text, so no pattern can hang the server;
-// these bounds keep the factor small (worst measured case: 0.1 s for the first match, a few ms after).
+// Customers' patterns match in linear time; the limits bound the factor (worst first match: 0.1 s).
 export const maxPatternLength = 256
 const maxInstructions = 1000
 const maxTextLength = 512
 
 export interface Pattern {
-  /** Whether the pattern occurs in the text (anchor with ^ and $). A text beyond 512 characters matches nothing. */
+  /** Anywhere in the text; longer texts than 512 characters never match. */
   matches(text: string): boolean
   groups: number
-  /** What the first group holds where the pattern occurs first. */
   firstGroup(text: string): string | undefined
-  /** What the last group holds there; of a pattern without groups, the whole match. */
+  /** Without groups the whole match. */
   lastGroup(text: string): string | undefined
 }
 
@@ -25,7 +23,7 @@ type Compilation = { pattern: Pattern; problem?: never } | { pattern?: never; pr
 
 const programOf = (text: string) => {
   const program = engine().RE2JS.compile(text)
-  // Counted repetitions are written out: a short text can make a huge program.
+  // Counted repetitions are expanded.
   return program.programSize() > maxInstructions ? undefined : program
 }
 
@@ -35,7 +33,7 @@ const groupOf = (program: RE2JS, group: number, text: string) => {
   return matcher.find() ? (matcher.group(group) ?? undefined) : undefined
 }
 
-/** RE2 syntax: no look-around, no back references. A problem reads on after "the pattern ". */
+/** No look-around, no back references. `problem` continues "the pattern ". */
 export const compilePattern = (text: string): Compilation => {
   if (text.length > maxPatternLength) return { problem: `is longer than ${maxPatternLength} characters` }
   try {

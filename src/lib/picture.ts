@@ -3,7 +3,7 @@ import { imageTypeOf, isIcon } from './image-type.ts'
 
 const dataUrl = /^data:[^,]+;base64,/
 
-/** The picture in a data URL, whatever type that says. Undefined for other texts, and for what is no picture. */
+/** Undefined: no picture, whatever the URL claims. */
 export const pictureIn = (text: string): { bytes: Buffer; contentType: string } | undefined => {
   const [head] = dataUrl.exec(text) ?? []
   const encoded = head && text.slice(head.length)

@@ -1,4 +1,4 @@
-// Addresses of PostgreSQL that may name several hosts: postgres://user@a:5432,b:5432/name
+// PostgreSQL URLs may name several hosts: postgres://user@a:5432,b:5432/name
 
 const form = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^@/?#]*)(.*)$/s
 const host = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+)(?::(?<port>\d{1,5}))?$/
@@ -15,13 +15,13 @@ const partsOf = (url: string): Parts | undefined => {
   return { before, hosts: hosts.split(','), after }
 }
 
-/** An address for each host, in their order. */
+/** One URL for each host. */
 export const eachHostOf = (url: string): string[] => {
   const parts = partsOf(url)
   return parts ? parts.hosts.map((name) => `${parts.before}${name}${parts.after}`) : [url]
 }
 
-/** `host:port` of an address of one host, as it may be shown: without user and password. */
+/** Without user and password. */
 export const hostIn = (url: string): string => partsOf(url)?.hosts.join(',') || 'the local socket'
 
 const mistakeInHost = (name: string): string | undefined => {
@@ -47,7 +47,6 @@ const mistakeInQuery = (query: URLSearchParams, isList: boolean): string | undef
   return undefined
 }
 
-/** The mistake of an address that is none of PostgreSQL. */
 export const otherScheme = 'must be a URL that begins with postgres://'
 
 const isDecodable = (text: string) => {
@@ -58,10 +57,7 @@ const isDecodable = (text: string) => {
   }
 }
 
-/**
- * Whether the driver pg can read the address of one host. As pg does, it escapes an address with a % that begins no escape,
- * and puts a host before a slash that follows an @.
- */
+/** Whether pg can parse it. As pg does, it escapes a stray %, and adds a host before a slash after an @. */
 const isReadable = (url: string) => {
   const escaped = / |%[^a-f0-9]|%[a-f0-9][^a-f0-9]/i.test(url)
     ? encodeURI(url).replace(/%25(\d\d)/g, '%$1')
@@ -69,16 +65,16 @@ const isReadable = (url: string) => {
   return isDecodable(escaped) && (URL.canParse(escaped) || URL.canParse(escaped.replace('@/', '@host/')))
 }
 
-/** What is wrong with an address, in words that follow its name; user and password are never repeated. */
+/** Never contains user or password. */
 export const mistakeInPostgresUrl = (url: string): string | undefined => {
   const parts = partsOf(url)
   if (!parts) return otherScheme
   const { hosts, after } = parts
-  // What stands before such an @ is no host, but a piece of a password: nothing of it is told.
+  // The text before such an @ is part of a password.
   if (after.includes('@'))
     return 'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40'
   const isList = hosts.length > 1
-  // One host may be left out: a local socket.
+  // Without a host it is a local socket.
   const names = isList ? hosts : hosts.filter((name) => name !== '')
   const broken = names.map(mistakeInHost).find((mistake) => mistake !== undefined)
   if (broken) return broken

@@ -1,6 +1,6 @@
 import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from './cidr.ts'
 
-// Addresses that mean something only inside of a machine or a network: whoever may name one reaches behind the firewall.
+// Addresses of a machine or an internal network.
 const inside: readonly Cidr[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -15,7 +15,7 @@ const inside: readonly Cidr[] = [
   '::/127',
   '64:ff9b:1::/48',
   '100::/64',
-  // Teredo: the IPv4 address in it is hidden.
+  // Teredo hides the IPv4 address.
   '2001::/32',
   'fc00::/7',
   'fe80::/10',
@@ -23,7 +23,7 @@ const inside: readonly Cidr[] = [
   'ff00::/8',
 ].flatMap((text) => parseNetwork(text) ?? [])
 
-// Addresses that carry an IPv4 address further on: 6to4, NAT64 and what is mapped in the old way.
+// 6to4, NAT64 and the old mapping contain an IPv4 address.
 const carriers: readonly (readonly [Cidr, number])[] = (
   [
     ['2002::/16', 2],
@@ -35,7 +35,7 @@ const carriers: readonly (readonly [Cidr, number])[] = (
   return network ? [[network, at] as const] : []
 })
 
-/** The IPv4 address that an address carries, such as 203.0.113.7 in 64:ff9b::cb00:7107; otherwise the address itself. */
+/** 203.0.113.7 for 64:ff9b::cb00:7107; otherwise the address itself. */
 export const carriedAddress = (address: Address): Address => {
   const [, at] = carriers.find(([network]) => isInCidr(address, network)) ?? []
   return at === undefined ? address : { family: 4, bytes: address.bytes.slice(at, at + 4) }
@@ -48,10 +48,10 @@ const isInside = (text: string): boolean => {
   return inside.some((network) => isInCidr(address, network) || isInCidr(carried, network))
 }
 
-/** Whether an address is loopback, private or otherwise not of the internet. What is no address is not either. */
+/** Also true for texts that are no address. */
 export const isPrivateAddress = isInside
 
-/** Whether a list of host names, addresses and CIDRs names this host, known by its name or its address. */
+/** The list has host names, addresses and CIDRs. */
 export const namesHost = (list: readonly string[], host: string, address: string): boolean => {
   const parsed = parseAddress(address)
   return list.some((entry) => {

@@ -6,24 +6,22 @@ const served = { readOnly: true }
 const time = integer({ ...served, description: 'Gregorian seconds' })
 
 export interface RecordShape {
-  /** What a client writes. Computed fields are not named, so that a record sent back as it was read never fails. */
+  /** For writing, without computed fields: a record can be sent back as it was read. */
   body: TSchema
-  /** What a client reads. */
   record: TSchema
-  /** Keys that only the server sets; in requests they are ignored. */
+  /** Set by the server, ignored in requests. */
   computed: readonly string[]
 }
 
 interface Notes<Computed extends Fields, Secret extends Fields> {
   title: string
   description: string
-  /** Fields that only the server sets, beyond the ID and the times. */
+  /** Set by the server, in addition to the id and the times. */
   computed?: Computed
-  /** Fields that clients write and never read. */
+  /** Never read. */
   writeOnly?: Secret
 }
 
-/** The shapes of a record, from one list of fields. */
 export const recordShape = <
   const F extends Fields,
   const Computed extends Fields = Record<never, never>,
@@ -40,10 +38,10 @@ export const recordShape = <
   } satisfies RecordShape
 }
 
-/** What is stored of a record: its fields, and those that no schema names. */
+/** Fields of the schema and further ones. */
 export type StoredDoc<Body extends TSchema> = Static<Body> & { readonly [custom: string]: unknown }
 
-/** A body without the fields that the server computes. */
+/** Without computed fields. */
 export const storedPart = <Doc extends object>(data: Json, { computed }: Pick<RecordShape, 'computed'>) => {
   const doc: Json = { ...data }
   for (const key of computed) delete doc[key]

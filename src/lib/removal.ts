@@ -1,11 +1,10 @@
 import { isObject, type Json } from './json.ts'
 
-/** Where a value is in a document: keys and list positions, from the top down. */
+/** Keys and list positions, from the top. */
 export type Place = readonly string[]
 
-/** Something that was taken out of a document. */
 export interface Removed {
-  /** In the document as it was given, whatever was removed before. */
+  /** In the given document. */
   place: Place
   value: unknown
 }
@@ -14,7 +13,7 @@ type Holder = Json | unknown[]
 
 const isHolder = (value: unknown): value is Holder => isObject(value) || Array.isArray(value)
 
-/** Places further back in lists and deeper in the document come first: removing one does not move those that follow. */
+/** Later list items and deeper places first, so that the others do not move. */
 const inOrderOfRemoval = (one: Place, other: Place): number => {
   const at = one.findIndex((key, index) => key !== other[index])
   if (at < 0 || at >= other.length) return other.length - one.length
@@ -22,11 +21,10 @@ const inOrderOfRemoval = (one: Place, other: Place): number => {
   return Number(b) - Number(a) || (a < b ? -1 : 1)
 }
 
-/** A copy of a document out of which values are taken one by one. */
 export const createRemoval = (doc: Json) => {
   const rest = structuredClone(doc)
   const removed: Removed[] = []
-  // Where the items of lists were before others in front of them were removed.
+  // Original positions of list items.
   const positions = new WeakMap<object, number[]>()
 
   const positionsOf = (list: readonly unknown[]) => {
@@ -42,7 +40,7 @@ export const createRemoval = (doc: Json) => {
     return isHolder(found) ? found : undefined
   }
 
-  /** Where the value at a place of `rest` was in the document as it was given. */
+  /** The place in the given document. */
   const givenPlace = (place: Place): Place => {
     let found: unknown = rest
     return place.map((key) => {
@@ -70,10 +68,7 @@ export const createRemoval = (doc: Json) => {
   return {
     rest,
     removed,
-    /**
-     * Removes what is at these places of `rest`. Where something is missing that has to be there, the value that lacks it goes.
-     * False when there was nothing to remove.
-     */
+    /** `places` are those of `rest`. If a required value is missing, its container is removed. Returns false if nothing was removed. */
     remove(places: readonly Place[]): boolean {
       const found = places
         .map((place) => (isThere(place) ? place : place.slice(0, -1)))

@@ -19,10 +19,8 @@ import {
 } from 'typebox'
 import { memberOf } from './member.ts'
 
-// One shape gives validation, defaults, the type, error keys and OpenAPI. Fields are optional unless marked
-// with `must`, because in this API nearly all of them are.
+// One schema gives validation, defaults, types and OpenAPI. Fields are optional unless marked with `must`.
 
-/** Marks a field that has to be there. */
 interface Must<S extends TSchema = TSchema> {
   readonly must: S
 }
@@ -45,19 +43,19 @@ const propertiesOf = <F extends Fields>(fields: F) => {
   return properties as PropertiesOf<F>
 }
 
-/** An object that keeps fields which the schema does not name. */
+/** Keeps unknown fields. */
 export const open = <const F extends Fields>(fields: F, notes?: TObjectOptions): TObject<PropertiesOf<F>> =>
   Type.Object(propertiesOf(fields), notes)
 
-/** An object that refuses fields which the schema does not name. */
+/** Rejects unknown fields. */
 export const closed = <const F extends Fields>(fields: F, notes?: TObjectOptions): TObject<PropertiesOf<F>> =>
   open(fields, { ...notes, additionalProperties: false })
 
-/** An object whose keys are data and whose values have all one shape. */
+/** Keys are data. */
 export const keyed = <S extends TSchema>(values: S, notes?: TSchemaOptions) =>
   Type.Unsafe<Record<string, Static<S>>>({ type: 'object', ...notes, additionalProperties: values })
 
-/** The same, for keys of one form. Other keys are refused. */
+/** Other keys are rejected. */
 export const keyedBy = <S extends TSchema>(pattern: string, values: S, notes?: TSchemaOptions) =>
   Type.Unsafe<Record<string, Static<S>>>({
     type: 'object',
@@ -68,64 +66,57 @@ export const keyedBy = <S extends TSchema>(pattern: string, values: S, notes?: T
 
 const multilineKey = 'x-multiline'
 
-/**
- * Marks a text that may have line breaks and other control characters, or an object whose texts all may. Every other
- * text of a request is one line: it may become part of a SIP message, a mail header, a file name or a log entry.
- */
+/** Allows line breaks and control characters in a text, or in all texts of an object. Others may become part of a SIP message, a header or a log. */
 export const multiline = { [multilineKey]: true } as const
 
 export const isMultiline = (schema: object) => multilineKey in schema
 
 const patternMessageKey = 'x-pattern-message'
 
-/** What a client reads if a text does not match the `pattern` of this schema. */
+/** The message if `pattern` does not match. */
 export const patternMessage = (message: string) => ({ [patternMessageKey]: message })
 
 export const patternMessageOf = (schema: unknown) => memberOf(schema, patternMessageKey)
 
 const formerKey = 'x-former'
 
-/** Values of older versions of Kazoo, and what they are called today. The server stores today's value. */
+/** Maps values of older Kazoo versions to current ones. */
 export const former = (values: Readonly<Record<string, unknown>>) => ({ [formerKey]: values })
 
-/** Marks an object whose further fields are the client's own: they are stored and returned without a warning. */
+/** Further fields are the client's own: no warning. */
 export const ownFields = { 'x-own-fields': true } as const
 
-/** Any object. */
 export const anyObject = (notes?: TSchemaOptions) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', ...notes })
 
-/** Text of any length. */
 export const anyText = (notes?: TStringOptions): TString => Type.String(notes)
 
-/** Text of `min` to `max` characters. */
 export const text = (min: number, max: number, notes?: TStringOptions): TString =>
   Type.String({ ...(min > 0 && { minLength: min }), maxLength: max, ...notes })
 
-/** The id of a record: 32 lower-case hex characters. */
+/** 32 lower-case hex characters. */
 export const id = (notes?: TStringOptions) => text(32, 32, { pattern: '^[0-9a-f]*$', ...notes })
 
-/** A name of the time zone database; anything else is reported as `enum`. */
+/** Other texts are reported as `enum`. */
 export const timezone = (notes?: TStringOptions) => anyText({ format: 'timezone', ...notes })
 
 export const flag = (notes?: TSchemaOptions): TBoolean => Type.Boolean(notes)
 export const integer = (notes?: TNumberOptions): TInteger => Type.Integer(notes)
 export const number = (notes?: TNumberOptions): TNumber => Type.Number(notes)
 
-/** A point in time in Gregorian seconds. */
 export const gregorian = (description: string) =>
   integer({ description: `${description} (Gregorian seconds)` })
 
-/** One of these texts. A union of literals would be reported as `anyOf` and `const` instead of `enum`. */
+/** A union of literals would be reported as `anyOf`. */
 export const choice = <const T extends readonly string[]>(values: T, notes?: TSchemaOptions) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: values, ...notes })
 
 const anyCaseKey = 'x-any-case'
 
-/** Marks a `choice` of values in capitals that is also accepted in other case, and stored in capitals. */
+/** Other case is accepted and stored in capitals. */
 export const anyCase = { [anyCaseKey]: true } as const
 
-/** The value that a text names in another case, or by the name that it had in older versions of Kazoo. */
+/** The current name of a value. */
 export const currentValue = (schema: { [keyword: string]: unknown }, name: string): unknown => {
   const former = memberOf(schema, formerKey, name)
   if (former !== undefined || !schema[anyCaseKey] || !Array.isArray(schema.enum)) return former
@@ -135,7 +126,7 @@ export const currentValue = (schema: { [keyword: string]: unknown }, name: strin
 export const list = <S extends TSchema>(items: S, notes?: TArrayOptions): TArray<S> =>
   Type.Array(items, notes)
 
-/** A list without repetitions. Its items must be plain texts or numbers: comparing objects takes quadratic time. */
+/** Only for texts and numbers: comparing objects takes quadratic time. */
 export const uniqueList = <S extends TString | TNumber | TInteger | TUnsafe<string>>(
   items: S,
   notes?: TArrayOptions,
@@ -150,10 +141,9 @@ interface JsonTypes {
   array: unknown[]
 }
 
-/** A value of one of several JSON types, reported as one `type` rule. */
+/** Reported as one `type` rule. */
 export const typed = <const T extends readonly (keyof JsonTypes)[]>(types: T, notes?: TSchemaOptions) =>
   Type.Unsafe<JsonTypes[T[number]]>({ type: types, ...notes })
 
-/** A value that satisfies at least one of these. */
 export const either = <const S extends TSchema[]>(alternatives: [...S], notes?: TSchemaOptions) =>
   Type.Union(alternatives, notes)

@@ -1,6 +1,6 @@
-// Bounds what an index row holds; nobody types more into a search box.
+// Bounds an index row.
 const longest = 128
 
-/** What of a text counts when it is searched for: its letters and digits, lower-cased. */
+/** Letters and digits in lower case. */
 export const searchKey = (text: string) =>
   [...text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')].slice(0, longest).join('')

@@ -1,9 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/**
- * What proves to a system outside that a body came from here, and when. While one secret takes the place of another, both
- * sign: whoever knows one of them is content.
- */
+/** Proves origin and time of a body. During a change of secrets both sign. */
 export const signatureOf = (body: string, secrets: readonly string[], unixSeconds: number) => {
   const proofs = secrets.map((secret) =>
     createHmac('sha256', secret).update(`${unixSeconds}.${body}`).digest('hex'),

@@ -1,13 +1,13 @@
-// Templates are data: a name in double braces is replaced by its value, and that is all they can do.
+// Templates only replace names in double braces.
 
 const macro = /\{\{\s*([A-Za-z0-9_.]{1,100})\s*\}\}/g
 
 export type Values = Readonly<Record<string, string>>
 
-/** The names that a template asks for, as often as it does. */
+/** With repetitions. */
 export const usesIn = (template: string) => [...template.matchAll(macro)].map(([, name = '']) => name)
 
-/** The names that a template asks for, each once. */
+/** Without repetitions. */
 export const namesIn = (template: string) => [...new Set(usesIn(template))]
 
 const fill = (template: string, values: Values, put: (value: string) => string) =>
@@ -21,17 +21,17 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** No value can open a tag or end an attribute. */
+/** A value cannot open a tag or end an attribute. */
 const escaped = (value: string) => value.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
 export const renderText = (template: string, values: Values) => fill(template, values, (value) => value)
 
 export const renderHtml = (template: string, values: Values) => fill(template, values, escaped)
 
-// As many characters as RFC 5322 recommends for a line, many times over.
+// Far more than RFC 5322 recommends for a line.
 const longestSubject = 500
 
-/** One line, whatever the values hold: nothing in it can begin a header. */
+/** One line, so that values cannot add headers. */
 export const renderSubject = (template: string, values: Values) =>
   [
     ...renderText(template, values)

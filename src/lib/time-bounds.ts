@@ -6,15 +6,12 @@ export interface TimeWindow {
   to: number
 }
 
-// Kazoo reads an integer or a decimal number, and rounds it: browsers send T.999 for the end of a day.
+// Kazoo rounds decimals: browsers send T.999 for the end of a day.
 const numeric = /^\d{1,15}(?:\.\d+)?(?:e\+?\d{1,2})?$/i
 // Keys of times have 15 digits.
 const latest = 999_999_999_999_999
 
-/**
- * Reads a bound of time in Gregorian seconds: a fraction is rounded, blanks around it do not count, and an empty text is no
- * bound. Anything else, blanks alone among it, is a 400 with the name. Every list, export and sum reads its bounds here.
- */
+/** Rounds fractions, ignores spaces, and treats empty text as no bound; other texts are a 400. All lists use it. */
 export const timeBound = (name: string, given: unknown): number | undefined => {
   if (given === undefined || given === null || given === '') return undefined
   const text = typeof given === 'object' ? 'an object' : String(given).trim()
@@ -24,11 +21,11 @@ export const timeBound = (name: string, given: unknown): number | undefined => {
   throw invalid({ [name]: { type: { message, target: 'integer', ...valueShown(given) } } })
 }
 
-/** The 400 for a window whose bounds do not go together. `cause`: the bound to change. */
+/** `cause`: the bound to change. */
 export const badRange = (name: string, message: string, cause: number) =>
   invalid({ [name]: { date_range: { message, cause } } })
 
-/** The bounds in a query, by the times that they are about. A reversed window is a 400. */
+/** A reversed window is a 400. */
 export const timeBoundsIn = (
   query: URLSearchParams,
   about: 'created' | 'modified' = 'created',

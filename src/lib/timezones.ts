@@ -1,6 +1,4 @@
-// The runtime lists only the names that its ICU data prefers, and its date formatter also takes offsets, any
-// spelling and names of Java's making. So: what the runtime lists, and beside it the other names of the time
-// zone database (2025b), by region.
+// The runtime lists preferred names only, and its formatter accepts offsets. These are the other names of the database (2025b), by region.
 const otherNames: Record<string, string> = {
   Africa: 'Asmara Asmera Timbuktu',
   America:
@@ -27,7 +25,7 @@ const otherNames: Record<string, string> = {
 const namesWithoutRegion =
   'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore Turkey UCT UTC Universal W-SU WET Zulu'
 
-/** Every name of the time zone database, links to older and newer spellings included. */
+/** With links to older and newer names. */
 export const timezoneNames: ReadonlySet<string> = new Set([
   ...Intl.supportedValuesOf('timeZone'),
   ...namesWithoutRegion.split(' '),

@@ -1,8 +1,7 @@
-// Holds a text that arrives piece by piece against UTF-8, and says in which line it is something else: a file of another
-// encoding would be read with its letters lost.
+// Checks streamed text for UTF-8, and finds the first line that is not.
 import { isUtf8 } from 'node:buffer'
 
-/** A line that is not UTF-8; the first line is 1. */
+/** The first line is 1. */
 export class NotUtf8 extends Error {
   constructor(line: number) {
     super(`line ${line} is not UTF-8: the file has to be saved as UTF-8`)
@@ -12,7 +11,7 @@ export class NotUtf8 extends Error {
 const lf = 0x0a
 const cr = 0x0d
 
-/** How many bytes at the end are the beginning of a character whose other bytes have not come yet. */
+/** Bytes at the end that begin an incomplete character. */
 const begunCharacter = (bytes: Buffer) => {
   for (let back = 1; back <= 3; back += 1) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -25,7 +24,7 @@ const begunCharacter = (bytes: Buffer) => {
   return 0
 }
 
-/** How many lines end in these bytes: with LF, CR, or both in this order. */
+/** Line ends: LF, CR or both. */
 const endsIn = (bytes: Buffer) => {
   let count = 0
   for (let at = bytes.indexOf(lf); at >= 0; at = bytes.indexOf(lf, at + 1)) count += 1
@@ -34,7 +33,7 @@ const endsIn = (bytes: Buffer) => {
   return count
 }
 
-/** The bytes up to the first line end that stands behind something that is not UTF-8. No character has a line end in it. */
+/** No UTF-8 character contains a line end. */
 const upToBadLine = (bytes: Buffer) => {
   let start = 0
   for (let at = 0; at < bytes.length; at += 1) {
@@ -51,7 +50,7 @@ export const createUtf8Lines = () => {
   let endsWithCr = false
 
   const judge = (bytes: Buffer) => {
-    // Half of a line end was counted with the piece before.
+    // Half of it was counted with the previous chunk.
     const from = endsWithCr && bytes[0] === lf ? 1 : 0
     const counted = bytes.subarray(from)
     if (!isUtf8(bytes)) throw new NotUtf8(line + endsIn(upToBadLine(counted)))

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { type Failure, invalid } from './failure.ts'
 
-// The decoder of every input. The text of a request is UTF-8: other bytes would be stored as replacement characters.
+// Requests are UTF-8: other bytes would be stored as replacement characters.
 
-/** The part of a request that contains a text. */
 type TextPlace = 'body' | 'query'
 
 const notUtf8 = (place: TextPlace): Failure => {
@@ -11,7 +10,7 @@ const notUtf8 = (place: TextPlace): Failure => {
   return invalid({ [place]: { invalid: { message, target: 'utf-8' } } })
 }
 
-/** The text of bytes in UTF-8. Any other bytes are a 400. */
+/** Other bytes are a 400. */
 export const utf8Text = (bytes: Buffer, place: TextPlace): string => {
   if (!isUtf8(bytes)) throw notUtf8(place)
   return bytes.toString('utf8')
@@ -22,19 +21,16 @@ const eachEncodedRun = (text: string, decode: (bytes: Buffer) => string): string
     ? text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) => decode(Buffer.from(run.replaceAll('%', ''), 'hex')))
     : text
 
-/** The same for a percent-encoded text. An invalid percent sign stays as it is. */
+/** An invalid percent sign is unchanged. */
 export const percentDecoded = (text: string, place: TextPlace): string =>
   eachEncodedRun(text, (bytes) => utf8Text(bytes, place))
 
-// Bytes as Latin-1: characters beyond ASCII that are encoded in UTF-8, or a byte that is none.
+// UTF-8 beyond ASCII, or a stray byte, as Latin-1.
 const encodedOrStray =
   /((?:[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}){1,100})|[\x80-\xff]/g
 const firstStray = 0xdc00
 
-/**
- * The text of bytes with an unpaired surrogate (U+DC80 to U+DCFF) instead of each byte that is not UTF-8, so that different
- * bytes stay different. Only for call records: a call must not be lost because of a caller's name.
- */
+/** Stray bytes become unpaired surrogates (U+DC80 to U+DCFF). Only for call records, which must not be lost. */
 export const looseUtf8Text = (bytes: Buffer): string =>
   isUtf8(bytes)
     ? bytes.toString('utf8')
@@ -46,13 +42,11 @@ export const looseUtf8Text = (bytes: Buffer): string =>
             : Buffer.from(encoded, 'latin1').toString('utf8'),
         )
 
-/** The same for a percent-encoded text. */
 export const loosePercentDecoded = (text: string): string => eachEncodedRun(text, looseUtf8Text)
 
-// ASCII is UTF-8, too.
+// ASCII is UTF-8.
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii'])
 
-/** A 400 where a content type names another character set. */
 export const assertUtf8Charset = (charset: string | undefined) => {
   if (charset !== undefined && !charsets.has(charset.toLowerCase())) throw notUtf8('body')
 }
