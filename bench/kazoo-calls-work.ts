@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { Client } from 'pg'
 import { createCallImport, type MonthPage } from '../import-kazoo/conversions/call-import.ts'
 import { convertCall } from '../import-kazoo/conversions/call-records.rules.ts'
+import { emptyBook } from '../import-kazoo/conversions/ledgers.rules.ts'
 import { databaseKindOf } from '../import-kazoo/documents/database-names.ts'
 import { readDocument } from '../import-kazoo/documents/fields.ts'
 import { openDump } from '../import-kazoo/source/dumps/dump.ts'
@@ -187,12 +188,12 @@ const importAll = async ({ place, accountsAtOnce, ...dump }: Extract<KazooJob, {
   let imported = 0
   const importAccount = async (source: Source, months: Awaited<ReturnType<typeof monthsIn>>[number]) => {
     const [first] = months
-    const calls = createCallImport<undefined>(callImport, first?.accountId ?? '')
+    const calls = createCallImport(callImport, first?.accountId ?? '')
     for (const { database } of months)
       await calls.month({
         database,
         pages: () => pagesOf(source, database),
-        convertOthers: () => undefined,
+        convertOthers: () => ({ converted: [], book: emptyBook }),
         add: async () => {},
         stored({ counts }) {
           imported += counts.imported

@@ -4,8 +4,8 @@ import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
 import { readingAgain } from '../../src/storage/monthly.ts'
 import { isConflict, retrying } from '../../src/storage/store.ts'
-import type { KazooDocument } from '../documents/document.ts'
-import { type CountedFindings, findingsOf } from '../report/report.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
+import { type CountedFindings, createFindings } from '../report/report.ts'
 import {
   convertCall,
   createJoins,
@@ -16,6 +16,7 @@ import {
   refusedCall,
   saidLegOf,
 } from './call-records.rules.ts'
+import type { BookSoFar } from './ledgers.rules.ts'
 
 /** Sums of the legs of a month; cost in units. */
 export interface Sums {
@@ -43,38 +44,33 @@ interface Counted {
   interaction_time: number
 }
 
-const monthDigits = 6
 // In seconds; keeps sums of millions of legs exact.
 export const begunModulus = 1_000_000
 
-export const monthOfLeg = (id: string) => id.slice(0, monthDigits)
+export const monthOfLeg = (id: string) => id.slice(0, 6)
 
-const plus = (one: Sums, other: Sums): Sums => ({
-  count: one.count + other.count,
-  duration: one.duration + other.duration,
-  billing: one.billing + other.billing,
-  cost: one.cost + other.cost,
-  begun: one.begun + other.begun,
-})
+const addTo = (sums: Record<string, Sums>, month: string, more: Sums) => {
+  const sum = { ...(sums[month] ?? noSums) }
+  for (const key of Object.keys(noSums) as (keyof Sums)[]) sum[key] += more[key]
+  sums[month] = sum
+}
 
 export const sumsOf = (legs: Iterable<Counted>): CallSums => {
   const sums: Record<string, Sums> = {}
-  for (const { id, duration_seconds, billing_seconds, cost, interaction_time } of legs) {
-    const month = monthOfLeg(id)
-    const sum = sums[month] ?? { ...noSums }
-    sum.count += 1
-    sum.duration += duration_seconds ?? 0
-    sum.billing += billing_seconds ?? 0
-    sum.cost += cost
-    sum.begun += interaction_time % begunModulus
-    sums[month] = sum
-  }
+  for (const { id, duration_seconds, billing_seconds, cost, interaction_time } of legs)
+    addTo(sums, monthOfLeg(id), {
+      count: 1,
+      duration: duration_seconds ?? 0,
+      billing: billing_seconds ?? 0,
+      cost,
+      begun: interaction_time % begunModulus,
+    })
   return sums
 }
 
 export const joinSums = (one: CallSums, other: CallSums): CallSums => {
   const sums = { ...one }
-  for (const [month, more] of Object.entries(other)) sums[month] = plus(sums[month] ?? noSums, more)
+  for (const [month, more] of Object.entries(other)) addTo(sums, month, more)
   return sums
 }
 
@@ -93,11 +89,14 @@ export interface CallCounts {
   aside: number
 }
 
-/**
- * Documents of a month that are stored in one transaction. `Others`: the result for documents that are no
- * call records.
- */
-export interface MonthPart<Others> {
+/** Results of documents that are no call records, and the book after them. */
+export interface Others {
+  converted: readonly Converted[]
+  book: BookSoFar
+}
+
+/** Documents of a month that are stored in one transaction. */
+export interface MonthPart {
   /** After the last document of the part; undefined if it has none. */
   mark: string | undefined
   /** The last part of the month. */
@@ -111,7 +110,7 @@ export interface MonthPart<Others> {
   findings: readonly CountedFindings[]
 }
 
-interface MonthImport<Others> {
+interface MonthImport {
   /** Decoded: `account/aa/bb/<28 hex>-202502`. */
   database: string
   /**
@@ -127,9 +126,9 @@ interface MonthImport<Others> {
    * Adds to the transaction of a part, above all the position after it. Parts of a month are stored in
    * order. After a conflict the same part comes again with another set.
    */
-  add(set: ChangeSet, part: MonthPart<Others>): Promise<void>
+  add(set: ChangeSet, part: MonthPart): Promise<void>
   /** Called after the part was stored. */
-  stored(part: MonthPart<Others>): void
+  stored(part: MonthPart): void
 }
 
 interface Deps {
@@ -142,6 +141,8 @@ interface Deps {
 }
 
 const usualAtOnce = 350
+
+type JudgeLeg = Awaited<ReturnType<LegImporter['judging']>>
 
 interface Batch {
   documents: readonly KazooDocument[]
@@ -166,75 +167,63 @@ async function* batchesOf(pages: AsyncIterable<MonthPage>, size: number): AsyncG
 
 const isLooseCall = (document: KazooDocument) => isCallRecord(document) && isLoose(document)
 
-/** Learns which legs of the month belong together. */
-export const learnJoins = async (pages: MonthImport<unknown>['pages']): Promise<Joins> => {
+/** Learns which legs of the month belong together: legs that name an interaction come last. */
+export const learnJoins = async (pages: MonthImport['pages']): Promise<Joins> => {
   const joins = createJoins()
   let isMixed = false
-  for await (const { documents } of pages()) {
+  for await (const { documents } of pages())
     for (const document of documents.filter(isCallRecord)) {
-      const isOneOfThem = isLoose(document)
-      isMixed ||= !isOneOfThem
-      const leg = isOneOfThem ? saidLegOf(document) : undefined
+      const leg = isLoose(document) ? saidLegOf(document) : undefined
+      isMixed ||= !isLoose(document)
       if (leg) joins.learn(leg)
     }
-  }
   if (!isMixed) return joins
-  for await (const { documents } of pages()) {
+  for await (const { documents } of pages())
     for (const document of documents.filter(isCallRecord)) {
       const leg = isLoose(document) ? undefined : saidLegOf(document)
       if (leg?.interaction) joins.attach(leg, leg.interaction)
     }
-  }
   return joins
 }
 
-interface ConvertedBatch<Others> {
+interface ConvertedBatch {
+  month: MonthImport
   size: number
   rows: readonly CdrRow[]
-  isLast: boolean
-  partWith(verdicts: readonly string[]): MonthPart<Others>
+  partWith(verdicts: readonly string[]): MonthPart
 }
 
 const ignoredNote: Note = { severity: 'left_out', code: 'call_record_ignored' }
 
-interface Conversion<Others> extends Pick<MonthImport<Others>, 'database' | 'convertOthers'> {
-  accountId: string
-  joins: Joins | undefined
-  judge: Awaited<ReturnType<LegImporter['judging']>>
-}
-
-const convertBatch = <Others>(
+const convertBatch = (
   { documents, mark, isLast }: Batch,
-  { database, convertOthers, accountId, joins, judge }: Conversion<Others>,
-): ConvertedBatch<Others> => {
+  month: MonthImport,
+  { accountId, joins, judge }: { accountId: string; joins: Joins | undefined; judge: JudgeLeg },
+): ConvertedBatch => {
   const rows: CdrRow[] = []
   const aside: KazooDocument[] = []
-  const found = findingsOf(database)
+  const { add, counted } = createFindings()
+  const { database } = month
   let skipped = 0
-  for (const document of documents) {
-    if (!isCallRecord(document)) continue
+  for (const document of documents.filter(isCallRecord)) {
     const converted = convertCall(document, { accountId, joins })
-    for (const note of converted.notes) found.add(document.id, note)
-    if (converted.outcome !== 'leg') {
-      if (converted.outcome === 'aside') aside.push(document)
-      else skipped += 1
-      continue
-    }
-    const judged = judge(converted.leg)
-    if (judged === 'ignored') {
-      skipped += 1
-      found.add(document.id, ignoredNote)
-    } else if ('rejected' in judged) {
+    const { id } = document
+    for (const note of converted.notes) add({ ...note, database, id })
+    const judged = converted.outcome === 'leg' ? judge(converted.leg) : converted.outcome
+    if (judged === 'ignored') add({ ...ignoredNote, database, id })
+    if (judged === 'ignored' || judged === 'gone') skipped += 1
+    else if (judged === 'aside') aside.push(document)
+    else if ('rejected' in judged) {
       aside.push(document)
-      found.add(document.id, refusedCall(judged.rejected))
+      add({ ...refusedCall(judged.rejected), database, id })
     } else rows.push(judged.row)
   }
-  const others = convertOthers(documents.filter((document) => !isCallRecord(document)))
-  const findings = found.counted()
+  const others = month.convertOthers(documents.filter((document) => !isCallRecord(document)))
+  const findings = counted()
   return {
+    month,
     size: documents.length,
     rows,
-    isLast,
     partWith(verdicts) {
       const added = verdicts.filter((verdict) => verdict === 'accepted').length
       const counts = { imported: added, duplicates: verdicts.length - added, skipped, aside: aside.length }
@@ -243,50 +232,44 @@ const convertBatch = <Others>(
   }
 }
 
-/** A batch that is stored together with batches of other months. */
-interface Waiting<Others> {
-  month: MonthImport<Others>
-  batch: ConvertedBatch<Others>
-}
-
 /**
  * Imports the call records of one account. Months with few calls share a transaction, because their
  * statistics share pages.
  */
-export const createCallImport = <Others>(
+export const createCallImport = (
   { legAdoption, author, commit, documentsAtOnce = usualAtOnce }: Deps,
   accountId: string,
 ) => {
-  let waiting: Waiting<Others>[] = []
+  let waiting: ConvertedBatch[] = []
   let last: Promise<void> = Promise.resolve()
   // After one duplicate the next legs are most likely duplicates of an earlier run, too.
   let isRepeat = false
 
-  const gathered = (together: readonly Waiting<Others>[], looksFirst: boolean) =>
+  const addAll = (together: readonly ConvertedBatch[], looksFirst: boolean) =>
     readingAgain(async () => {
       const set = new ChangeSet(author)
-      const rows = together.flatMap(({ batch }) => batch.rows)
+      const rows = together.flatMap((batch) => batch.rows)
       const verdicts = await legAdoption.add(set, rows, { looksFirst })
-      const parts: { month: MonthImport<Others>; part: MonthPart<Others> }[] = []
+      const parts: { month: MonthImport; part: MonthPart }[] = []
       let from = 0
-      for (const { month, batch } of together) {
-        const part = batch.partWith(verdicts.slice(from, from + batch.rows.length))
-        from += batch.rows.length
+      for (const { month, rows, partWith } of together) {
+        const part = partWith(verdicts.slice(from, from + rows.length))
+        from += rows.length
         await month.add(set, part)
         parts.push({ month, part })
       }
       return { set, parts }
     })
 
-  const attempt = async (together: readonly Waiting<Others>[], looksFirst: boolean) => {
-    const { set, parts } = await gathered(together, looksFirst)
+  const attempt = async (together: readonly ConvertedBatch[], looksFirst: boolean) => {
+    const { set, parts } = await addAll(together, looksFirst)
     if (set.statements.length > 0) await commit(set)
     for (const { month, part } of parts) month.stored(part)
     isRepeat = parts.some(({ part }) => part.counts.duplicates > 0)
   }
 
   /** After a conflict each batch is stored alone. */
-  const store = async (together: readonly Waiting<Others>[]) => {
+  const store = async (together: readonly ConvertedBatch[]) => {
     try {
       await attempt(together, isRepeat)
     } catch (error) {
@@ -294,9 +277,6 @@ export const createCallImport = <Others>(
       for (const one of together) await retrying(() => attempt([one], true))
     }
   }
-
-  const sizeOf = (together: readonly Waiting<Others>[]) =>
-    together.reduce((sum, { batch }) => sum + batch.size, 0)
 
   const flush = async () => {
     await last
@@ -309,26 +289,20 @@ export const createCallImport = <Others>(
   }
 
   return {
-    async month(month: MonthImport<Others>): Promise<void> {
+    async month(month: MonthImport): Promise<void> {
       const judge = await legAdoption.judging()
-      const { database, pages, after, convertOthers } = month
       let joins: Joins | undefined
-      for await (const batch of batchesOf(pages(after), documentsAtOnce)) {
-        if (batch.documents.some(isLooseCall)) joins ??= await learnJoins(pages)
-        const converted = convertBatch(batch, { database, convertOthers, accountId, joins, judge })
+      for await (const batch of batchesOf(month.pages(month.after), documentsAtOnce)) {
+        if (batch.documents.some(isLooseCall)) joins ??= await learnJoins(month.pages)
+        const converted = convertBatch(batch, month, { accountId, joins, judge })
+        const size = waiting.reduce((sum, one) => sum + one.size, converted.size)
         // Parts of one month are never stored in one transaction.
-        if (sizeOf(waiting) + converted.size > documentsAtOnce) await flush()
-        waiting.push({ month, batch: converted })
+        if (size > documentsAtOnce) await flush()
+        waiting.push(converted)
         if (!batch.isLast) await flush()
         // A dump is read without waiting, so writes to the disk would never run.
         await nextTurn()
       }
-    },
-
-    /** Stores the rest; `stored` ends after it. */
-    async handOver(): Promise<{ stored: Promise<void> }> {
-      await flush()
-      return { stored: last }
     },
 
     async settle() {
@@ -338,4 +312,4 @@ export const createCallImport = <Others>(
   }
 }
 
-export type CallImport<Others> = ReturnType<typeof createCallImport<Others>>
+export type CallImport = ReturnType<typeof createCallImport>

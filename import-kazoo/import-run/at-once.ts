@@ -4,12 +4,13 @@ export const inParts = <T>(all: readonly T[], size = 500): T[][] =>
   )
 
 /** Reads pages in key order until one is shorter than `limit`. */
-export async function* inPages<Row>(
+export async function* inPages<Row, Key>(
   limit: number,
-  read: (after: string) => Promise<readonly Row[]>,
-  keyOf: (row: Row) => string,
-): AsyncGenerator<readonly Row[]> {
-  for (let after = ''; ; ) {
+  first: Key,
+  read: (after: Key) => Promise<Row[]>,
+  keyOf: (row: Row) => Key,
+): AsyncGenerator<Row[]> {
+  for (let after = first; ; ) {
     const page = await read(after)
     if (page.length > 0) yield page
     const last = page.at(-1)
@@ -27,43 +28,27 @@ export const allAtOnce = async (
 ) => {
   const failing = new AbortController()
   const stop = signal ? AbortSignal.any([signal, failing.signal]) : failing.signal
-  const tried = works.map(async (work) => {
-    try {
-      await work(stop)
-    } catch (error) {
+  const tried = works.map((work) =>
+    work(stop).catch((error: unknown) => {
       failing.abort()
       throw error
-    }
-  })
+    }),
+  )
   for (const one of await Promise.allSettled(tried)) if (one.status === 'rejected') throw one.reason
 }
 
-interface Way<R> {
-  atOnce?: number
-  /** Each worker has at most one unfinished result when it begins the next one. */
-  storedOf?(result: R): Promise<unknown>
-}
-
 /** Begins nothing after a failure or when `signal` aborts. */
-export const forEach = <T, R>(
+export const forEach = <T>(
   signal: AbortSignal | undefined,
   all: Iterable<T>,
-  work: (one: T, stop: AbortSignal) => Promise<R>,
-  { atOnce = databasesAtOnce, storedOf }: Way<R> = {},
+  work: (one: T, stop: AbortSignal) => Promise<unknown>,
+  atOnce = databasesAtOnce,
 ) => {
   const waiting = Iterator.from(all)
   const worker = async (stop: AbortSignal) => {
-    let before: Promise<unknown> | undefined
-    try {
-      for (const one of waiting) {
-        if (stop.aborted) break
-        const earlier = before
-        const done = await work(one, stop)
-        before = storedOf?.(done)
-        await earlier
-      }
-    } finally {
-      await before
+    for (const one of waiting) {
+      if (stop.aborted) break
+      await work(one, stop)
     }
   }
   return allAtOnce(

@@ -8,6 +8,7 @@ import { pathOf, placeOf } from '../../src/lib/property-path.ts'
 import { mapSecretsAt } from '../../src/lib/secrets.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
+import { finding } from '../conversions/findings.ts'
 import type { AttachedFile, Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { rejectedIn, rejectedOf, withRejected } from '../documents/fields.ts'
 import type { Source } from '../source/source.ts'
@@ -21,44 +22,32 @@ interface QuarantineDeps {
 const asSecret = (secret: unknown) =>
   isObject(secret) && Object.keys(secret).join() === 'secret' ? secret : { secret }
 
-const withSecrets = (schema: object, rejected: Json): Json =>
-  Object.fromEntries(
-    Object.entries(rejected).map(([path, value]) => [
-      path,
-      mapSecretsAt(schema, placeOf(path), value, asSecret),
-    ]),
-  )
-
 /** Moves values that break the schema to `kazoo_import.rejected` of the record. */
 export const quarantineInvalidFields =
   ({ adoptions, validate }: QuarantineDeps) =>
   async (
     draft: Draft,
-    { database, id }: Pick<KazooDocument, 'database' | 'id'>,
+    document: Pick<KazooDocument, 'database' | 'id'>,
   ): Promise<{ doc: Json; findings: readonly Finding[] }> => {
-    const setAside = (field: string): Finding => ({
-      severity: 'repaired',
-      code: 'set_aside',
-      database,
-      id,
-      field,
-    })
+    const setAside = (field: string) => finding(document, 'repaired', 'set_aside', { field })
     const { schema, rules, repair, leavesOut } = adoptions[draft.as] ?? {}
     if (!schema) return { doc: draft.doc, findings: ((await leavesOut?.(draft)) ?? []).map(setAside) }
     const { doc, removed, unsolved } = await validPartOf(validate, schema, draft.doc, rules)
     const places = removed.map(({ place }) => place)
-    const rejected = withSecrets(schema, { ...rejectedIn(doc), ...rejectedOf(removed) })
+    const rejected = Object.entries({ ...rejectedIn(doc), ...rejectedOf(removed) }).map(([path, value]) => [
+      path,
+      mapSecretsAt(schema, placeOf(path), value, asSecret),
+    ])
     return {
-      doc: withRejected(repair?.(doc, places) ?? doc, rejected),
+      doc: withRejected(repair?.(doc, places) ?? doc, Object.fromEntries(rejected)),
       findings: [...places.map(pathOf), ...unsolved].map(setAside),
     }
   }
 
-interface Deps {
+interface Deps extends QuarantineDeps {
   store: Store
   run: RunStore
   adoptions: Readonly<Record<string, ImportedRecord>>
-  validate: Validate
   keyring: Keyring
   author: Author
 }
@@ -83,29 +72,38 @@ export interface Written {
   removed: number
 }
 
+interface Arriving {
+  as: string
+  arrival: Importer
+  findings: readonly Finding[]
+}
+
+interface Prepared {
+  document: KazooDocument
+  before: DocumentRow | undefined
+  row: DocumentRow
+  arrivals: readonly Arriving[]
+  findings: readonly Finding[]
+}
+
 export const largestFile = 16_777_216
 
 // Digests are left out, because a mark could be used to guess them; the revision shows that they changed.
 const withoutDigests = (key: string, value: unknown) => (key === 'digests' ? undefined : value)
 
-const contentOf = ({ document: { rev }, outcome, drafts, findings }: Converted) =>
-  JSON.stringify([rev, outcome, drafts, findings], withoutDigests)
-
-const recordPlaceOf = ({ as, accountId, id }: Draft): RecordPlace => [as, accountId, id]
-
 const samePlace = (one: RecordPlace) => (other: RecordPlace) =>
   one.every((part, index) => part === other[index])
 
-const about = ({ database, id }: KazooDocument) => ({ database, id })
-
 /** Stores each batch completely or not at all, and nothing twice. */
 export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Deps) => {
-  const settingAside = quarantineInvalidFields({ adoptions, validate })
+  const quarantine = quarantineInvalidFields({ adoptions, validate })
 
-  const adoptionOf = (as: string) => {
-    const adoption = adoptions[as]
-    if (!adoption) throw new Error(`no area takes in what is called ${as}`)
-    return adoption
+  const markOf = (...content: readonly unknown[]) => keyring.mark(JSON.stringify(content, withoutDigests))
+
+  const importerOf = (as: string) => {
+    const importer = adoptions[as]
+    if (!importer) throw new Error(`no area takes in what is called ${as}`)
+    return importer
   }
 
   const readFile = async (
@@ -113,93 +111,68 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     document: KazooDocument,
     { role, name, contentType }: AttachedFile,
     { as, accountId, id }: Draft,
-  ): Promise<{ file?: ImportedFile; finding?: Finding }> => {
-    const unreadable = (reason: string): { finding: Finding } => ({
-      finding: {
-        severity: 'needs_hand',
-        code: 'file_unreadable',
-        ...about(document),
-        field: name,
-        old: reason,
-      },
-    })
-    const bytes = await source.attachment({ ...about(document), name }, largestFile)
+  ): Promise<ImportedFile | Finding> => {
+    const unreadable = (old: string) =>
+      finding(document, 'needs_hand', 'file_unreadable', { field: name, old })
+    const bytes = await source.attachment({ database: document.database, id: document.id, name }, largestFile)
     if (!bytes) return unreadable('it is not there')
     if (bytes === 'too large') return unreadable(`it is larger than ${largestFile} bytes`)
     const file = { role, contentType, bytes }
-    const problem = await adoptionOf(as).fileProblem?.(file, { accountId, id })
-    return problem === undefined ? { file } : unreadable(problem)
+    const problem = await importerOf(as).fileProblem?.(file, { accountId, id })
+    return problem === undefined ? file : unreadable(problem)
   }
 
-  const arriving = async (source: Source, draft: Draft, document: KazooDocument) => {
-    const { doc, findings } = await settingAside(draft, document)
-    const read =
-      draft.files.length === 0
-        ? []
-        : await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
+  const arriving = async (source: Source, draft: Draft, document: KazooDocument): Promise<Arriving> => {
+    const { as, accountId, id, created, modified, facts } = draft
+    const { doc, findings } = await quarantine(draft, document)
+    const read = await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
+    const files = read.flatMap((one) => ('bytes' in one ? [one] : []))
     const arrival: Importer = {
-      accountId: draft.accountId,
-      id: draft.id,
-      created: draft.created,
-      modified: draft.modified,
+      ...{ accountId, id, created, modified, doc, facts, files },
       // Computed lazily: bulk records do not use it.
       get revision() {
-        return keyring.mark(JSON.stringify([document.rev, draft, doc], withoutDigests))
+        return markOf(document.rev, draft, doc)
       },
-      doc,
-      facts: draft.facts,
-      files: read.flatMap(({ file }) => (file ? [file] : [])),
     }
-    return { arrival, as: draft.as, findings: [...findings, ...read.flatMap(({ finding }) => finding ?? [])] }
-  }
-
-  interface Marked {
-    converted: Converted
-    mark: string
-    before: DocumentRow | undefined
-  }
-
-  interface Prepared {
-    converted: Converted
-    before: DocumentRow | undefined
-    row: DocumentRow
-    arrivals: readonly { as: string; arrival: Importer }[]
-    findings: readonly Finding[]
+    return { as, arrival, findings: [...findings, ...read.flatMap((one) => ('code' in one ? [one] : []))] }
   }
 
   const prepare = async (
     { source, database }: Batch,
-    { converted, mark, before }: Marked,
+    { document, outcome, drafts, findings }: Converted,
+    mark: string,
+    before: DocumentRow | undefined,
   ): Promise<Prepared> => {
-    const { document, drafts } = converted
     const arrivals = await Promise.all(drafts.map((draft) => arriving(source, draft, document)))
+    const records = drafts.map(({ as, accountId, id }): RecordPlace => [as, accountId, id])
+    const { id: documentId, type } = document
     return {
-      converted,
-      before,
-      arrivals,
-      findings: [...converted.findings, ...arrivals.flatMap(({ findings }) => findings)],
-      row: {
-        name: database,
-        documentId: document.id,
-        type: document.type,
-        outcome: converted.outcome,
-        mark,
-        records: drafts.map(recordPlaceOf),
-      },
+      ...{ document, before, arrivals },
+      findings: [...findings, ...arrivals.flatMap((one) => one.findings)],
+      row: { name: database, documentId, type, outcome, mark, records },
     }
   }
 
+  const byImporter = (arrivals: readonly Arriving[]) =>
+    Array.from(
+      Map.groupBy(arrivals, ({ as }) => as),
+      ([as, some]) => ({
+        importer: importerOf(as),
+        arrivals: some.map(({ arrival }) => arrival),
+      }),
+    )
+
   const removeAll = async (set: ChangeSet, places: readonly RecordPlace[]) => {
-    for (const [as, accountId, id] of places) await adoptionOf(as).remove(set, { accountId, id })
+    for (const [as, accountId, id] of places) await importerOf(as).remove(set, { accountId, id })
   }
 
   const addTo = async (set: ChangeSet, { before, row, arrivals, findings }: Prepared) => {
     await removeAll(set, before?.records.filter((place) => !row.records.some(samePlace(place))) ?? [])
-    for (const { as, arrival } of arrivals) await adoptionOf(as).put(set, arrival)
+    for (const { as, arrival } of arrivals) await importerOf(as).put(set, arrival)
     run.remember(set, row, findings)
   }
 
-  const newSet = ({ database, masterId }: Pick<Batch, 'database' | 'masterId'>, documents: number) => {
+  const newSet = ({ database, masterId }: Batch, documents: number) => {
     const set = new ChangeSet(author)
     const after = JSON.stringify({ database, documents })
     set.summary = { accountId: masterId, kind: 'kazoo_import', id: database, action: 'edited', after }
@@ -208,10 +181,9 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     return set
   }
 
-  const prepareAreas = async (all: readonly Prepared[]) => {
-    const arrivals = all.flatMap((one) => one.arrivals)
-    for (const [as, ofKind] of Map.groupBy(arrivals, (one) => one.as))
-      await adoptionOf(as).prepare?.(ofKind.map(({ arrival }) => arrival))
+  const refusalOf = (error: unknown) => {
+    if (!(error instanceof Failure) || isOutage(error)) throw error
+    return error.kind.name
   }
 
   /** After a refusal each document is stored alone, and the one at fault is reported. */
@@ -221,19 +193,10 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
       await addTo(set, one)
       await store.adopt(set)
     } catch (error) {
-      if (!(error instanceof Failure) || isOutage(error)) throw error
-      const { document } = one.converted
-      const finding: Finding = {
-        severity: 'needs_hand',
-        code: 'refused',
-        ...about(document),
-        old: error.kind.name,
-      }
+      const refused = finding(one.document, 'needs_hand', 'refused', { old: refusalOf(error) })
       const set = newSet(batch, 1)
-      const records = one.before?.records ?? []
-      run.remember(set, { ...one.row, outcome: 'rejected', mark: refusedMark(one.row.mark), records }, [
-        finding,
-      ])
+      const [mark, records] = [refusedMark(one.row.mark), one.before?.records ?? []]
+      run.remember(set, { ...one.row, outcome: 'rejected', mark, records }, [refused])
       await store.adopt(set)
     }
   }
@@ -249,67 +212,61 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     await store.adopt(set)
   }
 
+  const note = (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)])
+
   return {
+    note,
+
     /** Adds bulk records: the result of each document is not stored. */
     async putMany(set: ChangeSet, source: Source, converted: readonly Converted[]) {
       const all = await Promise.all(
         converted.flatMap(({ document, drafts }) => drafts.map((draft) => arriving(source, draft, document))),
       )
-      for (const [as, ofKind] of Map.groupBy(all, (one) => one.as)) {
-        const adoption = adoptionOf(as)
-        const arrivals = ofKind.map(({ arrival }) => arrival)
-        await adoption.prepare?.(arrivals)
-        if (adoption.putMany) await adoption.putMany(set, arrivals)
-        else for (const arrival of arrivals) await adoption.put(set, arrival)
+      for (const { importer, arrivals } of byImporter(all)) {
+        await importer.prepare?.(arrivals)
+        if (importer.putMany) await importer.putMany(set, arrivals)
+        else for (const arrival of arrivals) await importer.put(set, arrival)
       }
     },
 
     commit: (set: ChangeSet) =>
       set.changes.length === 0 ? store.writeUnrecorded(set.statements) : store.adopt(set),
 
-    note: (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)]),
-
     /** Adds findings to documents that are gone while their records stay. */
-    async tell(batch: Batch, findings: readonly Finding[]) {
-      const known = await run.known(
-        batch.database,
-        findings.map(({ id }) => id),
-      )
+    async addFindings(batch: Batch, findings: readonly Finding[]) {
+      const ids = findings.map(({ id }) => id)
+      const known = await run.known(batch.database, ids)
       const set = newSet(batch, findings.length)
-      for (const finding of findings) {
-        const row = known.get(finding.id)
-        if (row) run.remember(set, { ...row, mark: finding.code }, [finding])
+      for (const one of findings) {
+        const row = known.get(one.id)
+        if (row) run.remember(set, { ...row, mark: one.code }, [one])
       }
       await store.adopt(set)
     },
 
     async store(batch: Batch): Promise<Written> {
-      const { database, converted, gone, position, triesAgain } = batch
-      const ids = [...converted.map(({ document }) => document.id), ...gone]
-      const known = await run.known(database, ids)
-      const isNew = ({ before, mark }: Marked) =>
-        before?.mark !== mark && (triesAgain || before?.mark !== refusedMark(mark))
-      const marked = converted.map((one) => ({
-        converted: one,
-        mark: keyring.mark(contentOf(one)),
-        before: known.get(one.document.id),
-      }))
+      const { database, converted, position, triesAgain } = batch
+      const ids = converted.map(({ document }) => document.id)
+      const known = await run.known(database, [...ids, ...batch.gone])
       const changed: Prepared[] = []
-      for (const one of marked.filter(isNew)) changed.push(await prepare(batch, one))
-      const left = gone.flatMap((id) => known.get(id) ?? [])
-      if (changed.length + left.length === 0) {
-        await store.writeUnrecorded([run.putDatabase(position)])
-        return { changed: 0, removed: 0 }
+      for (const one of converted) {
+        const mark = markOf(one.document.rev, one.outcome, one.drafts, one.findings)
+        const before = known.get(one.document.id)
+        const isRefusedBefore = before?.mark === refusedMark(mark) && !triesAgain
+        if (before?.mark !== mark && !isRefusedBefore) changed.push(await prepare(batch, one, mark, before))
       }
-      await prepareAreas(changed)
-      try {
-        await storeTogether(batch, changed, left)
-      } catch (error) {
-        if (!(error instanceof Failure) || isOutage(error)) throw error
-        for (const one of changed) await storeAlone(batch, one)
-        await storeTogether(batch, [], left)
+      const gone = batch.gone.flatMap((id) => known.get(id) ?? [])
+      if (changed.length + gone.length === 0) await note(position)
+      else {
+        for (const { importer, arrivals } of byImporter(changed.flatMap((one) => one.arrivals)))
+          await importer.prepare?.(arrivals)
+        await storeTogether(batch, changed, gone).catch(async (error: unknown) => {
+          refusalOf(error)
+          for (const one of changed) await storeAlone(batch, one)
+          await storeTogether(batch, [], gone)
+        })
       }
-      return { changed: changed.length, removed: left.length }
+      return { changed: changed.length, removed: gone.length }
     },
   }
 }

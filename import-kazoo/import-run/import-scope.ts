@@ -7,21 +7,14 @@ import { everything } from '../import-sections/section.ts'
 /** Undefined and false are not named. */
 export type NamedNarrowing = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
 
-const options: { readonly [Key in keyof ImportScope]: (value: ImportScope[Key]) => string | undefined } = {
-  sinceMonth: (month) => (month === undefined ? undefined : `--since-month ${month}`),
-  withoutCalls: (isSo) => (isSo ? '--without-cdrs' : undefined),
-  withSystemNotices: (isSo) => (isSo ? '--system-notices' : undefined),
-  allowMissing: (isSo) => (isSo ? '--allow-missing' : undefined),
-  only: (ids) => (ids.length === 0 ? undefined : `--accounts ${ids.toSorted().join()}`),
-}
-
-const optionsOf = (narrowing: ImportScope) => ({
-  sinceMonth: options.sinceMonth(narrowing.sinceMonth),
-  withoutCalls: options.withoutCalls(narrowing.withoutCalls),
-  withSystemNotices: options.withSystemNotices(narrowing.withSystemNotices),
-  allowMissing: options.allowMissing(narrowing.allowMissing),
-  only: options.only(narrowing.only),
-})
+const optionsOf = ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only }: ImportScope) =>
+  [
+    sinceMonth === undefined ? '' : `--since-month ${sinceMonth}`,
+    withoutCalls ? '--without-cdrs' : '',
+    withSystemNotices ? '--system-notices' : '',
+    allowMissing ? '--allow-missing' : '',
+    only.length === 0 ? '' : `--accounts ${only.toSorted().join()}`,
+  ].filter((option) => option !== '')
 
 export const narrowingOf = ({
   sinceMonth,
@@ -33,13 +26,10 @@ export const narrowingOf = ({
 
 /** Throws if another scope is named now. */
 export const sameNarrowing = (begun: ImportScope = everything, named: NamedNarrowing): ImportScope => {
-  const [was, is] = [optionsOf(begun), optionsOf(narrowingOf(named))]
-  const other = Object.entries(is).find(
-    ([key, option]) => option !== undefined && option !== was[key as keyof ImportScope],
-  )?.[1]
+  const was = optionsOf(begun)
+  const other = optionsOf(narrowingOf(named)).find((option) => !was.includes(option))
   if (other === undefined) return begun
-  const all = Object.values(was).filter((option) => option !== undefined)
   throw new Refusal(
-    `the import was begun ${all.length === 0 ? 'without such options' : `with ${all.join(' ')}`}, and cannot go on with ${other}: go on without it, or --undo and begin anew`,
+    `the import was begun ${was.length === 0 ? 'without such options' : `with ${was.join(' ')}`}, and cannot go on with ${other}: go on without it, or --undo and begin anew`,
   )
 }

@@ -3,7 +3,7 @@ import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
-import { beingUndone, type ImportState } from '../../src/areas/system/imports/rules.ts'
+import { beingUndone, type ImportScope } from '../../src/areas/system/imports/rules.ts'
 import type { PasswordHasher } from '../../src/auth/deriving/deriver.ts'
 import { masterClaim } from '../../src/auth/identity.ts'
 import type { Keyring } from '../../src/auth/keyring.ts'
@@ -25,9 +25,9 @@ import { type Source, SourceTrouble } from '../source/source.ts'
 import { allAtOnce, forEach } from './at-once.ts'
 import { createBatches } from './batches.ts'
 import { type NamedNarrowing, narrowingOf, sameNarrowing } from './import-scope.ts'
-import { createMonthReading, monthsIn } from './months.ts'
+import { createMonthReading, type MonthPlace, monthsIn } from './months.ts'
 import { type BatchTold, createReading } from './reading.ts'
-import { createRunStore } from './store.ts'
+import { createRunStore, type RunStore } from './store.ts'
 
 interface ImportDeps {
   store: Store
@@ -55,16 +55,17 @@ interface Following extends Manner {
   onTrouble?(why: string): void
 }
 
-/** `checks`: further checks of the store itself. */
 interface Finishing extends Manner {
-  /** What is looked at beside what was read: what the store says of itself. */
+  /** Further checks of the store itself. */
   checks: readonly Check[]
   respond: Respond
   onDifference(check: string, fault: Fault): void
   acceptsDifferences: boolean
 }
 
-interface Look {
+interface Round {
+  look(): Promise<Facts>
+  manner: Manner
   signal?: AbortSignal
   /** Refused documents are tried again. */
   isFirst: boolean
@@ -79,11 +80,19 @@ const author: Author = { requestId: 'import', authMethod: 'import' }
 const leaseName = 'kazoo_import'
 const followPauseMs = 2000
 
-/** Copies, follows and finishes an import. */
-export const createImport = (tools: ImportDeps) => {
-  const { store, states, leases, settings, chapters, legAdoption } = tools
-  const run = createRunStore(store)
+/** Refuses before anything changes. */
+const requireWhole = ({ plan, elsewhere, allowMissing }: Facts) => {
+  if (plan.masterId === undefined)
+    throw new Refusal('the source has no account that could be the master account')
+  const [first] = elsewhere
+  if (first && !allowMissing)
+    throw new Refusal(
+      `some of it lies elsewhere: ${first.database}/${first.id} names the connections ${first.old}. --allow-missing goes on without`,
+    )
+}
 
+/** The state of the import, which locks the store for other writes. */
+const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states'>) => {
   const requireNotFinished = async () => {
     const state = await states.read()
     if (state?.status === 'finished')
@@ -100,17 +109,16 @@ export const createImport = (tools: ImportDeps) => {
     return state
   }
 
-  const newSet = (accountId: string) => {
+  const newSet = async () => {
+    const master = await store.records.claimant(masterClaim)
+    if (!master) throw conflict()
     const set = new ChangeSet(author)
-    set.summary = { accountId, kind: 'kazoo_import', id: 'state', action: 'edited' }
+    set.summary = { accountId: master.accountId, kind: 'kazoo_import', id: 'state', action: 'edited' }
     set.record(set.summary)
     return set
   }
 
-  const begin = async (
-    source: Source,
-    { begun, narrowing }: Required<Pick<ImportState, 'begun' | 'narrowing'>>,
-  ) => {
+  const begin = async (source: Source, begun: number, narrowing: ImportScope) => {
     if (await requireOpen()) return
     const master = await store.records.claimant(masterClaim)
     if (!master)
@@ -119,7 +127,7 @@ export const createImport = (tools: ImportDeps) => {
       throw new Refusal(
         'the store holds call records: an import needs one that holds nothing but a first start',
       )
-    const set = newSet(master.accountId)
+    const set = await newSet()
     try {
       set.add(...(await keepState(store)))
     } catch (error) {
@@ -129,31 +137,53 @@ export const createImport = (tools: ImportDeps) => {
     const account = await store.records.find(master.accountId, 'account', master.accountId)
     if (account && account.tally > 0)
       throw new Refusal('an import needs a store without accounts below the master account')
-    await states.write(set, {
-      status: 'under_way',
-      source: source.facts.title,
-      begun,
-      narrowing,
-    })
+    await states.write(set, { status: 'under_way', source: source.facts.title, begun, narrowing })
     await store.adopt(set)
   }
 
-  /** Refuses before anything changes. */
-  const requireWhole = ({ plan, elsewhere, allowMissing }: Facts) => {
-    if (plan.masterId === undefined)
-      throw new Refusal('the source has no account that could be the master account')
-    const [first] = elsewhere
-    if (first && !allowMissing)
-      throw new Refusal(
-        `some of it lies elsewhere: ${first.database}/${first.id} names the connections ${first.old}. --allow-missing goes on without`,
-      )
-  }
+  return { requireNotFinished, requireOpen, newSet, begin }
+}
 
-  const masterId = async () => {
-    const holder = await store.records.claimant(masterClaim)
-    if (!holder) throw conflict()
-    return holder.accountId
+const createRounds = (deps: ImportDeps, run: RunStore) => {
+  const { adoptions, settings, chapters, legAdoption, deriver } = deps
+
+  return async ({ look, manner, signal, isFirst, isLast }: Round) => {
+    const batches = createBatches({ ...deps, run, author })
+    let changed = 0
+    const onBatch = (told: BatchTold) => {
+      changed += told.changed + told.removed
+      manner.onBatch?.(told)
+    }
+    const facts = await look()
+    requireWhole(facts)
+    const reading = { run, batches, triesAgain: isFirst, isLastRound: isLast, onBatch }
+    const documents = createReading(reading)
+    await documents.readAccounts(facts, facts.masterId)
+    const readAll = async (stop: AbortSignal | undefined, some: readonly Chapter[]) => {
+      for (const chapter of some)
+        await forEach(stop, chapter.databases(facts), (database) => documents.read(chapter, facts, database))
+    }
+    const callImport = { legAdoption, author, commit: batches.commit }
+    const callImportOf = (accountId: string) => createCallImport(callImport, accountId)
+    const months = createMonthReading({ ...reading, callImportOf })
+    const readMonth = (ofAccount: MonthPlace[], stop: AbortSignal) => months.read(facts, ofAccount, stop)
+    const readMonths = (stop: AbortSignal) =>
+      deriver.beside(() => forEach(stop, monthsIn(facts), readMonth, accountsAtOnce))
+    await readAll(signal, [settings])
+    // Sections mostly wait for password hashes.
+    await allAtOnce(signal, [(stop) => readAll(stop, chapters), readMonths])
+    for (const importer of Object.values(adoptions)) await importer.settle?.()
+    return { changed, facts }
   }
+}
+
+/** Copies, follows and finishes an import. */
+export const createImport = (deps: ImportDeps) => {
+  const { store, states, leases, legAdoption, adoptions } = deps
+  const chapters = [deps.settings, ...deps.chapters]
+  const run = createRunStore(store)
+  const { requireNotFinished, requireOpen, newSet, begin } = createStateKeeper(deps)
+  const round = createRounds(deps, run)
 
   /** Locks the store for other writes. Returns a function that looks at the source. */
   const open = async (source: Source, manner: Manner): Promise<() => Promise<Facts>> => {
@@ -164,51 +194,8 @@ export const createImport = (tools: ImportDeps) => {
     const begun = state?.begun ?? gregorianNow(store.clock)
     const look = () => gathering(begun, narrowing)
     if (!state) requireWhole(await look())
-    await begin(source, { begun, narrowing })
+    await begin(source, begun, narrowing)
     return look
-  }
-
-  const round = async (look: () => Promise<Facts>, manner: Manner, { signal, isFirst, isLast }: Look) => {
-    const { onBatch = () => undefined } = manner
-    const batches = createBatches({ ...tools, run, author })
-    let changed = 0
-    const reading = {
-      run,
-      batches,
-      triesAgain: isFirst,
-      isLastRound: isLast,
-      onBatch(told: BatchTold) {
-        changed += told.changed + told.removed
-        onBatch(told)
-      },
-    }
-    const facts = await look()
-    requireWhole(facts)
-    const documents = createReading(reading)
-    await documents.readAccounts(facts, facts.masterId)
-    const readAll = async (stop: AbortSignal | undefined, some: readonly Chapter[]) => {
-      for (const chapter of some)
-        await forEach(stop, chapter.databases(facts), (database) => documents.read(chapter, facts, database))
-    }
-    const callImport = { legAdoption, author, commit: batches.commit }
-    const months = createMonthReading({
-      ...reading,
-      callImportOf: (accountId) => createCallImport(callImport, accountId),
-    })
-    const readMonths = (stop: AbortSignal) =>
-      tools.deriver.beside(() =>
-        forEach(
-          stop,
-          monthsIn(facts),
-          (ofAccount, stop) => months.read(facts, ofAccount, { isLastRound: isLast, stop }),
-          { atOnce: accountsAtOnce, storedOf: ({ stored }) => stored },
-        ),
-      )
-    await readAll(signal, [settings])
-    // Sections mostly wait for password hashes.
-    await allAtOnce(signal, [(stop) => readAll(stop, chapters), readMonths])
-    for (const adoption of Object.values(tools.adoptions)) await adoption.settle?.()
-    return { changed, facts }
   }
 
   const alone = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -221,15 +208,28 @@ export const createImport = (tools: ImportDeps) => {
     }
   }
 
+  const countDifferences = async (facts: Facts, { checks, respond, onDifference }: Finishing) => {
+    const { records } = store
+    const checked = createCheckedStore(store)
+    const checkDeps = { run, facts, chapters, legAdoption, author, respond, adoptions, records, checked }
+    let differences = 0
+    const tellOf = (name: string) => (fault: Fault) => {
+      differences += 1
+      onDifference(name, fault)
+    }
+    for (const [name, check] of Object.entries(importChecks)) await check(checkDeps, tellOf(name))
+    for (const check of checks) await check.run(tellOf(check.name))
+    return differences
+  }
+
   return {
-    ...createReports({ run, clock: store.clock, chapters: [settings, ...chapters] }),
+    ...createReports({ run, clock: store.clock, chapters }),
 
     /** Returns the number of changed documents. */
     copy: (source: Source, manner: Manner = {}) =>
       alone(async () => {
         const look = await open(source, manner)
-        const { changed } = await round(look, manner, { isFirst: true, isLast: false })
-        return changed
+        return (await round({ look, manner, isFirst: true, isLast: false })).changed
       }),
 
     /** Retries while the source cannot be read. */
@@ -241,7 +241,7 @@ export const createImport = (tools: ImportDeps) => {
         while (!signal.aborted) {
           const from = performance.now()
           try {
-            const { changed } = await round(look, manner, { signal, isFirst, isLast: false })
+            const { changed } = await round({ look, manner, signal, isFirst, isLast: false })
             isFirst = false
             onRound?.(changed, (performance.now() - from) / 1000)
           } catch (error) {
@@ -253,38 +253,19 @@ export const createImport = (tools: ImportDeps) => {
       }),
 
     /** Reads the rest, checks it, and unlocks the store. */
-    finish: (source: Source, { checks, respond, onDifference, acceptsDifferences, ...manner }: Finishing) =>
+    finish: (source: Source, finishing: Finishing) =>
       alone(async () => {
         const state = await requireOpen()
         if (!state) throw new Refusal('there is no import to finish')
-        const { changed, facts } = await round(await open(source, manner), manner, {
-          isFirst: true,
-          isLast: true,
-        })
-        const checkTools = {
-          run,
-          facts,
-          chapters: [settings, ...chapters],
-          legAdoption,
-          author,
-          respond,
-          adoptions: tools.adoptions,
-          records: store.records,
-          checked: createCheckedStore(store),
-        }
-        let differences = 0
-        const tellOf = (name: string) => (fault: Fault) => {
-          differences += 1
-          onDifference(name, fault)
-        }
-        for (const [name, check] of Object.entries(importChecks)) await check(checkTools, tellOf(name))
-        for (const check of checks) await check.run(tellOf(check.name))
-        if (differences > 0 && !acceptsDifferences)
+        const look = await open(source, finishing)
+        const { changed, facts } = await round({ look, manner: finishing, isFirst: true, isLast: true })
+        const differences = await countDifferences(facts, finishing)
+        if (differences > 0 && !finishing.acceptsDifferences)
           throw new Refusal(
             `what is stored differs from what it has to be ${differences} times: the import stays under way. --accept-differences finishes it nevertheless`,
           )
-        const set = newSet(await masterId())
-        await tools.billedThere(set)
+        const set = await newSet()
+        await deps.billedThere(set)
         await states.write(set, { ...state, status: 'finished', finished: gregorianNow(store.clock) })
         await store.adopt(set)
         return changed
@@ -295,11 +276,11 @@ export const createImport = (tools: ImportDeps) => {
       alone(async () => {
         const state = await requireNotFinished()
         if (!state) throw new Refusal('there is no import to undo')
-        const begun = newSet(await masterId())
+        const begun = await newSet()
         await states.write(begun, { ...state, status: 'being_undone' })
         await store.adopt(begun)
         for (const month of await store.cdrs.months()) {
-          const set = newSet(await masterId())
+          const set = await newSet()
           store.cdrs.drop(set, month)
           await store.adopt(set)
         }

@@ -30,21 +30,19 @@ export interface BatchTold extends Written {
 // A larger transaction would delay reads of a running server.
 const documentsAtOnce = 200
 
-// Files are in memory until they are written.
-const fileBytesAtOnce = largestFile
-
 const fileBytesOf = ({ drafts }: Converted) =>
   drafts
     .flatMap(({ files }) => files)
     .reduce((bytes, { length = largestFile }) => bytes + Math.min(length, largestFile), 0)
 
+/** Files are in memory until they are written, so their size limits a batch, too. */
 const inBatches = (all: readonly Converted[]): Converted[][] => {
   const batches: Converted[][] = []
   let bytes = 0
   for (const one of all) {
     const last = batches.at(-1)
     const more = fileBytesOf(one)
-    if (last && last.length < documentsAtOnce && bytes + more <= fileBytesAtOnce) {
+    if (last && last.length < documentsAtOnce && bytes + more <= largestFile) {
       last.push(one)
       bytes += more
     } else {
@@ -59,7 +57,7 @@ const unreadableAs = (database: string, id: string, reason: string): Converted =
   document: { database, id, rev: undefined, text: '{}', conflicts: [], fields: {}, type: '' },
   outcome: 'rejected',
   drafts: [],
-  findings: [{ severity: 'needs_hand', code: 'unreadable', database, id, old: reason }],
+  findings: [finding({ database, id }, 'needs_hand', 'unreadable', { old: reason })],
 })
 
 const documentsOf = (database: string, found: readonly SourceDocument[]) =>
@@ -76,23 +74,15 @@ async function* convertedPages(
   const all: KazooDocument[] = []
   const flawed: Converted[] = []
   for await (const { documents, unreadable, mark } of facts.source.pages(database, after)) {
-    const read = documentsOf(database, documents)
-    const faults = unreadable.map(({ id, reason }) => unreadableAs(database, id, reason))
-    if (chapter.reads === 'pages')
-      yield { converted: [...(await chapter.convert(read, place)), ...faults], mark }
-    else {
-      all.push(...read)
-      flawed.push(...faults)
-    }
+    all.push(...documentsOf(database, documents))
+    flawed.push(...unreadable.map(({ id, reason }) => unreadableAs(database, id, reason)))
+    if (chapter.reads === 'whole') continue
+    yield { converted: [...(await chapter.convert(all.splice(0), place)), ...flawed.splice(0)], mark }
   }
   if (chapter.reads === 'whole') yield { converted: [...(await chapter.convert(all, place)), ...flawed] }
 }
 
-export async function* convertedOf(
-  chapter: Chapter,
-  facts: Facts,
-  database: string,
-): AsyncGenerator<readonly Converted[]> {
+export async function* convertedOf(chapter: Chapter, facts: Facts, database: string) {
   for await (const { converted } of convertedPages(chapter, facts, database)) yield converted
 }
 
@@ -104,28 +94,24 @@ export async function* legsIn(
     for await (const { documents, mark } of source.pages(database))
       yield { mark, documents: documentsOf(database, documents).filter(isCallRecord) }
   }
-  let joins: ReturnType<typeof learnJoins> | undefined
+  let joins: Awaited<ReturnType<typeof learnJoins>> | undefined
   for await (const { documents } of pages()) {
-    if (documents.some(isLoose)) joins ??= learnJoins(pages)
-    const known = await joins
+    if (documents.some(isLoose)) joins ??= await learnJoins(pages)
     yield documents.flatMap((document) => {
-      const converted = convertCall(document, { accountId, joins: known })
+      const converted = convertCall(document, { accountId, joins })
       return converted.outcome === 'leg' ? [converted] : []
     })
   }
 }
 
 export const begun = (chapter: string, name: string): DatabaseRow => ({
-  name,
-  chapter,
-  mark: undefined,
-  sequence: undefined,
-  isWhole: false,
-  documents: 0,
-  notes: {},
+  ...{ name, chapter, mark: undefined, sequence: undefined, isWhole: false, documents: 0, notes: {} },
 })
 
-type Stored = Pick<Batch, 'converted' | 'gone' | 'position' | 'triesAgain'>
+interface Storing extends Pick<Batch, 'converted'>, Partial<Pick<Batch, 'gone'>> {
+  before: DatabaseRow
+  behind: DatabaseRow
+}
 
 const accountsAtOnce = 50
 const accountsChapter = 'accounts'
@@ -134,33 +120,37 @@ const accountsChapter = 'accounts'
 const goneMeanwhile = (id: string) =>
   finding({ database: accountDatabase(id), id }, 'needs_hand', 'account_gone_meanwhile')
 
+const convertAccount = async ({ source, plan }: Facts, id: string, ofPlan: readonly Finding[]) => {
+  const planned = plan.accounts.get(id)
+  const found = planned && (await source.document(planned.source, id))
+  if (!planned || !found) return []
+  const converted = convertAccountDocument(readDocument(planned.source, found), plan)
+  // Findings of the plan are reported with the account.
+  return [{ ...converted, findings: [...ofPlan, ...converted.findings] }]
+}
+
 /** Reads databases from the beginning, from a position, or their changes. */
 export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Deps) => {
-  const store = async (chapter: string, { source, masterId }: Facts, what: Stored) => {
-    const { name: database } = what.position
-    const written = await batches.store({ source, database, masterId, ...what })
-    onBatch({ chapter, database, documents: what.converted.length, ...written })
+  const store = async (chapter: string, batch: Batch) => {
+    const written = await batches.store(batch)
+    onBatch({ chapter, database: batch.database, documents: batch.converted.length, ...written })
   }
 
   /** The last transaction stores the position `behind`. */
   const storeAll = async (
     { name }: Chapter,
-    facts: Facts,
-    {
-      converted,
-      gone,
-      before,
-      behind,
-    }: Pick<Stored, 'converted' | 'gone'> & Record<'before' | 'behind', DatabaseRow>,
+    { source, masterId }: Facts,
+    { converted, gone = [], before, behind }: Storing,
   ) => {
-    // The document or its context has changed.
-    const common = { converted: [], gone: [], position: before, triesAgain: true }
+    // Tried again, because the document or its context has changed.
+    const place = { source, masterId, database: before.name, triesAgain: true, position: before }
+    const common = { ...place, converted: [], gone: [] }
     // Removals free names first.
-    for (const some of inParts(gone, documentsAtOnce)) await store(name, facts, { ...common, gone: some })
+    for (const some of inParts(gone, documentsAtOnce)) await store(name, { ...common, gone: some })
     const parts = inBatches(converted)
     const last = parts.pop() ?? []
-    for (const some of parts) await store(name, facts, { ...common, converted: some })
-    await store(name, facts, { ...common, converted: last, position: behind })
+    for (const some of parts) await store(name, { ...common, converted: some })
+    await store(name, { ...common, converted: last, position: behind })
   }
 
   const goneOf = async (database: string, present: ReadonlySet<string>) => {
@@ -170,30 +160,24 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
   }
 
   const readAll = async (chapter: Chapter, facts: Facts, row: DatabaseRow, sequence: string | undefined) => {
-    const { name: database } = row
     const isWhole = chapter.reads === 'whole'
     const isAgain = isWhole || row.isWhole
     // Changes begin at the first page. A repeated reading moves the position only at its end.
     let position: DatabaseRow = isAgain || row.mark !== undefined ? row : { ...row, sequence }
     const present = new Set<string>()
     let last: readonly Converted[] = []
-    for await (const { converted, mark } of convertedPages(
-      chapter,
-      facts,
-      database,
-      isAgain ? undefined : row.mark,
-    )) {
+    const after = isAgain ? undefined : row.mark
+    for await (const { converted, mark } of convertedPages(chapter, facts, row.name, after)) {
       if (isAgain) for (const { document } of converted) present.add(document.id)
-      if (isWhole) {
-        last = converted
-        continue
+      if (isWhole) last = converted
+      else {
+        const documents = position.documents + converted.length
+        const behind = isAgain ? position : { ...position, mark, documents }
+        await storeAll(chapter, facts, { converted, before: position, behind })
+        position = behind
       }
-      const documents = position.documents + converted.length
-      const behind = isAgain ? position : { ...position, mark, documents }
-      await storeAll(chapter, facts, { converted, gone: [], before: position, behind })
-      position = behind
     }
-    const gone = isAgain ? await goneOf(database, present) : []
+    const gone = isAgain ? await goneOf(row.name, present) : []
     const end: DatabaseRow = { ...position, mark: undefined, isWhole: true }
     const behind = isAgain ? { ...end, sequence, documents: present.size } : end
     await storeAll(chapter, facts, { converted: last, gone, before: position, behind })
@@ -212,79 +196,36 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       await storeAll(chapter, facts, { converted, gone, before, behind: position })
     }
     if (position.sequence !== row.sequence)
-      await storeAll(chapter, facts, { converted: [], gone: [], before: row, behind: position })
-  }
-
-  const readRefused = async (chapter: Chapter, facts: Facts, row: DatabaseRow) => {
-    const { name: database } = row
-    for (const some of inParts(await run.refused(database), documentsAtOnce)) {
-      const found = await Promise.all(some.map((id) => facts.source.document(database, id)))
-      const documents = documentsOf(
-        database,
-        found.flatMap((one) => one ?? []),
-      )
-      const converted = await chapter.convert(documents, { database, facts })
-      await storeAll(chapter, facts, { converted, gone: [], before: row, behind: row })
-    }
-  }
-
-  const readFurther = async (chapter: Chapter, facts: Facts, row: DatabaseRow, since: string) => {
-    await readChanges(chapter, facts, row, since)
-    if (!triesAgain || (await run.refused(row.name)).length === 0) return
-    const reached = (await run.database(row.name)) ?? row
-    if (chapter.reads === 'whole') await readAll(chapter, facts, reached, reached.sequence)
-    else await readRefused(chapter, facts, reached)
+      await storeAll(chapter, facts, { converted: [], before: row, behind: position })
   }
 
   const readThere = async (chapter: Chapter, facts: Facts, row: DatabaseRow) => {
     const found = await facts.source.database(row.name)
     if (!found) throw new DatabaseVanished(`the database ${row.name} is not there any more`)
     const position = isVanished(row) ? { ...row, notes: {} } : row
+    const { isWhole, sequence } = position
     const readsAll = isLastRound && chapter.dependsOnOthers === true
-    if (position.isWhole && position.sequence !== undefined && facts.source.facts.canFollow && !readsAll)
-      return readFurther(chapter, facts, position, position.sequence)
-    return readAll(chapter, facts, position, found.sequence)
-  }
-
-  const convertAccount = async ({ source, plan }: Facts, id: string, ofPlan: readonly Finding[]) => {
-    const planned = plan.accounts.get(id)
-    const found = planned && (await source.document(planned.source, id))
-    if (!planned || !found) return []
-    const converted = convertAccountDocument(readDocument(planned.source, found), plan)
-    // Findings of the plan are reported with the account.
-    return [{ ...converted, findings: [...ofPlan, ...converted.findings] }]
+    if (!isWhole || sequence === undefined || !facts.source.facts.canFollow || readsAll)
+      return readAll(chapter, facts, position, found.sequence)
+    await readChanges(chapter, facts, position, sequence)
+    if (!triesAgain || (await run.refused(row.name)).length === 0) return
+    const reached = (await run.database(row.name)) ?? row
+    await readAll(chapter, facts, reached, reached.sequence)
   }
 
   return {
     async readAccounts(facts: Facts, masterId: string) {
       const findings = Map.groupBy(facts.plan.findings, ({ id }) => id)
-      const position = {
-        ...begun(accountsChapter, copiesDatabase),
-        isWhole: true,
-        documents: facts.accounts.size,
-      }
-      const batch = {
-        source: facts.source,
-        database: copiesDatabase,
-        masterId,
-        gone: [],
-        triesAgain,
-        position,
-      }
+      const database = copiesDatabase
+      const row = { ...begun(accountsChapter, database), isWhole: true, documents: facts.accounts.size }
+      const place = { source: facts.source, database, masterId, triesAgain, position: row }
       for (const ids of inParts([...facts.accounts.keys()], accountsAtOnce)) {
         const all = await Promise.all(ids.map((id) => convertAccount(facts, id, findings.get(id) ?? [])))
-        const converted = all.flat()
-        const written = await batches.store({ ...batch, converted })
-        onBatch({
-          chapter: accountsChapter,
-          database: copiesDatabase,
-          documents: converted.length,
-          ...written,
-        })
+        await store(accountsChapter, { ...place, converted: all.flat(), gone: [] })
       }
-      for await (const known of run.ids(copiesDatabase)) {
-        const gone = known.filter((id) => !facts.accounts.has(id))
-        if (gone.length > 0) await batches.tell({ ...batch, converted: [] }, gone.map(goneMeanwhile))
+      for await (const known of run.ids(database)) {
+        const gone = known.filter((id) => !facts.accounts.has(id)).map(goneMeanwhile)
+        if (gone.length > 0) await batches.addFindings({ ...place, converted: [], gone: [] }, gone)
       }
     },
 

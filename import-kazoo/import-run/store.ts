@@ -1,5 +1,6 @@
+import { present } from '../../src/lib/json.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
-import type { Statement } from '../../src/storage/db.ts'
+import type { Statement, Value } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
 import {
   flag,
@@ -52,29 +53,22 @@ const findings = table('kazoo_findings', {
   new: optional(text()),
 })
 
-const found = shape({
-  database: text(),
-  id: text(),
-  severity: oneOf(severities),
-  code: text(),
-  field: optional(text()),
-  old: optional(text()),
-  new: optional(text()),
-})
-
-const withoutUndefined = ({ field, old, new: now, ...said }: RowOf<typeof found>): Finding => ({
-  ...said,
-  ...(field === undefined ? {} : { field }),
-  ...(old === undefined ? {} : { old }),
-  ...(now === undefined ? {} : { new: now }),
-})
+const ids = documents.pick('documentId')
+const codedFields = findings.pick('code', 'field')
+const outcomeCounts = shape({ type: text(), outcome: oneOf(outcomes), count: integer('count(*)') })
+const codeCounts = shape({ severity: oneOf(severities), code: text(), count: integer('count(*)') })
 
 export type DatabaseRow = RowOf<typeof databases>
+export type DocumentRow = RowOf<typeof documents>
 
 const refusedBegin = 'refused '
 
 /** Marks a document that the store refused. */
 export const refusedMark = (mark: string) => refusedBegin + mark
+
+/** The refusal was reported. */
+export const isRefused = ({ outcome, mark }: Pick<DocumentRow, 'outcome' | 'mark'>) =>
+  outcome === 'rejected' && mark.startsWith(refusedBegin)
 
 /** After a vanished database is back, all of it is read again. No record is removed. */
 export const vanishedRow = (row: DatabaseRow): DatabaseRow => ({
@@ -86,150 +80,112 @@ export const vanishedRow = (row: DatabaseRow): DatabaseRow => ({
 })
 
 export const isVanished = ({ notes }: Pick<DatabaseRow, 'notes'>) => notes.isVanished === true
-export type DocumentRow = RowOf<typeof documents>
-
-/** The refusal was reported. */
-export const isRefused = ({ outcome, mark }: Pick<DocumentRow, 'outcome' | 'mark'>) =>
-  outcome === 'rejected' && mark.startsWith(refusedBegin)
 
 const upsertDatabase = databases.upsert('name')
 const upsertDocument = documents.upsert('name', 'documentId')
 const insertFinding = findings.insert()
-const names = shape({ documentId: text() })
-const outcomeCounts = shape({ type: text(), outcome: oneOf(outcomes), count: integer() })
-const coded = shape({ code: text(), field: optional(text()) })
-const fielded = shape({ field: text() })
-const codes = shape({ severity: oneOf(severities), code: text(), count: integer() })
+const pageRows = 500
 
-const atOnce = 500
+const forgetFindings = (set: ChangeSet, { name, documentId }: Pick<DocumentRow, 'name' | 'documentId'>) =>
+  set.run('DELETE FROM kazoo_findings WHERE name = $1 AND document_id = $2', [name, documentId])
 
-export const createRunStore = ({ all, scan }: Store) => ({
-  async database(name: string): Promise<DatabaseRow | undefined> {
-    return databases.first(
-      await all(`SELECT ${databases.columns} FROM kazoo_databases WHERE name = $1`, [name]),
-    )
-  },
+export const createRunStore = ({ all, scan }: Pick<Store, 'all' | 'scan'>) => {
+  const idsWhere = async (condition: string, params: readonly Value[], limit = '') => {
+    const sql = `SELECT ${ids.columns} FROM kazoo_documents WHERE ${condition} ORDER BY document_id ${limit}`
+    return ids.list(await scan(sql, params)).map(({ documentId }) => documentId)
+  }
 
-  async databasesNamed(wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> {
-    const found = new Map<string, DatabaseRow>()
-    for (const some of inParts(wanted)) {
-      const rows = await all(
-        `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`,
-        some,
-      )
-      for (const row of databases.list(rows)) found.set(row.name, row)
-    }
-    return found
-  },
+  return {
+    async database(name: string): Promise<DatabaseRow | undefined> {
+      const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name = $1`
+      return databases.first(await all(sql, [name]))
+    },
 
-  async *databases(): AsyncGenerator<DatabaseRow> {
-    const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${atOnce}`
-    const read = async (after: string) => databases.list(await scan(sql, [after]))
-    for await (const page of inPages(atOnce, read, ({ name }) => name)) yield* page
-  },
+    async databasesNamed(wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> {
+      const found: DatabaseRow[] = []
+      for (const some of inParts(wanted)) {
+        const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`
+        found.push(...databases.list(await all(sql, some)))
+      }
+      return new Map(found.map((row) => [row.name, row]))
+    },
 
-  putDatabase: (row: DatabaseRow): Statement => upsertDatabase(row),
+    async *databases(): AsyncGenerator<DatabaseRow> {
+      const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${pageRows}`
+      const read = async (after: string) => databases.list(await scan(sql, [after]))
+      for await (const page of inPages(pageRows, '', read, ({ name }) => name)) yield* page
+    },
 
-  async known(name: string, ids: readonly string[]): Promise<ReadonlyMap<string, DocumentRow>> {
-    const known = new Map<string, DocumentRow>()
-    for (const some of inParts(ids)) {
-      const rows = await all(
-        `SELECT ${documents.columns} FROM kazoo_documents
-          WHERE name = $1 AND document_id IN (${placeholders(some.length, 2)})`,
-        [name, ...some],
-      )
-      for (const row of documents.list(rows)) known.set(row.documentId, row)
-    }
-    return known
-  },
+    putDatabase: (row: DatabaseRow): Statement => upsertDatabase(row),
 
-  /** Ids of documents that the store refused. */
-  refused: async (name: string): Promise<string[]> =>
-    names
-      .list(
-        await all(
-          `SELECT document_id AS "documentId" FROM kazoo_documents
-            WHERE name = $1 AND outcome = 'rejected' AND mark LIKE $2 ORDER BY document_id`,
-          [name, `${refusedBegin}%`],
-        ),
-      )
-      .map(({ documentId }) => documentId),
+    async known(name: string, wanted: readonly string[]): Promise<ReadonlyMap<string, DocumentRow>> {
+      const found: DocumentRow[] = []
+      for (const some of inParts(wanted)) {
+        const sql = `SELECT ${documents.columns} FROM kazoo_documents
+          WHERE name = $1 AND document_id IN (${placeholders(some.length, 2)})`
+        found.push(...documents.list(await all(sql, [name, ...some])))
+      }
+      return new Map(found.map((row) => [row.documentId, row]))
+    },
 
-  ids(name: string): AsyncGenerator<readonly string[]> {
-    const sql = `SELECT document_id AS "documentId" FROM kazoo_documents
-      WHERE name = $1 AND document_id > $2 ORDER BY document_id LIMIT ${atOnce}`
-    const read = async (after: string) =>
-      names.list(await scan(sql, [name, after])).map(({ documentId }) => documentId)
-    return inPages(atOnce, read, (id) => id)
-  },
+    /** Ids of documents that the store refused. */
+    refused: (name: string) =>
+      idsWhere(`name = $1 AND outcome = 'rejected' AND mark LIKE $2`, [name, `${refusedBegin}%`]),
 
-  remember(set: ChangeSet, row: DocumentRow, found: readonly Finding[]) {
-    set.add(upsertDocument(row))
-    this.forgetFindings(set, row)
-    for (const [number, finding] of found.entries()) {
-      const { severity, code, field, old, new: now } = finding
-      const place = { name: row.name, documentId: row.documentId, number }
-      set.add(insertFinding({ ...place, severity, code, field, old, new: now }))
-    }
-  },
-
-  forgetFindings: (set: ChangeSet, { name, documentId }: Pick<DocumentRow, 'name' | 'documentId'>) =>
-    set.run('DELETE FROM kazoo_findings WHERE name = $1 AND document_id = $2', [name, documentId]),
-
-  forget(set: ChangeSet, row: DocumentRow) {
-    this.forgetFindings(set, row)
-    set.run('DELETE FROM kazoo_documents WHERE name = $1 AND document_id = $2', [row.name, row.documentId])
-  },
-
-  forgetAll: (): Statement[] =>
-    ['kazoo_databases', 'kazoo_documents', 'kazoo_findings', 'kazoo_kept', 'kazoo_before'].map((name) => ({
-      sql: `DELETE FROM ${name}`,
-      params: [],
-    })),
-
-  outcomes: async () =>
-    outcomeCounts.list(
-      await scan(
-        'SELECT type, outcome, count(*) AS count FROM kazoo_documents GROUP BY type, outcome ORDER BY type, outcome',
+    ids: (name: string) =>
+      inPages(
+        pageRows,
+        '',
+        (after) => idsWhere('name = $1 AND document_id > $2', [name, after], `LIMIT ${pageRows}`),
+        (id) => id,
       ),
-    ),
 
-  codes: async () =>
-    codes.list(
-      await scan(
-        'SELECT severity, code, count(*) AS count FROM kazoo_findings GROUP BY severity, code ORDER BY severity, code',
-      ),
-    ),
+    remember(set: ChangeSet, row: DocumentRow, found: readonly Finding[]) {
+      set.add(upsertDocument(row))
+      forgetFindings(set, row)
+      for (const [number, { severity, code, field, old, new: now }] of found.entries()) {
+        const place = { name: row.name, documentId: row.documentId, number }
+        set.add(insertFinding({ ...place, severity, code, field, old, new: now }))
+      }
+    },
 
-  findingsOf: async (name: string, documentId: string) =>
-    coded.list(
-      await all(
-        'SELECT code, field FROM kazoo_findings WHERE name = $1 AND document_id = $2 ORDER BY code, number',
-        [name, documentId],
-      ),
-    ),
+    forget(set: ChangeSet, row: DocumentRow) {
+      forgetFindings(set, row)
+      set.run('DELETE FROM kazoo_documents WHERE name = $1 AND document_id = $2', [row.name, row.documentId])
+    },
 
-  fieldsOf: async (name: string, documentId: string, code: string): Promise<string[]> =>
-    fielded
-      .list(
-        await all(
-          `SELECT field FROM kazoo_findings
-            WHERE name = $1 AND document_id = $2 AND code = $3 AND field IS NOT NULL`,
-          [name, documentId, code],
-        ),
-      )
-      .map(({ field }) => field),
+    forgetAll: (): Statement[] =>
+      ['kazoo_databases', 'kazoo_documents', 'kazoo_findings', 'kazoo_kept', 'kazoo_before'].map((name) => ({
+        sql: `DELETE FROM ${name}`,
+        params: [],
+      })),
 
-  findings: async (severity: string, code: string, limit: number): Promise<Finding[]> =>
-    found
-      .list(
-        await scan(
-          `SELECT name AS database, document_id AS id, severity, code, field, old, new FROM kazoo_findings WHERE severity = $1 AND code = $2
-          ORDER BY name, document_id, number LIMIT $3`,
-          [severity, code, limit],
-        ),
-      )
-      .map(withoutUndefined),
-})
+    async outcomes() {
+      const sql = `SELECT ${outcomeCounts.columns} FROM kazoo_documents GROUP BY type, outcome ORDER BY type, outcome`
+      return outcomeCounts.list(await scan(sql))
+    },
+
+    async codes() {
+      const sql = `SELECT ${codeCounts.columns} FROM kazoo_findings GROUP BY severity, code ORDER BY severity, code`
+      return codeCounts.list(await scan(sql))
+    },
+
+    async findingsOf(name: string, documentId: string) {
+      const sql = `SELECT ${codedFields.columns} FROM kazoo_findings
+        WHERE name = $1 AND document_id = $2 ORDER BY code, number`
+      return codedFields.list(await all(sql, [name, documentId]))
+    },
+
+    async findings(severity: string, code: string, limit: number) {
+      const sql = `SELECT ${findings.columns} FROM kazoo_findings WHERE severity = $1 AND code = $2
+        ORDER BY name, document_id, number LIMIT $3`
+      return findings
+        .list(await scan(sql, [severity, code, limit]))
+        .map(({ name: database, documentId: id, number: _, ...said }) =>
+          present({ database, id, ...said }),
+        ) as Finding[]
+    },
+  }
+}
 
 export type RunStore = ReturnType<typeof createRunStore>

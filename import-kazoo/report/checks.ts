@@ -55,19 +55,36 @@ export const compareCounts = (
   }
 }
 
-/** Skips vanished databases; returns false if there is one. */
-export const eachDatabase = async (
+/** Converts the documents of a section again, unless a database vanished; returns whether all are there. */
+export const convertAgain = async (
   { run, facts }: Pick<CheckDeps, 'run' | 'facts'>,
   chapter: Chapter,
-  work: (database: string) => Promise<void>,
+  check: (converted: readonly Converted[], database: string) => Promise<void>,
+  done: (database: string) => Promise<void> = async () => undefined,
 ): Promise<boolean> => {
   let areAllThere = true
   for (const database of chapter.databases(facts)) {
     const row = await run.database(database)
-    const isThere = !(row && isVanished(row)) && (await unlessVanished(() => work(database)))
+    const checkAll = async () => {
+      for await (const converted of convertedOf(chapter, facts, database))
+        for (const some of inParts(converted)) await check(some, database)
+      await done(database)
+    }
+    const isThere = !(row && isVanished(row)) && (await unlessVanished(checkAll))
     areAllThere &&= isThere
   }
   return areAllThere
+}
+
+/** The stored result of each document. */
+export const withRows = async (
+  { run }: Pick<CheckDeps, 'run'>,
+  database: string,
+  converted: readonly Converted[],
+) => {
+  const ids = converted.map(({ document }) => document.id)
+  const known = await run.known(database, ids)
+  return converted.map((one) => ({ one, row: known.get(one.document.id) }))
 }
 
 /** In the order of names: months of one account follow each other. */
@@ -84,56 +101,47 @@ const shown = (ids: readonly string[]) => (ids.length === 0 ? 'nobody' : ids.joi
 export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
   const { plan } = facts
 
-  const judge = (planned: PlannedAccount, { id, doc, hidden }: AccountRecord, tree: readonly string[]) => {
+  const checkAccount = async (
+    { id, realm, nameClaim, isReseller }: PlannedAccount,
+    tree: readonly string[],
+    held: ReadonlyMap<string, string>,
+  ) => {
+    const record = await records.find(id, accountKind, id)
+    if (!record) return
+    const { doc, hidden } = record as AccountRecord
     const place = `account ${id}`
-    const above = treeOf(plan, id)
+    const above = shown(treeOf(plan, id))
     compare(
       place,
       [
-        ['tree', shown(above), shown(hidden.tree)],
-        ['accounts above it', shown(above), shown(tree)],
-        ['realm', planned.realm, doc.realm],
-        ['is_reseller', planned.isReseller, hidden.isReseller],
+        ['tree', above, shown(hidden.tree)],
+        ['accounts above it', above, shown(tree)],
+        ['realm', realm, doc.realm],
+        ['is_reseller', isReseller, hidden.isReseller],
       ],
       tell,
     )
-  }
-
-  const judgeNames = ({ id, realm, nameClaim }: PlannedAccount, held: ReadonlyMap<string, string>) => {
-    const wanted = { account_name: nameClaim, realm: realm.toLowerCase() }
-    for (const [name, value] of Object.entries(wanted))
+    for (const [name, value] of Object.entries({ account_name: nameClaim, realm: realm.toLowerCase() }))
       if (held.get(name) !== value)
         tell({
-          place: `account ${id}`,
+          place,
           reason: `${name}: it is to be found by ${value}, and is found by ${held.get(name) ?? 'nothing'}`,
         })
-  }
-
-  /** Accounts that were deleted there meanwhile are already reported. */
-  const unplanned = async (ids: readonly string[]) => {
-    const known = await run.known(copiesDatabase, ids)
-    for (const id of ids)
-      if (!known.has(id)) tell({ place: `account ${id}`, reason: 'it is here, and not in the source' })
-  }
-
-  const judgePage = async (ids: readonly string[]) => {
-    const [trees, names] = [await checked.trees(ids), await checked.accountNames(ids)]
-    for (const id of ids) {
-      const planned = plan.accounts.get(id)
-      const record = planned && (await records.find(id, accountKind, id))
-      if (!planned || !record) continue
-      judge(planned, record, trees.get(id) ?? [])
-      judgeNames(planned, names.get(id) ?? new Map())
-    }
-    await unplanned(ids.filter((id) => !plan.accounts.has(id)))
-    return [...trees.values()].filter((tree) => tree.length === 0).length
   }
 
   const missing = new Set(plan.accounts.keys())
   let roots = 0
   for await (const ids of checked.accounts()) {
-    roots += await judgePage(ids)
-    for (const id of ids) missing.delete(id)
+    const [trees, names] = [await checked.trees(ids), await checked.accountNames(ids)]
+    // Accounts that were deleted there meanwhile are already reported.
+    const known = await run.known(copiesDatabase, ids)
+    for (const id of ids) {
+      const planned = plan.accounts.get(id)
+      missing.delete(id)
+      if (planned) await checkAccount(planned, trees.get(id) ?? [], names.get(id) ?? new Map())
+      else if (!known.has(id)) tell({ place: `account ${id}`, reason: 'it is here, and not in the source' })
+    }
+    roots += [...trees.values()].filter((tree) => tree.length === 0).length
   }
   for (const id of missing) tell({ place: `account ${id}`, reason: 'it is not there' })
   if (roots !== 1) tell({ place: 'the tree', reason: difference('accounts without a parent', 1, roots) })
@@ -142,49 +150,37 @@ export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps,
 const nobody = 'nobody'
 
 /** All numbers are there with owner and state, and no others. */
-export const checkNumbers = async (tools: CheckDeps, tell: Tell) => {
-  const { run, checked, facts, chapters } = tools
+export const checkNumbers = async (deps: CheckDeps, tell: Tell) => {
+  const { checked, chapters } = deps
   const states = new Map<string, number>()
 
-  const judge = async (drafts: readonly Draft[]) => {
+  const checkDrafts = async (drafts: readonly Draft[]) => {
     const found = await checked.numbers(drafts.map(({ id }) => id))
-    for (const { id, accountId, facts: said } of drafts) {
+    for (const { id, accountId, facts: expected } of drafts) {
       const place = `number ${id}`
       const number = found.get(id)
-      states.set(String(said.state), (states.get(String(said.state)) ?? 0) + 1)
-      if (!number) {
-        tell({ place, reason: `owner: expected ${accountId || nobody}, found no such number` })
-        continue
-      }
-      compare(
-        place,
-        [
-          ['owner', accountId || nobody, number.accountId || nobody],
-          ['state', said.state, number.state],
-          ['carrier', said.carrier, number.carrier],
-          ['used_by', said.usedBy || 'nothing', number.usedBy || 'nothing'],
-        ],
-        tell,
-      )
+      states.set(String(expected.state), (states.get(String(expected.state)) ?? 0) + 1)
+      if (!number) tell({ place, reason: `owner: expected ${accountId || nobody}, found no such number` })
+      else
+        compare(
+          place,
+          [
+            ['owner', accountId || nobody, number.accountId || nobody],
+            ['state', expected.state, number.state],
+            ['carrier', expected.carrier, number.carrier],
+            ['used_by', expected.usedBy || 'nothing', number.usedBy || 'nothing'],
+          ],
+          tell,
+        )
     }
-  }
-
-  const taken = async (database: string, converted: readonly Converted[]) => {
-    const known = await run.known(
-      database,
-      converted.map(({ document }) => document.id),
-    )
-    return converted.flatMap(({ document, drafts }) => {
-      const row = known.get(document.id)
-      return row && isRefused(row) ? [] : drafts.filter(({ as }) => as === 'number')
-    })
   }
 
   const chapter = chapters.find(({ name }) => name === 'numbers')
   if (!chapter) return
-  const isWhole = await eachDatabase(tools, chapter, async (database) => {
-    for await (const converted of convertedOf(chapter, facts, database))
-      for (const some of inParts(converted)) await judge(await taken(database, some))
+  const isWhole = await convertAgain(deps, chapter, async (converted, database) => {
+    const all = await withRows(deps, database, converted)
+    const taken = all.filter(({ row }) => !row || !isRefused(row)).flatMap(({ one }) => one.drafts)
+    await checkDrafts(taken.filter(({ as }) => as === 'number'))
   })
   // A vanished database makes counts useless.
   if (isWhole)

@@ -1,59 +1,45 @@
-import { type Converted, type Finding, outcomes } from '../documents/document.ts'
+import type { Converted, Finding } from '../documents/document.ts'
 
 /** Findings of one code: the number and the first ones. */
-export interface CountedFindings {
-  severity: Finding['severity']
-  code: string
+export interface CountedFindings extends Pick<Finding, 'severity' | 'code'> {
   count: number
   shown: readonly Finding[]
 }
 
-/** Further findings of a code are only counted. */
+/** Further findings of a code are only counted: there may be millions. */
 export const shownOfCode = 20
 
-/** There may be millions of findings. */
-const createFindings = () => {
-  const codes = new Map<string, CountedFindings & { shown: Finding[] }>()
+export const createFindings = () => {
+  const codes = new Map<string, CountedFindings>()
   const join = ({ severity, code, count, shown }: CountedFindings) => {
     const key = `${severity} ${code}`
-    const known = codes.get(key) ?? { severity, code, count: 0, shown: [] }
-    codes.set(key, known)
-    known.count += count
-    if (known.shown.length < shownOfCode)
-      known.shown.push(...shown.slice(0, shownOfCode - known.shown.length))
+    const known = codes.get(key)
+    codes.set(key, {
+      ...{ severity, code },
+      count: (known?.count ?? 0) + count,
+      shown: [...(known?.shown ?? []), ...shown].slice(0, shownOfCode),
+    })
   }
   return {
     join,
     add: (finding: Finding) => join({ ...finding, count: 1, shown: [finding] }),
-    counted: (): CountedFindings[] => [...codes.values()],
+    counted: () => [...codes.values()],
   }
 }
 
-export const findingsOf = (database: string) => {
-  const { add, counted } = createFindings()
-  return {
-    add: (id: string, { severity, code, ...said }: Omit<Finding, 'database' | 'id'>) =>
-      add({ severity, code, database, id, ...said }),
-    counted,
-  }
-}
-
-export const countFindings = (findings: readonly Finding[]): CountedFindings[] => {
+export const countFindings = (findings: readonly Finding[]) => {
   const { add, counted } = createFindings()
   for (const finding of findings) add(finding)
   return counted()
 }
 
-export const joinFindings = (
-  before: readonly CountedFindings[],
-  more: readonly CountedFindings[],
-): CountedFindings[] => {
+export const joinFindings = (before: readonly CountedFindings[], more: readonly CountedFindings[]) => {
   const { join, counted } = createFindings()
   for (const one of [...before, ...more]) join(one)
   return counted()
 }
 
-type Outcome = Converted['outcome']
+type Counts = Readonly<Record<string, number>>
 
 export interface ListedDatabase {
   name: string
@@ -64,14 +50,14 @@ export interface ListedDatabase {
 
 export interface Report {
   source: string
-  databases: Readonly<Record<string, number>>
+  databases: Counts
   listed: readonly ListedDatabase[]
   accounts: number
   /** Documents by type. */
-  imported: Readonly<Record<string, number>>
-  kept: Readonly<Record<string, number>>
-  leftOut: Readonly<Record<string, number>>
-  rejected: Readonly<Record<string, number>>
+  imported: Counts
+  kept: Counts
+  leftOut: Counts
+  rejected: Counts
   conflicts: readonly CountedFindings[]
 }
 
@@ -84,39 +70,32 @@ const severityTitles = {
 
 /** Memory does not grow with the number of documents. */
 export const createReportCounts = () => {
-  const types = new Map(outcomes.map((outcome) => [outcome, new Map<string, number>()]))
+  const counts = new Map<string, number>()
   const findings = createFindings()
 
-  const addType = (type: string, outcome: Outcome, count: number) => {
-    const counts = types.get(outcome)
-    counts?.set(type, (counts.get(type) ?? 0) + count)
-  }
+  /** `key`: a type and an outcome, like `cdr imported`. */
+  const addCount = (key: string, count: number) => counts.set(key, (counts.get(key) ?? 0) + count)
 
-  const countsBy = (outcome: Outcome): Record<string, number> =>
+  const countsOf = (outcome: Converted['outcome']): Counts =>
     Object.fromEntries(
-      [...(types.get(outcome) ?? [])]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([type, count]) => [type === '' ? '(none)' : type, count]),
+      [...counts]
+        .filter(([key]) => key.endsWith(` ${outcome}`))
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([key, count]) => [key.slice(0, -outcome.length - 1) || '(none)', count]),
     )
 
   return {
-    addType,
+    addCount,
     findings,
     add({ document, outcome, findings: found }: Converted) {
-      addType(document.type, outcome, 1)
+      addCount(`${document.type} ${outcome}`, 1)
       for (const one of found) findings.add(one)
     },
-    /** `key`: like `cdr imported`. */
-    addCount(key: string, count: number) {
-      const at = key.lastIndexOf(' ')
-      const outcome = outcomes.find((one) => one === key.slice(at + 1))
-      if (outcome) addType(key.slice(0, at), outcome, count)
-    },
-    counted: (): Pick<Report, 'imported' | 'kept' | 'leftOut' | 'rejected' | 'conflicts'> => ({
-      imported: countsBy('imported'),
-      kept: countsBy('kept'),
-      leftOut: countsBy('skipped'),
-      rejected: countsBy('rejected'),
+    counted: () => ({
+      imported: countsOf('imported'),
+      kept: countsOf('kept'),
+      leftOut: countsOf('skipped'),
+      rejected: countsOf('rejected'),
       conflicts: findings.counted(),
     }),
   }
@@ -128,83 +107,64 @@ export type ReportCounts = ReturnType<typeof createReportCounts>
 export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
   conflicts.some(({ severity }) => severity === 'stop' || severity === 'needs_hand')
 
-const counted = (count: number) => count.toLocaleString('en-US')
+const formatted = (count: number | undefined) => count?.toLocaleString('en-US') ?? '?'
 
-const column = (entries: Readonly<Record<string, number>>) =>
-  Object.entries(entries).map(([name, count]) => `  ${counted(count).padStart(12)}  ${name}`)
+/** A line of a list of counts. */
+export const countLine = (count: number | undefined, name: string) =>
+  `  ${formatted(count).padStart(12)}  ${name}`
 
-const section = (title: string, entries: Readonly<Record<string, number>>) =>
-  Object.keys(entries).length === 0 ? [] : [`${title}:`, ...column(entries), '']
+export const countLines = (counts: Counts) =>
+  Object.entries(counts).map(([name, count]) => countLine(count, name))
+
+const section = (title: string, lines: readonly string[]) =>
+  lines.length === 0 ? [] : [`${title}:`, ...lines, '']
+
+const moreLine = (more: number) => (more > 0 ? [`      ... and ${formatted(more)} more`] : [])
 
 const findingLine = ({ database, id, field, old, new: now }: Finding) => {
-  const change = [old, now].flatMap((value) => value ?? []).join(' -> ')
+  const change = [old, now].filter((value) => value !== undefined).join(' -> ')
   return [`      ${database} ${id}`, field, change].filter((part) => part).join('  ')
 }
 
-// The JSON form has all of them.
-const listedShown = 20
+// The JSON form has all databases, and more findings.
+const maxListed = 20
+const maxFindings = 3
 
-const unknownCount = '?'
+const listedLines = (listed: readonly ListedDatabase[]) => [
+  ...listed
+    .slice(0, maxListed)
+    .map(({ name, documents, bytes }) => countLine(documents, `${name}  ${formatted(bytes)} bytes`)),
+  ...moreLine(listed.length - maxListed),
+]
 
-const listedLines = (listed: readonly ListedDatabase[]) => {
-  if (listed.length === 0) return []
-  const rows = listed.slice(0, listedShown).map(({ name, documents, bytes }) => {
-    const [count, size] = [documents, bytes].map((one) => (one === undefined ? unknownCount : counted(one)))
-    return `  ${(count ?? '').padStart(12)}  ${name}  ${size} bytes`
-  })
-  const more = listed.length - rows.length
-  return [
-    'Databases of which nothing is taken over, with their documents:',
-    ...rows,
-    ...(more > 0 ? [`      ... and ${counted(more)} more`] : []),
-    '',
-  ]
-}
-
-// The JSON form has more.
-const shownAsText = 3
-
-const conflictLines = (conflicts: readonly CountedFindings[]) =>
-  Object.entries(severityTitles).flatMap(([severity, title]) => {
-    const ofSeverity = conflicts.filter((one) => one.severity === severity)
-    if (ofSeverity.length === 0) return []
-    return [
-      `${title}:`,
-      ...ofSeverity.flatMap(({ code, count, shown }) => [
-        `  ${counted(count).padStart(12)}  ${code}`,
-        ...shown.slice(0, shownAsText).map(findingLine),
-        ...(count > shownAsText ? [`      ... and ${counted(count - shownAsText)} more`] : []),
-      ]),
-      '',
-    ]
-  })
+const conflictLines = ({ code, count, shown }: CountedFindings) => [
+  countLine(count, code),
+  ...shown.slice(0, maxFindings).map(findingLine),
+  ...moreLine(count - maxFindings),
+]
 
 export const reportText = (report: Report, { isPlan }: { isPlan: boolean }) =>
   [
-    `From ${report.source}: ${counted(report.accounts)} accounts`,
+    `From ${report.source}: ${formatted(report.accounts)} accounts`,
     '',
-    ...section('Databases', report.databases),
-    ...listedLines(report.listed),
-    ...section(isPlan ? 'Will be imported' : 'Imported', report.imported),
-    ...section(isPlan ? 'Will be kept as it is' : 'Kept as it is', report.kept),
-    ...section('Left out', report.leftOut),
-    ...section('Refused', report.rejected),
-    ...conflictLines(report.conflicts),
+    ...section('Databases', countLines(report.databases)),
+    ...section('Databases of which nothing is taken over, with their documents', listedLines(report.listed)),
+    ...section(isPlan ? 'Will be imported' : 'Imported', countLines(report.imported)),
+    ...section(isPlan ? 'Will be kept as it is' : 'Kept as it is', countLines(report.kept)),
+    ...section('Left out', countLines(report.leftOut)),
+    ...section('Refused', countLines(report.rejected)),
+    ...Object.entries(severityTitles).flatMap(([severity, title]) =>
+      section(title, report.conflicts.filter((one) => one.severity === severity).flatMap(conflictLines)),
+    ),
   ].join('\n')
 
-export const reportJson = (report: Report, { isPlan }: { isPlan: boolean }) => ({
-  source: report.source,
-  databases: report.databases,
-  listed: report.listed,
-  accounts: report.accounts,
-  [isPlan ? 'will_import' : 'imported']: report.imported,
-  [isPlan ? 'will_keep' : 'kept']: report.kept,
-  left_out: report.leftOut,
-  rejected: report.rejected,
-  conflicts: report.conflicts.map(({ severity, code, count, shown: first }) => ({
-    severity,
-    code,
-    count,
-    first,
-  })),
+export const reportJson = (
+  { source, databases, listed, accounts, imported, kept, leftOut, rejected, conflicts }: Report,
+  { isPlan }: { isPlan: boolean },
+) => ({
+  ...{ source, databases, listed, accounts },
+  ...(isPlan ? { will_import: imported, will_keep: kept } : { imported, kept }),
+  left_out: leftOut,
+  rejected,
+  conflicts: conflicts.map(({ shown: first, ...counted }) => ({ ...counted, first })),
 })

@@ -1,47 +1,33 @@
 import { correctionService, rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
+import type { Value } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
 import { begunModulus } from '../conversions/call-import.ts'
 import { inPages } from '../import-run/at-once.ts'
 
 const ids = shape({ id: text() })
-const typed = shape({ type: text(), count: integer() })
-const stated = shape({ state: text(), count: integer() })
-const numbers = shape({
-  number: text(),
-  accountId: text(),
-  state: text(),
-  carrier: text(),
-  usedBy: text(),
-})
+const numbers = shape({ number: text(), accountId: text(), state: text(), carrier: text(), usedBy: text() })
 const balances = shape({ units: integer() })
 const booked = shape({ carried: integer(), moved: integer(), entries: integer() })
-const called = shape({
-  month: text(),
-  count: integer(),
-  duration: integer(),
-  billing: integer(),
-  cost: integer(),
-  begun: integer(),
-})
-const measured = shape({
-  id: text(),
-  duration: integer(),
-  billing: integer(),
-  cost: integer(),
-  begun: integer(),
-})
-const treed = shape({ accountId: text(), ancestorId: text() })
-
-const named = shape({ accountId: text('holder_account_id'), name: text(), value: text() })
+const measures = { duration: integer(), billing: integer(), cost: integer(), begun: integer() }
+const called = shape({ month: text(), count: integer(), ...measures })
+const measured = shape({ id: text(), ...measures })
+const ancestors = shape({ accountId: text(), ancestorId: text() })
+const names = shape({ accountId: text('holder_account_id'), name: text(), value: text() })
+const states = shape({ name: text('state'), count: integer('count(*)') })
+const types = shape({ name: text('type'), count: integer('count(*)') })
 
 const accountsAtOnce = 200
 const allMonths = { first: 0, last: 999_912 }
 
 const sumOf = (column: string) => `CAST(COALESCE(sum(${column}), 0) AS BIGINT)`
 
+const countsIn = (rows: readonly { name: string; count: number }[]): ReadonlyMap<string, number> =>
+  new Map(rows.map(({ name, count }) => [name, count]))
+
+/** The stored records and rows that checks compare. */
 export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'scan' | 'cdrs'>) => {
-  const idsIn = async (sql: string, params: readonly (string | number)[]): Promise<ReadonlySet<string>> =>
+  const idsIn = async (sql: string, params: readonly Value[]): Promise<ReadonlySet<string>> =>
     new Set(ids.list(await all(sql, params)).map(({ id }) => id))
 
   return {
@@ -51,6 +37,7 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
         [accountId, kind, ...some],
       ),
 
+    /** Those of these users who cannot sign in. */
     withoutKeys: (accountId: string, some: readonly string[]) =>
       idsIn(
         `SELECT id FROM records
@@ -58,17 +45,18 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
         [accountId, ...some],
       ),
 
-    kept: (accountId: string, database: string, some: readonly string[]) =>
+    preserved: (accountId: string, database: string, some: readonly string[]) =>
       idsIn(
         `SELECT id FROM kazoo_kept
           WHERE account_id = $1 AND source = $2 AND name = '' AND id IN (${placeholders(some.length, 3)})`,
         [accountId, database, ...some],
       ),
 
+    /** Numbers without an owner have an empty account. */
     async numbers(some: readonly string[]) {
-      if (some.length === 0) return new Map<string, ReturnType<typeof numbers.list>[number]>()
       const sql = `SELECT ${numbers.columns} FROM numbers WHERE number IN (${placeholders(some.length)})`
-      return new Map(numbers.list(await all(sql, some)).map((one) => [one.number, one]))
+      const rows = some.length === 0 ? [] : await all(sql, some)
+      return new Map(numbers.list(rows).map((one) => [one.number, one]))
     },
 
     numbersOf: (accountId: string) =>
@@ -79,40 +67,35 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return balances.first(rows)?.units ?? 0
     },
 
-    async numberStates(): Promise<ReadonlyMap<string, number>> {
-      const sql = `SELECT state, count(*) AS count FROM numbers WHERE hidden NOT LIKE '%"isHearsay":true%' GROUP BY state`
-      return new Map(stated.list(await scan(sql)).map(({ state, count }) => [state, count]))
+    /** Numbers of the inventory by state. */
+    async numberStates() {
+      const sql = `SELECT ${states.columns} FROM numbers WHERE hidden NOT LIKE '%"isHearsay":true%' GROUP BY state`
+      return countsIn(states.list(await scan(sql)))
     },
 
     accounts(): AsyncGenerator<readonly string[]> {
       const sql = `SELECT id FROM records WHERE kind = 'account' AND account_id = id AND account_id > $1
         ORDER BY account_id LIMIT ${accountsAtOnce}`
       const read = async (after: string) => ids.list(await scan(sql, [after])).map(({ id }) => id)
-      return inPages(accountsAtOnce, read, (id) => id)
+      return inPages(accountsAtOnce, '', read, (id) => id)
     },
 
     /** The ancestors as lists of descendants use them, the master account first. */
     async trees(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
       const trees = new Map<string, string[]>(accountIds.map((id) => [id, []]))
-      const rows = await all(
-        `SELECT ${treed.columns} FROM account_tree WHERE account_id IN (${placeholders(accountIds.length)})
-          ORDER BY account_id, distance DESC, ancestor_id`,
-        accountIds,
-      )
-      for (const { accountId, ancestorId } of treed.list(rows)) trees.get(accountId)?.push(ancestorId)
+      const sql = `SELECT ${ancestors.columns} FROM account_tree WHERE account_id IN (${placeholders(accountIds.length)})
+        ORDER BY account_id, distance DESC, ancestor_id`
+      for (const { accountId, ancestorId } of ancestors.list(await all(sql, accountIds)))
+        trees.get(accountId)?.push(ancestorId)
       return trees
     },
 
-    async accountNames(
-      accountIds: readonly string[],
-    ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+    /** The unique names of accounts. */
+    async accountNames(accountIds: readonly string[]) {
       const held = new Map<string, Map<string, string>>()
-      const rows = await all(
-        `SELECT ${named.columns} FROM claims
-          WHERE kind = 'account' AND holder_account_id IN (${placeholders(accountIds.length)})`,
-        accountIds,
-      )
-      for (const { accountId, name, value } of named.list(rows))
+      const sql = `SELECT ${names.columns} FROM claims
+        WHERE kind = 'account' AND holder_account_id IN (${placeholders(accountIds.length)})`
+      for (const { accountId, name, value } of names.list(await all(sql, accountIds)))
         held.set(accountId, (held.get(accountId) ?? new Map<string, string>()).set(name, value))
       return held
     },
@@ -133,40 +116,34 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
 
     /** By month (`202502`). */
     async called(accountId: string) {
-      const rows = await cdrs.read(allMonths, (from, { length }) =>
-        length === 0
-          ? Promise.resolve([])
-          : scan(
-              `SELECT month, count(*) AS count, ${sumOf('duration_seconds')} AS duration,
-                ${sumOf('billing_seconds')} AS billing, ${sumOf('cost')} AS cost,
-                ${sumOf(`interaction_time % ${begunModulus}`)} AS begun
-              FROM (SELECT substr(id, 1, 6) AS month, duration_seconds, billing_seconds, cost, interaction_time
-                FROM ${from} WHERE account_id = $1) AS legs GROUP BY month`,
-              [accountId],
-            ),
+      const sqlFrom = (
+        from: string,
+      ) => `SELECT month, count(*) AS count, ${sumOf('duration_seconds')} AS duration,
+          ${sumOf('billing_seconds')} AS billing, ${sumOf('cost')} AS cost,
+          ${sumOf(`interaction_time % ${begunModulus}`)} AS begun
+        FROM (SELECT substr(id, 1, 6) AS month, duration_seconds, billing_seconds, cost, interaction_time
+          FROM ${from} WHERE account_id = $1) AS legs GROUP BY month`
+      const rows = await cdrs.read(allMonths, async (from, { length }) =>
+        length === 0 ? [] : scan(sqlFrom(from), [accountId]),
       )
       return new Map(called.list(rows).map(({ month, ...sums }) => [month, sums]))
     },
 
     /** Measures of the legs of one month, by id. */
     async measures(accountId: string, month: number, some: readonly string[]) {
-      const rows = await cdrs.read({ first: month, last: month }, (from, { length }) =>
-        length === 0
-          ? Promise.resolve([])
-          : all(
-              `SELECT id, COALESCE(duration_seconds, 0) AS duration, COALESCE(billing_seconds, 0) AS billing, cost,
-                  interaction_time AS begun
-                FROM ${from} WHERE account_id = $1 AND id IN (${placeholders(some.length, 2)})`,
-              [accountId, ...some],
-            ),
+      const sqlFrom = (from: string) => `SELECT id, COALESCE(duration_seconds, 0) AS duration,
+          COALESCE(billing_seconds, 0) AS billing, cost, interaction_time AS begun
+        FROM ${from} WHERE account_id = $1 AND id IN (${placeholders(some.length, 2)})`
+      const rows = await cdrs.read({ first: month, last: month }, async (from, { length }) =>
+        length === 0 ? [] : all(sqlFrom(from), [accountId, ...some]),
       )
-      return new Map(measured.list(rows).map(({ id, ...measures }) => [id, measures]))
+      return new Map(measured.list(rows).map(({ id, ...found }) => [id, found]))
     },
 
     /** Numbers of stored results, by type. */
-    async remembered(name: string): Promise<ReadonlyMap<string, number>> {
-      const sql = 'SELECT type, count(*) AS count FROM kazoo_documents WHERE name = $1 GROUP BY type'
-      return new Map(typed.list(await all(sql, [name])).map(({ type, count }) => [type, count]))
+    async remembered(name: string) {
+      const sql = `SELECT ${types.columns} FROM kazoo_documents WHERE name = $1 GROUP BY type`
+      return countsIn(types.list(await all(sql, [name])))
     },
   }
 }

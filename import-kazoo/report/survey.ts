@@ -11,13 +11,8 @@ import { isVanished, type RunStore } from '../import-run/store.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import type { Chapter, Facts } from '../import-sections/section.ts'
 import { type Source, unlessVanished } from '../source/source.ts'
-import {
-  createReportCounts,
-  type ListedDatabase,
-  type Report,
-  type ReportCounts,
-  shownOfCode,
-} from './report.ts'
+import type { ListedDatabase, Report, ReportCounts } from './report.ts'
+import { createReportCounts, shownOfCode } from './report.ts'
 
 interface Surveying extends NamedNarrowing {
   onBatch?(told: BatchTold): void
@@ -31,35 +26,29 @@ interface Deps {
 
 const databaseVanished = (database: string) => finding({ database, id: '' }, 'left_out', 'database_vanished')
 
-export const createReports = ({ run, clock, chapters }: Deps) => {
-  const databaseCounts = (kinds: Facts['kinds']) => {
-    const counts: Record<string, number> = {}
-    for (const { kind } of kinds.values()) counts[kind] = (counts[kind] ?? 0) + 1
-    return counts
-  }
-
-  const listedIn = async (source: Source, kinds: Facts['kinds']) => {
-    const names = [...kinds].flatMap(([name, { taking }]) => (taking === 'list' ? [name] : []))
-    const listed = new Map<string, ListedDatabase>()
-    await forEach(undefined, names, async (name) => {
-      const found = await source.database(name)
-      if (found) listed.set(name, { name, documents: found.documents, bytes: found.bytes })
-    })
-    return names.flatMap((name) => listed.get(name) ?? [])
-  }
-
-  const reportOf = async (
-    source: Source,
-    facts: Pick<Facts, 'kinds' | 'accounts'>,
-    counts: ReportCounts,
-  ): Promise<Report> => ({
-    source: source.facts.title,
-    databases: databaseCounts(facts.kinds),
-    listed: await listedIn(source, facts.kinds),
-    accounts: facts.accounts.size,
-    ...counts.counted(),
+const listedIn = async (source: Source, kinds: Facts['kinds']) => {
+  const names = [...kinds].flatMap(([name, { taking }]) => (taking === 'list' ? [name] : []))
+  const listed = new Map<string, ListedDatabase>()
+  await forEach(undefined, names, async (name) => {
+    const found = await source.database(name)
+    if (found) listed.set(name, { name, documents: found.documents, bytes: found.bytes })
   })
+  return names.flatMap((name) => listed.get(name) ?? [])
+}
 
+const reportOf = async (
+  source: Source,
+  kinds: Facts['kinds'],
+  accounts: number,
+  counts: ReportCounts,
+): Promise<Report> => {
+  const databases: Record<string, number> = {}
+  for (const { kind } of kinds.values()) databases[kind] = (databases[kind] ?? 0) + 1
+  const listed = await listedIn(source, kinds)
+  return { source: source.facts.title, databases, listed, accounts, ...counts.counted() }
+}
+
+export const createReports = ({ run, clock, chapters }: Deps) => {
   const survey = async (source: Source, manner: Surveying = {}): Promise<Report> => {
     const facts = await createGathering(source, { withUses: true })(gregorianNow(clock), narrowingOf(manner))
     const counts = createReportCounts()
@@ -77,18 +66,17 @@ export const createReports = ({ run, clock, chapters }: Deps) => {
         manner.onBatch?.({ chapter: chapter.name, database, documents, changed: 0, removed: 0 })
       }
     }
-    counts.addType('account', 'imported', facts.accounts.size)
-    for (const ofAccount of monthsIn(facts))
-      for (const { database } of ofAccount)
-        counts.addType('(documents of months)', 'imported', (await source.database(database))?.documents ?? 0)
-    return reportOf(source, facts, counts)
+    counts.addCount('account imported', facts.accounts.size)
+    for (const { database } of monthsIn(facts).flat())
+      counts.addCount('(documents of months) imported', (await source.database(database))?.documents ?? 0)
+    return reportOf(source, facts.kinds, facts.accounts.size, counts)
   }
 
   const report = async (source: Source): Promise<Report> => {
     const names = await source.databases()
     const kinds = databaseKindsOf(names)
     const counts = createReportCounts()
-    for (const { type, outcome, count } of await run.outcomes()) counts.addType(type, outcome, count)
+    for (const { type, outcome, count } of await run.outcomes()) counts.addCount(`${type} ${outcome}`, count)
     for (const { severity, code, count } of await run.codes())
       counts.findings.join({ severity, code, count, shown: await run.findings(severity, code, shownOfCode) })
     let accounts = 0
@@ -99,7 +87,7 @@ export const createReports = ({ run, clock, chapters }: Deps) => {
       for (const [key, count] of Object.entries(ofMonth)) counts.addCount(key, count)
       for (const one of findings) counts.findings.join(one)
     }
-    return { ...(await reportOf(source, { kinds, accounts: new Map() }, counts)), accounts }
+    return reportOf(source, kinds, accounts, counts)
   }
 
   return { survey, report }

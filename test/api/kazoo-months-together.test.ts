@@ -1,6 +1,7 @@
 // Months of few calls that go in with one transaction.
 import { expect, it } from 'vitest'
 import { type CallCounts, createCallImport } from '../../import-kazoo/conversions/call-import.ts'
+import { emptyBook } from '../../import-kazoo/conversions/ledgers.rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import { databaseOf, documentOf, pagesOf } from '../support/kazoo/kazoo-calls.ts'
@@ -40,7 +41,7 @@ describeEngines('Months of an account', (engine) => {
     const told: { month: number; counts: CallCounts; isLast: boolean }[] = []
     const { legAdoption } = world.server.areas.cdrs
     const author = { requestId: 'import' }
-    const calls = createCallImport<undefined>(
+    const calls = createCallImport(
       { legAdoption, author, documentsAtOnce, commit: commit?.(adopt) ?? adopt },
       accountId,
     )
@@ -52,7 +53,7 @@ describeEngines('Months of an account', (engine) => {
         async *pages() {
           yield* pagesOf(documents, 2)
         },
-        convertOthers: () => undefined,
+        convertOthers: () => ({ converted: [], book: emptyBook }),
         add: async (set) => {
           // A month is in the books of whoever imports it, whether or not it holds a call.
           set.run('UPDATE monthly_tables SET state = state WHERE month = $1', [0])

@@ -7,7 +7,7 @@ import {
   type LooseLeg,
   saidLegOf,
 } from '../../import-kazoo/conversions/call-records.rules.ts'
-import { findingsOf, joinFindings, shownOfCode } from '../../import-kazoo/report/report.ts'
+import { createFindings, joinFindings, shownOfCode } from '../../import-kazoo/report/report.ts'
 import { storedCallId, withoutSecrets } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
@@ -394,10 +394,10 @@ describe('Legs without an interaction', () => {
 
 describe('Findings of a database', () => {
   it('are counted, and the first of each code are shown', () => {
-    const collector = findingsOf(database)
+    const collector = createFindings()
     for (let at = 0; at < 50; at += 1)
-      collector.add(`id-${at}`, { severity: 'repaired', code: 'moved', old: 'a', new: 'b' })
-    collector.add('other', { severity: 'left_out', code: 'refused', field: 'call_id' })
+      collector.add({ database, id: `id-${at}`, severity: 'repaired', code: 'moved', old: 'a', new: 'b' })
+    collector.add({ database, id: 'other', severity: 'left_out', code: 'refused', field: 'call_id' })
     const [moved, refused] = collector.counted()
     expect(moved).toMatchObject({ severity: 'repaired', code: 'moved', count: 50 })
     expect(moved?.shown).toHaveLength(shownOfCode)
@@ -419,9 +419,9 @@ describe('Findings of a database', () => {
 
   it('of two parts are those of the whole', () => {
     const some = (from: number, to: number) => {
-      const collector = findingsOf(database)
+      const collector = createFindings()
       for (let at = from; at < to; at += 1)
-        collector.add(`id-${at}`, { severity: 'repaired', code: at % 3 === 0 ? 'a' : 'b' })
+        collector.add({ database, id: `id-${at}`, severity: 'repaired', code: at % 3 === 0 ? 'a' : 'b' })
       return collector.counted()
     }
     fc.assert(

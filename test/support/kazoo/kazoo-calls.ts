@@ -1,6 +1,7 @@
 // Call records as a Kazoo keeps them, of any generation and in any state, and how they are brought here.
 import fc from 'fast-check'
 import { createCallImport, type MonthPage } from '../../../import-kazoo/conversions/call-import.ts'
+import { emptyBook } from '../../../import-kazoo/conversions/ledgers.rules.ts'
 import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
 import { type CountedFindings, joinFindings } from '../../../import-kazoo/report/report.ts'
 import type { LegImporter } from '../../../src/areas/calls/cdrs/intake/adoption.ts'
@@ -58,7 +59,7 @@ export const importCalls = async (
   let findings: CountedFindings[] = []
   let reached: string | undefined
   const author = { requestId: 'import' }
-  const calls = createCallImport<undefined>(
+  const calls = createCallImport(
     { legAdoption, author, documentsAtOnce, commit: (set) => commit(set, reached) },
     accountId,
   )
@@ -68,7 +69,7 @@ export const importCalls = async (
     async *pages(behind = '0') {
       yield* pages.slice(Number(behind))
     },
-    convertOthers: () => undefined,
+    convertOthers: () => ({ converted: [], book: emptyBook }),
     async add(_set, { mark }) {
       reached = mark
     },
