@@ -67,31 +67,27 @@ const isDisregarded = (path: string) => {
 export const differencesOfRecords = (there: Json, here: Json): Difference[] =>
   differencesBetween(there, here).filter(({ path, from }) => from !== undefined && !isDisregarded(path))
 
-interface ListDifferences {
-  /** Ids that are only there, and only here. */
-  missing: readonly string[]
-  extra: readonly string[]
-  /** The id of the first row that is at another position here. */
-  outOfOrder: string | undefined
-  rows: readonly { id: string; differences: readonly Difference[] }[]
-}
-
 export const idOf = (row: unknown): string => {
   if (!isObject(row)) return JSON.stringify(row)
   const { id, call_id: callId, number } = row
   return String(id ?? callId ?? number ?? JSON.stringify(row))
 }
 
-export const differencesOfLists = (there: readonly unknown[], here: readonly unknown[]): ListDifferences => {
-  const rowsHere = new Map(here.map((row) => [idOf(row), row]))
-  const idsThere = there.map(idOf)
-  const known = new Set(idsThere)
-  const shared = idsThere.filter((id) => rowsHere.has(id))
-  const sharedHere = [...rowsHere.keys()].filter((id) => known.has(id))
+/** Ids that only one side has, and the first id that is at another position here. */
+export const compareOrder = (there: readonly string[], here: readonly string[]) => {
+  const [idsThere, idsHere] = [new Set(there), new Set(here)]
+  const shared = here.filter((id) => idsThere.has(id))
   return {
-    missing: idsThere.filter((id) => !rowsHere.has(id)),
-    extra: [...rowsHere.keys()].filter((id) => !known.has(id)),
-    outOfOrder: shared.find((id, index) => sharedHere[index] !== id),
+    missing: there.filter((id) => !idsHere.has(id)),
+    extra: here.filter((id) => !idsThere.has(id)),
+    outOfOrder: there.filter((id) => idsHere.has(id)).find((id, index) => shared[index] !== id),
+  }
+}
+
+export const differencesOfLists = (there: readonly unknown[], here: readonly unknown[]) => {
+  const rowsHere = new Map(here.map((row) => [idOf(row), row]))
+  return {
+    ...compareOrder(there.map(idOf), [...rowsHere.keys()]),
     rows: there.flatMap((row) => {
       const id = idOf(row)
       const other = rowsHere.get(id)
@@ -110,6 +106,13 @@ export const sampleOf = (below: readonly string[], { sample, seed }: { sample: n
     .slice(0, sample)
     .map(({ id }) => id)
 
+/** Something that is counted or summed on both sides. */
+export interface BothSums {
+  name: string
+  there: number
+  here: number
+}
+
 export interface Tally {
   questions: { name: string; asked: number; different: number }[]
   differences: Told[]
@@ -121,39 +124,35 @@ export interface Tally {
 const maxTold = 10_000
 
 export const createTally = (names: readonly string[] = []) => {
-  const tally: Tally = {
-    questions: names.map((name) => ({ name, asked: 0, different: 0 })),
-    differences: [],
-    untold: 0,
+  const questions = names.map((name) => ({ name, asked: 0, different: 0 }))
+  const tally: Tally = { questions, differences: [], untold: 0 }
+  const sums = new Map<string, BothSums>()
+
+  const add = (name: string, asked: number, told: readonly Told[]) => {
+    const known = questions.find((one) => one.name === name)
+    const question = known ?? { name, asked: 0, different: 0 }
+    if (!known) questions.push(question)
+    question.asked += asked
+    question.different += new Set(told.map(({ id = '' }) => id)).size
+    const shown = told.slice(0, Math.max(0, maxTold - tally.differences.length))
+    tally.differences.push(...shown)
+    tally.untold += told.length - shown.length
   }
+
   return {
     tally,
-    add(name: string, asked: number, told: readonly Told[]) {
-      const known = tally.questions.find((one) => one.name === name)
-      const question = known ?? { name, asked: 0, different: 0 }
-      if (!known) tally.questions.push(question)
-      question.asked += asked
-      question.different += new Set(told.map(({ id = '' }) => id)).size
-      const room = Math.max(0, maxTold - tally.differences.length)
-      tally.differences.push(...told.slice(0, room))
-      tally.untold += Math.max(0, told.length - room)
+    add,
+
+    /** One question with one value. */
+    addValue(place: Pick<Told, 'account_id' | 'question' | 'id' | 'what'>, there: unknown, here: unknown) {
+      add(place.question, 1, there === here ? [] : [{ ...place, there, here }])
     },
-  }
-}
 
-export interface BothSums {
-  name: string
-  there: number
-  here: number
-}
-
-export const createSums = () => {
-  const sums = new Map<string, BothSums>()
-  return {
-    add(name: string, there: number, here: number) {
+    sum(name: string, there: number, here: number) {
       const known = sums.get(name) ?? { name, there: 0, here: 0 }
       sums.set(name, { name, there: known.there + there, here: known.here + here })
     },
-    all: () => [...sums.values()],
+
+    sums: () => [...sums.values()],
   }
 }

@@ -1,25 +1,24 @@
 import type { ImportedRecord, Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { Difference } from '../../src/lib/differences.ts'
+import { present } from '../../src/lib/json.ts'
 import type { Store } from '../../src/storage/store.ts'
-import type { Draft, KazooDocument } from '../documents/document.ts'
+import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { quarantineInvalidFields } from '../import-run/batches.ts'
 import { convertedOf } from '../import-run/reading.ts'
 import { createRunStore, type RunStore } from '../import-run/store.ts'
 import type { Chapter, Facts } from '../import-sections/section.ts'
-import type { createSums, createTally, Told } from './differences.ts'
+import type { createTally, Told } from './differences.ts'
 
 export interface Drawing {
   draft: Draft
   document: KazooDocument
 }
 
-export interface Look {
+export interface Look extends Omit<ReturnType<typeof createTally>, 'tally'> {
   facts: Facts
   /** When the import began, in Gregorian seconds; undefined without an import. */
   begun: number | undefined
-  add: ReturnType<typeof createTally>['add']
-  sum: ReturnType<typeof createSums>['add']
 }
 
 interface Deps {
@@ -52,9 +51,13 @@ export const toldAt = (
   differences: readonly Difference[],
 ): Told[] => differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
 
+const drawingsOf = (converted: readonly Converted[]): Drawing[] =>
+  converted.flatMap(({ document, drafts }) => drafts.map((draft) => ({ draft, document })))
+
 export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) => {
   const run = createRunStore(store)
-  const settingAside = quarantineInvalidFields({ adoptions, validate })
+  const quarantine = quarantineInvalidFields({ adoptions, validate })
+  const chapterNamed = (name: string) => chapters.find((chapter) => chapter.name === name)
 
   /** The reason for a difference: a later change or a finding of the import. */
   const whyOf = async ({ document, draft }: Drawing, modified: number | undefined) => {
@@ -67,36 +70,27 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
   return {
     async arrivalOf({ draft, document }: Drawing): Promise<Importer> {
       const { accountId, id, created, modified } = draft
-      const { doc } = await settingAside(draft, document)
+      const { doc } = await quarantine(draft, document)
       // Secrets and files are not compared.
       return { accountId, id, created, modified, revision: '', doc, facts: {}, files: [] }
     },
 
     /** `modified`: of the stored record, if there is one. */
-    async withReason(
-      drawing: Drawing,
-      modified: number | undefined,
-      told: readonly Told[],
-    ): Promise<readonly Told[]> {
-      if (told.length === 0) return []
-      const why = await whyOf(drawing, modified)
-      return told.map((one) => ({ ...one, ...(why === undefined ? {} : { why }) }))
+    async withReason(drawing: Drawing, modified: number | undefined, told: readonly Told[]): Promise<Told[]> {
+      const why = told.length === 0 ? undefined : await whyOf(drawing, modified)
+      return told.map((one) => ({ ...one, ...present({ why }) }))
     },
 
     /** The records that documents of a database become, page by page. */
     async *pages(chapterName: string, facts: Facts, database: string): AsyncGenerator<Drawing[]> {
-      const chapter = chapters.find(({ name }) => name === chapterName)
+      const chapter = chapterNamed(chapterName)
       if (!chapter || !facts.kinds.has(database)) return
-      for await (const converted of convertedOf(chapter, facts, database))
-        yield converted.flatMap(({ document, drafts }) => drafts.map((draft) => ({ draft, document })))
+      for await (const converted of convertedOf(chapter, facts, database)) yield drawingsOf(converted)
     },
 
     async ofDocument(chapterName: string, facts: Facts, document: KazooDocument): Promise<Drawing[]> {
-      const chapter = chapters.find(({ name }) => name === chapterName)
-      const converted = await chapter?.convert([document], { database: document.database, facts })
-      return (converted ?? []).flatMap((one) =>
-        one.drafts.map((draft) => ({ draft, document: one.document })),
-      )
+      const { database } = document
+      return drawingsOf((await chapterNamed(chapterName)?.convert([document], { database, facts })) ?? [])
     },
   }
 }

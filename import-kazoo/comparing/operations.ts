@@ -6,6 +6,7 @@ import type { Validate } from '../../src/areas/area.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { present } from '../../src/lib/json.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { monthsIn } from '../import-run/months.ts'
 import { createRunStore } from '../import-run/store.ts'
@@ -13,7 +14,7 @@ import { createGathering } from '../import-sections/gathering.ts'
 import { type Chapter, everything } from '../import-sections/section.ts'
 import { createCheckedStore } from '../report/store.ts'
 import type { Source } from '../source/source.ts'
-import { type BothSums, createSums, createTally, sampleOf, type Tally, type Told } from './differences.ts'
+import { type BothSums, createTally, sampleOf, type Tally, type Told } from './differences.ts'
 import { createDrawings, type Look } from './expected-records.ts'
 import {
   createAccountComparison,
@@ -33,7 +34,7 @@ interface Deps {
 }
 
 interface Comparing {
-  /** So many accounts below the master account, besides itself. */
+  /** Number of accounts below the master account. */
   sample: number
   seed: string
   respond: Respond
@@ -50,7 +51,7 @@ export interface ComparedWithDatabase extends Tally {
 const toldOfKeys = (compared: ComparedDocument): [string, number, Told[]] => {
   const { accountId, type, id, isMissing, why, differences } = compared
   const place = { account_id: accountId, question: `${type}, key by key`, id }
-  const missing = { ...place, what: 'missing', ...(why === undefined ? {} : { why }) }
+  const missing = { ...place, what: 'missing', ...present({ why }) }
   const told = differences.map(({ path, ...one }) => ({ ...place, what: path, ...one }))
   return [place.question, 1, isMissing ? [missing] : told]
 }
@@ -76,14 +77,15 @@ export const createComparison = ({ store, states, adoptions, validate, chapters,
   ): Promise<ComparedWithDatabase> => {
     const { narrowing = everything, begun } = (await states.read()) ?? {}
     const facts = await createGathering(source)(begun ?? gregorianNow(store.clock), narrowing)
-    const [{ tally, add }, sums] = [createTally(['account', 'tree']), createSums()]
-    const look: Look = { facts, begun, add, sum: sums.add }
+    const { tally, ...counts } = createTally(['account', 'tree'])
+    const { add, sum, sums } = counts
+    const look: Look = { facts, begun, ...counts }
     const below = [...facts.accounts.keys()].filter((id) => id !== facts.masterId)
     const chosen = [facts.masterId, ...sampleOf(below, { sample, seed })]
     const keys = createSourceComparison({ run, respond })
-    const months = Map.groupBy([...monthsIn(facts)].flat(), ({ accountId }) => accountId)
+    const months = Map.groupBy(monthsIn(facts).flat(), ({ accountId }) => accountId)
     const owned = await ofNumbers.ofAccounts(look, chosen)
-    sums.add('accounts', facts.accounts.size, await countAccounts())
+    sum('accounts', facts.accounts.size, await countAccounts())
     for (const [index, accountId] of chosen.entries()) {
       await compareAccount(look, accountId)
       const others = await compareRecords(look, accountId)
@@ -94,6 +96,6 @@ export const createComparison = ({ store, states, adoptions, validate, chapters,
     }
     for await (const compared of keys.numbersOf(facts, new Set(chosen))) add(...toldOfKeys(compared))
     const [accounts, ofAll] = [chosen.length, facts.accounts.size]
-    return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums.all() }
+    return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums() }
   }
 }

@@ -4,19 +4,20 @@ import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import { accountKind } from '../../src/auth/identity.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
-import type { Json } from '../../src/lib/json.ts'
+import { type Json, present } from '../../src/lib/json.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { convertAccount, treeOf } from '../conversions/accounts.rules.ts'
-import { type CallSums, joinSums, monthOfLeg, noSums, type Sums, sumsOf } from '../conversions/call-import.ts'
+import { type CallSums, joinSums, monthOfLeg, noSums, sumsOf } from '../conversions/call-import.ts'
 import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { readDocument } from '../documents/fields.ts'
+import { inPages, inParts } from '../import-run/at-once.ts'
 import { type MonthPlace, monthOf } from '../import-run/months.ts'
 import { legsIn } from '../import-run/reading.ts'
 import { databasesOf } from '../import-sections/section.ts'
 import type { CheckedStore } from '../report/store.ts'
-import { differencesOfRecords } from './differences.ts'
+import { compareOrder, differencesOfRecords } from './differences.ts'
 import { type Drawing, type Drawings, type Look, toldAt } from './expected-records.ts'
 
 interface Deps {
@@ -28,14 +29,7 @@ interface Deps {
 type Placed = Pick<StoredRecord, 'sortKey' | 'id'>
 
 // Kinds that lists return in the order of their sort keys.
-const listed: ReadonlySet<string> = new Set([
-  'user',
-  'device',
-  'callflow',
-  'group',
-  'service_plan',
-  'resource',
-])
+const listed = ['user', 'device', 'callflow', 'group', 'service_plan', 'resource']
 
 const rowsAtOnce = 500
 
@@ -48,15 +42,18 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
   const { arrivalOf, withReason } = drawings
 
   const storedIds = async (accountId: string, kind: string) => {
+    const place = { accountId, kind, limit: rowsAtOnce, descending: false }
+    const read = (after: readonly [string, string] | undefined) =>
+      records.rows({ ...place, ...present({ after }) })
     const found: string[] = []
-    for (let after: readonly [string, string] | undefined; ; ) {
-      const place = { accountId, kind, ...(after ? { after } : {}) }
-      const page = await records.rows({ ...place, limit: rowsAtOnce, descending: false })
+    for await (const page of inPages(
+      rowsAtOnce,
+      undefined,
+      read,
+      ({ sortKey, id }) => [sortKey, id] as const,
+    ))
       found.push(...page.map(({ id }) => id))
-      const last = page.at(-1)
-      if (!last || page.length < rowsAtOnce) return found
-      after = [last.sortKey, last.id]
-    }
+    return found
   }
 
   const compareOne = async ({ add }: Look, drawing: Drawing, drawn: NonNullable<ImportedRecord['drawn']>) => {
@@ -80,19 +77,15 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
   const compareList = async (look: Look, accountId: string, kind: string, expected: readonly Placed[]) => {
     const idsThere = expected.toSorted(inOrder).map(({ id }) => id)
     const idsHere = await storedIds(accountId, kind)
-    const [there, here] = [new Set(idsThere), new Set(idsHere)]
-    const extra: string[] = []
-    for (const id of idsHere)
-      if (!there.has(id) && !(await isOfFirstStart(look, accountId, kind, id))) extra.push(id)
-    const shared = idsThere.filter((id) => here.has(id))
-    const sharedHere = idsHere.filter((id) => there.has(id))
-    const moved = shared.find((id, index) => sharedHere[index] !== id)
+    const { extra, outOfOrder } = compareOrder(idsThere, idsHere)
+    const madeHere: string[] = []
+    for (const id of extra) if (!(await isOfFirstStart(look, accountId, kind, id))) madeHere.push(id)
     const place = { account_id: accountId, question: `${kind}, in order` }
     look.add(place.question, 1, [
-      ...extra.map((id) => ({ ...place, id, what: 'extra', why: 'made here' })),
-      ...(moved === undefined ? [] : [{ ...place, id: moved, what: 'order' }]),
+      ...madeHere.map((id) => ({ ...place, id, what: 'extra', why: 'made here' })),
+      ...(outOfOrder === undefined ? [] : [{ ...place, id: outOfOrder, what: 'order' }]),
     ])
-    look.sum(kind, there.size, shared.length + extra.length)
+    look.sum(kind, idsThere.length, idsHere.length - extra.length + madeHere.length)
   }
 
   const servicesOf = async ({ facts }: Look, accountId: string): Promise<Drawing[]> => {
@@ -105,7 +98,7 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
     const all: Drawing[] = []
     for await (const page of drawings.pages('account documents', look.facts, accountDatabase(accountId)))
       all.push(...page.filter(({ draft }) => draft.accountId === accountId))
-    const expected = new Map<string, Placed[]>(Array.from(listed, (kind) => [kind, []]))
+    const expected = new Map<string, Placed[]>(listed.map((kind) => [kind, []]))
     for (const drawing of [...all, ...(await servicesOf(look, accountId))]) {
       const { drawn } = adoptions[drawing.draft.as] ?? {}
       const record = drawn && (await compareOne(look, drawing, drawn))
@@ -116,11 +109,9 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
   }
 }
 
-export const createAccountComparison = (
-  { records }: Pick<Store, 'records'>,
-  { arrivalOf, withReason }: Drawings,
-) => {
-  return async ({ facts: { plan, source }, add }: Look, accountId: string) => {
+export const createAccountComparison =
+  ({ records }: Pick<Store, 'records'>, { arrivalOf, withReason }: Drawings) =>
+  async ({ facts: { plan, source }, add, addValue }: Look, accountId: string) => {
     const planned = plan.accounts.get(accountId)
     const found = planned && (await source.document(planned.source, accountId))
     if (!planned || !found) return
@@ -140,11 +131,9 @@ export const createAccountComparison = (
       ),
     ]
     add('account', 1, await withReason({ draft, document }, modified, toldAt(place, differences)))
-    const [there, here] = [treeOf(plan, accountId).join(), hidden.tree.join()]
-    const ofTree = { account_id: accountId, question: 'tree', what: 'tree', there, here }
-    add('tree', 1, there === here ? [] : [ofTree])
+    const ofTree = { account_id: accountId, question: 'tree', what: 'tree' }
+    addValue(ofTree, treeOf(plan, accountId).join(), hidden.tree.join())
   }
-}
 
 interface NumberComparisonDeps {
   numbers: Pick<Numbers['store'], 'findSeveral'>
@@ -155,8 +144,7 @@ interface NumberComparisonDeps {
 type StoredNumbers = Awaited<ReturnType<Numbers['store']['findSeveral']>>
 
 const hearsay = 'number_by_hearsay'
-const ofNumbers: ReadonlySet<string> = new Set(['number', hearsay])
-const atOnce = 500
+const isNumber = ({ draft }: Drawing) => draft.as === 'number' || draft.as === hearsay
 
 /** Compares owner, state, fields and features of numbers. */
 export const createNumberComparison = ({ numbers, checked, drawings }: NumberComparisonDeps) => {
@@ -180,35 +168,25 @@ export const createNumberComparison = ({ numbers, checked, drawings }: NumberCom
       const found = new Map<string, Drawing[]>(accountIds.map((id) => [id, []]))
       for (const database of databasesOf(facts, 'numbers'))
         for await (const page of drawings.pages('numbers', facts, database))
-          for (const drawing of page)
-            if (ofNumbers.has(drawing.draft.as)) found.get(drawing.draft.accountId)?.push(drawing)
+          for (const drawing of page.filter(isNumber)) found.get(drawing.draft.accountId)?.push(drawing)
       return found
     },
 
     async compare({ add, sum }: Look, accountId: string, all: readonly Drawing[]) {
-      const told = all.filter(({ draft }) => ofNumbers.has(draft.as))
-      for (let from = 0; from < told.length; from += atOnce) {
-        const some = told.slice(from, from + atOnce)
+      const ofNumbers = all.filter(isNumber)
+      for (const some of inParts(ofNumbers)) {
         const stored = await numbers.findSeveral(some.map(({ draft }) => draft.id))
         for (const drawing of some) add('number', 1, await compareOne(drawing, stored))
       }
-      const there = new Set(told.map(({ draft }) => draft.id))
+      const there = new Set(ofNumbers.map(({ draft }) => draft.id))
       const here = await checked.numbersOf(accountId)
-      const place = { account_id: accountId, question: 'number' }
       const extra = [...here].filter((id) => !there.has(id))
-      add(
-        'number',
-        0,
-        extra.map((id) => ({ ...place, id, what: 'extra' })),
-      )
+      const told = extra.map((id) => ({ account_id: accountId, question: 'number', id, what: 'extra' }))
+      add('number', 0, told)
       sum('number', there.size, here.size)
     },
   }
 }
-
-/** `isLoose`: some calls name no interaction, so their interaction depends on the other imported calls. */
-const comparedOf = ({ begun, ...compared }: Sums, isLoose: boolean) =>
-  isLoose ? compared : { ...compared, begun }
 
 export const createMonthComparison = (checked: CheckedStore) => {
   const bookOf = async ({ facts }: Look, place: MonthPlace, before: number | undefined) => {
@@ -220,61 +198,41 @@ export const createMonthComparison = (checked: CheckedStore) => {
     return { moved: book.moved, units: closeBook(book, place.database, month).units }
   }
 
-  const callsOf = async ({ facts }: Look, place: MonthPlace) => {
-    let calls: CallSums = {}
-    const loose = new Set<string>()
-    for await (const legs of legsIn(facts.source, place)) {
-      for (const { id, namesInteraction } of legs) if (!namesInteraction) loose.add(monthOfLeg(id))
-      calls = joinSums(
-        calls,
-        sumsOf(
-          legs.map(({ id, leg: { record } }) => ({
-            ...record,
-            ...costsOf(record),
-            interaction_time: interactionOf(record).time,
-            id,
-          })),
-        ),
-      )
-    }
-    return { calls, loose }
-  }
-
-  /** Returns the units at the end of the last month. */
   const compareBooks = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
     let before: number | undefined
     for (const place of months) {
       const { moved: there, units } = await bookOf(look, place, before)
       const { moved: here } = await checked.booked(accountId, Number(place.month))
-      const asked = { account_id: accountId, question: 'ledger of a month', id: place.month }
-      look.add(asked.question, 1, there === here ? [] : [{ ...asked, what: 'units', there, here }])
+      const asked = { account_id: accountId, question: 'ledger of a month', id: place.month, what: 'units' }
+      look.addValue(asked, there, here)
       look.sum('units moved', there, here)
       before = units
     }
-    return before ?? 0
-  }
-
-  const compareBalance = async ({ add, sum }: Look, accountId: string, there: number) => {
-    const here = await checked.balance(accountId)
-    const asked = { account_id: accountId, question: 'balance' }
-    add(asked.question, 1, there === here ? [] : [{ ...asked, what: 'units', there, here }])
-    sum('units of balances', there, here)
+    const [there, here] = [before ?? 0, await checked.balance(accountId)]
+    look.addValue({ account_id: accountId, question: 'balance', what: 'units' }, there, here)
+    look.sum('units of balances', there, here)
   }
 
   const compareCalls = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
     let there: CallSums = {}
+    // Months with calls that name no interaction: it depends on the other imported calls.
     const loose = new Set<string>()
-    for (const place of months) {
-      const found = await callsOf(look, place)
-      there = joinSums(there, found.calls)
-      for (const month of found.loose) loose.add(month)
-    }
+    for (const place of months)
+      for await (const legs of legsIn(look.facts.source, place)) {
+        for (const { id, namesInteraction } of legs) if (!namesInteraction) loose.add(monthOfLeg(id))
+        const measured = legs.map(({ id, leg: { record } }) => {
+          const interaction_time = interactionOf(record).time
+          return { ...record, ...costsOf(record), interaction_time, id }
+        })
+        there = joinSums(there, sumsOf(measured))
+      }
     const here = await checked.called(accountId)
     for (const month of [...new Set([...Object.keys(there), ...here.keys()])].sort()) {
       const [one, other] = [there[month] ?? noSums, here.get(month) ?? noSums]
       const asked = { account_id: accountId, question: 'calls of a month', id: month }
-      const [said, stored] = [one, other].map((sums) => comparedOf(sums, loose.has(month)))
-      look.add(asked.question, 1, toldAt(asked, differencesBetween({ ...said }, { ...stored })))
+      const differences = differencesBetween({ ...one }, { ...other })
+      const compared = differences.filter(({ path }) => path !== 'begun' || !loose.has(month))
+      look.add(asked.question, 1, toldAt(asked, compared))
       look.sum('call records', one.count, other.count)
       look.sum('seconds of calls', one.duration, other.duration)
       look.sum('billed seconds', one.billing, other.billing)
@@ -283,7 +241,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
   }
 
   return async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
-    await compareBalance(look, accountId, await compareBooks(look, accountId, months))
+    await compareBooks(look, accountId, months)
     if (!look.facts.withoutCalls) await compareCalls(look, accountId, months)
   }
 }
