@@ -2,13 +2,18 @@ import { recipientProblems, subjectProblems } from '../../src/areas/brand/notifi
 import { whitelabelProblems } from '../../src/areas/brand/whitelabel/rules.ts'
 import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { placeOf } from '../../src/lib/property-path.ts'
-import { createRemoval } from '../../src/lib/removal.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
-import { attachmentsOf, fileAs, publicPart, rejectedOf, textIn, withRejected } from '../documents/fields.ts'
+import {
+  attachmentsOf,
+  fileAs,
+  outsideFilesIn,
+  publicPart,
+  textIn,
+  withoutPlaces,
+} from '../documents/fields.ts'
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../export/document.ts'
 import { finding, imported, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
-import { type HoldName, noteFilesOutside, type PeopleContext } from './people-context.rules.ts'
-import { isNameLost } from './shared-names.rules.ts'
+import { isNameLost, type People, type PeopleContext } from './people-context.rules.ts'
 
 const kinds = ['logo', 'icon', 'welcome'] as const
 
@@ -19,35 +24,27 @@ const filesOf = (document: KazooDocument): { files: AttachedFile[]; unused: stri
     const [file] = all.filter(({ name }) => name.startsWith(`${kind}-`)).sort((a, b) => b.since - a.since)
     return file ? [fileAs(kind, file)] : []
   })
-  const [only] = all
-  const files =
-    latest.length === 0 && all.length === 1 && only && !only.name.startsWith('icon')
-      ? [fileAs('logo', only)]
-      : latest
+  const [only, second] = all
+  const isLogo = only && !second && latest.length === 0 && !only.name.startsWith('icon')
+  const files = isLogo ? [fileAs('logo', only)] : latest
   const used = new Set(files.map(({ name }) => name))
   return { files, unused: all.map(({ name }) => name).filter((name) => !used.has(name)) }
 }
 
-const withoutBad = (doc: Json, { needsHand }: Notes): Json => {
-  const bad = Object.keys(whitelabelProblems(doc))
-  const { rest, removed, remove } = createRemoval(doc)
-  remove(bad.map(placeOf))
-  for (const field of bad) needsHand('link_invalid', { field })
-  return withRejected(rest, rejectedOf(removed))
-}
-
 /** A domain that an older account has stays with that account. */
-export const convertBrand = (document: KazooDocument, context: PeopleContext): Converted => {
-  const notes = notesOf(document)
-  const doc = withoutBad(publicPart(document.fields, ['id']), notes)
-  const { domain: _, ...others } = doc
-  const isLost = isNameLost(document, doc, context)
-  if (isLost) notes.needsHand('domain_taken', { field: 'domain', old: textIn(doc, 'domain') ?? '' })
+export const convertBrand = (document: KazooDocument, people: People): Converted => {
+  const { findings, needsHand, leftOut } = notesOf(document)
+  const given = publicPart(document.fields, ['id'])
+  const bad = Object.keys(whitelabelProblems(given))
+  for (const field of bad) needsHand('link_invalid', { field })
+  const { rest: doc } = withoutPlaces(given, bad.map(placeOf))
+  const { domain, ...others } = doc
+  const isLost = isNameLost(document, doc, people)
+  if (isLost) needsHand('domain_taken', { field: 'domain', old: String(domain) })
   const { files, unused } = filesOf(document)
-  for (const field of unused) notes.leftOut('file_unused', { field })
-  noteFilesOutside(document, notes)
-  const { findings } = notes
-  return imported(document, 'whitelabel', context.accountId, { doc: isLost ? others : doc, files, findings })
+  for (const field of unused) leftOut('file_unused', { field })
+  for (const field of outsideFilesIn(document.fields)) needsHand('file_outside', { field })
+  return imported(document, 'whitelabel', people.accountId, { doc: isLost ? others : doc, files, findings })
 }
 
 export const exportBrand = (record: OwnRecord, files: readonly LeavingFile[]): LeavingDocument[] => [
@@ -61,18 +58,13 @@ export const isSenderAddress = ({ type, fields }: KazooDocument) =>
   (fields.verified !== undefined || fields.dkim_selector !== undefined)
 
 /** The owner must confirm the address again; its DKIM key is generated again. */
-export const convertSender = (
-  document: KazooDocument,
-  { accountId }: PeopleContext,
-  hold: HoldName,
-): Converted => {
+export const convertSender = (document: KazooDocument, { accountId, hold }: People): Converted => {
   const email = textIn(document.fields, 'email') ?? ''
-  const told = { field: 'email', old: email }
-  if (!hold('sender', email.toLowerCase())) return leftOut(document, 'sender_twice', told)
-  return imported(document, 'whitelabel_email', accountId, {
-    doc: { email, ...present({ dkim_selector: textIn(document.fields, 'dkim_selector') }) },
-    findings: [finding(document, 'needs_hand', 'sender_unverified', told)],
-  })
+  const details = { field: 'email', old: email }
+  if (!hold('sender', email.toLowerCase())) return leftOut(document, 'sender_twice', details)
+  const doc = present({ email, dkim_selector: textIn(document.fields, 'dkim_selector') })
+  const findings = [finding(document, 'needs_hand', 'sender_unverified', details)]
+  return imported(document, 'whitelabel_email', accountId, { doc, findings })
 }
 
 export const exportSender = (record: OwnRecord): LeavingDocument[] => [
@@ -85,14 +77,6 @@ const bodies = [
   ['template.text/html', 'html', 'text/html'],
   ['template.text/plain', 'text', 'text/plain'],
 ] as const
-
-const bodiesOf = (document: KazooDocument): AttachedFile[] => {
-  const all = attachmentsOf(document)
-  return bodies.flatMap(([name, role]) => {
-    const body = all.find((one) => one.name === name)
-    return body ? [fileAs(role, body)] : []
-  })
-}
 
 /** Only names in double braces mean the same in both template languages. */
 const isPlain = (template: string) => !template.includes('{%') && !template.includes('|')
@@ -141,9 +125,14 @@ export const convertNotice = (
   const notice = Object.hasOwn(notices, name) ? notices[name] : undefined
   if (!notice) return unconverted(document, 'kept', 'left_out', 'notice_unknown', { old: name.slice(0, 128) })
   const notes = notesOf(document)
+  const { findings } = notes
   const doc = docOf(document.fields, notice.macros, notes)
-  const files = bodiesOf(document)
-  return imported(document, 'notification', accountId, { id: name, doc, files, findings: notes.findings })
+  const attached = new Map(attachmentsOf(document).map((file) => [file.name, file]))
+  const files = bodies.flatMap(([name, role]) => {
+    const body = attached.get(name)
+    return body ? [fileAs(role, body)] : []
+  })
+  return imported(document, 'notification', accountId, { id: name, doc, files, findings })
 }
 
 export const exportNotice = (record: OwnRecord, masterId?: string): LeavingDocument => {

@@ -4,27 +4,11 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { publicPart, textIn, withRejected } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
-import { imported, type Notes, notesOf } from './findings.ts'
-import { exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
-import type { HoldName, PeopleContext } from './people-context.rules.ts'
-import { isNameLost } from './shared-names.rules.ts'
-
-export interface DeviceNeighbours {
-  users: ReadonlySet<string>
-  limits: ReadonlyMap<string, Json>
-  /** The account may have another realm here. */
-  storedRealm: string | undefined
-}
+import { imported, type Notes, nameFrom, notesOf } from './findings.ts'
+import { deviceLimitsIn, exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
+import { isNameLost, type People } from './people-context.rules.ts'
 
 const notTaken = [...deviceReadOnly, 'sync']
-const longestName = 128
-
-const named = (doc: Json, { id }: KazooDocument, { repaired }: Notes): Json => {
-  const stored = textIn(doc, 'name')
-  const name = (stored ?? id).slice(0, longestName)
-  if (name !== stored) repaired(stored === undefined ? 'name_missing' : 'name_shortened', { field: 'name' })
-  return { ...doc, name }
-}
 
 const withOwner = (doc: Json, users: ReadonlySet<string>, { needsHand }: Notes): Json => {
   const { owner_id: owner, ...others } = doc
@@ -36,7 +20,7 @@ const withOwner = (doc: Json, users: ReadonlySet<string>, { needsHand }: Notes):
 
 const macForm = /^[0-9a-f]{12}$/
 
-const withMac = (doc: Json, hold: HoldName, { needsHand }: Notes): Json => {
+const withMac = (doc: Json, hold: People['hold'], { needsHand }: Notes): Json => {
   const { mac_address: mac, ...others } = doc
   if (mac === undefined) return doc
   const isMac = typeof mac === 'string' && macForm.test(mac)
@@ -74,19 +58,16 @@ const withKeys = (doc: Json, { repaired }: Notes): Json => {
 }
 
 /** A phone whose name is taken is disabled, and its name is stored as rejected. */
-const withFreeName = (
-  doc: Json,
-  { isLost, hold, notes }: { isLost: boolean; hold: HoldName; notes: Notes },
-): Json => {
+const withFreeName = (doc: Json, document: KazooDocument, people: People, { needsHand }: Notes): Json => {
   const username = sipIdentityOf(doc)?.username
   const [key, code, name] =
     typeof username === 'string'
       ? ['username', 'sip_username_taken', username]
       : ['ip', 'sip_address_taken', sipAddressOf(doc)]
   if (name === undefined) return doc
-  const isFree = hold(`sip_${key}`, key === 'username' ? name.toLowerCase() : name)
-  if (isFree && !isLost) return doc
-  notes.needsHand(code, { field: `sip.${key}`, old: name })
+  const isFree = people.hold(`sip_${key}`, key === 'username' ? name.toLowerCase() : name)
+  if (isFree && !isNameLost(document, doc, people)) return doc
+  needsHand(code, { field: `sip.${key}`, old: name })
   const { [key]: taken, ...others } = isObject(doc.sip) ? doc.sip : {}
   return withRejected({ ...doc, sip: others, enabled: false }, { [`sip.${key}`]: taken })
 }
@@ -99,23 +80,19 @@ export const tidyDevice = (
 ): Json => withRealm(tidy(publicPart(fields, notTaken)), realms, notes)
 
 /** The oldest device keeps a name, address or MAC address. */
-export const convertDevice = (
-  document: KazooDocument,
-  context: PeopleContext,
-  { users, limits, storedRealm }: DeviceNeighbours,
-  hold: HoldName,
-): Converted => {
+export const convertDevice = (document: KazooDocument, people: People): Converted => {
+  const { accountId, realm, storedRealm, users, hold, packetLimits } = people
   const notes = notesOf(document)
-  let doc = tidyDevice(document, [context.realm, storedRealm], notes)
-  doc = named(doc, document, notes)
+  const limits = packetLimits.get(document.id)
+  let doc = tidyDevice(document, [realm, storedRealm], notes)
+  doc = { ...doc, name: nameFrom(textIn(doc, 'name'), document.id, notes) }
   doc = withOwner(doc, users, notes)
   doc = withMac(doc, hold, notes)
   doc = withKeys(doc, notes)
   doc = withAccessLists(doc, notes)
-  const own = limits.get(document.id)
-  if (own) doc = { ...doc, rate_limits: own }
-  doc = withFreeName(doc, { isLost: isNameLost(document, doc, context), hold, notes })
-  return imported(document, 'device', context.accountId, { doc, findings: notes.findings })
+  if (limits) doc = { ...doc, rate_limits: deviceLimitsIn(limits) }
+  doc = withFreeName(doc, document, people, notes)
+  return imported(document, 'device', accountId, { doc, findings: notes.findings })
 }
 
 export const exportDevice = (record: OwnRecord): LeavingDocument[] => {

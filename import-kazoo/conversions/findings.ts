@@ -2,24 +2,48 @@ import { present } from '../../src/lib/json.ts'
 import type { Converted, Draft, Finding, KazooDocument, Severity } from '../documents/document.ts'
 import { timesOf } from '../documents/fields.ts'
 
-interface Told {
+interface Details {
   field?: string
   old?: string | undefined
   new?: string | undefined
 }
 
+type Content = Partial<Pick<Draft, 'id' | 'doc' | 'facts' | 'files'>>
+
 export const finding = (
   { database, id }: Pick<KazooDocument, 'database' | 'id'>,
   severity: Severity,
   code: string,
-  told: Told = {},
-): Finding => ({ severity, code, database, id, ...present(told) })
+  details: Details = {},
+): Finding => ({ severity, code, database, id, ...present(details) })
+
+export const converted = (
+  document: KazooDocument,
+  outcome: Converted['outcome'],
+  { drafts = [], findings = [] }: Partial<Pick<Converted, 'drafts' | 'findings'>> = {},
+): Converted => ({ document, outcome, drafts, findings })
+
+export const unconverted = (
+  document: KazooDocument,
+  outcome: Converted['outcome'],
+  ...why: [severity: Severity, code: string, details?: Details]
+) => converted(document, outcome, { findings: [finding(document, ...why)] })
+
+export const leftOut = (document: KazooDocument, code: string, details?: Details) =>
+  unconverted(document, 'skipped', 'left_out', code, details)
+
+export const draftOf = (
+  { id, fields }: Pick<KazooDocument, 'id' | 'fields'>,
+  as: string,
+  accountId: string,
+  content: Content = {},
+): Draft => ({ as, accountId, id, ...timesOf(fields), doc: {}, facts: {}, files: [], ...content })
 
 /** Findings of one document in the order of the report. */
 export const notesOf = (document: Pick<KazooDocument, 'database' | 'id'>) => {
   const findings: Finding[] = []
-  const noteAs = (severity: Severity) => (code: string, told?: Told) =>
-    void findings.push(finding(document, severity, code, told))
+  const noteAs = (severity: Severity) => (code: string, details?: Details) =>
+    void findings.push(finding(document, severity, code, details))
   return {
     findings,
     needsHand: noteAs('needs_hand'),
@@ -30,34 +54,25 @@ export const notesOf = (document: Pick<KazooDocument, 'database' | 'id'>) => {
 
 export type Notes = ReturnType<typeof notesOf>
 
-export const converted = (
-  document: KazooDocument,
-  outcome: Converted['outcome'],
-  { drafts = [], findings = [] }: { drafts?: readonly Draft[]; findings?: readonly Finding[] } = {},
-): Converted => ({ document, outcome, drafts, findings })
-
-export const unconverted = (
-  document: KazooDocument,
-  outcome: Converted['outcome'],
-  ...why: [severity: Severity, code: string, told?: Told]
-) => converted(document, outcome, { findings: [finding(document, ...why)] })
-
-export const leftOut = (document: KazooDocument, code: string, told?: Told) =>
-  unconverted(document, 'skipped', 'left_out', code, told)
-
-type Content = Partial<Pick<Draft, 'id' | 'doc' | 'facts' | 'files'>>
-
-export const draftOf = (
-  { id, fields }: Pick<KazooDocument, 'id' | 'fields'>,
-  as: string,
-  accountId: string,
-  content: Content = {},
-): Draft => ({ as, accountId, id, ...timesOf(fields), doc: {}, facts: {}, files: [], ...content })
-
+/** The one record that a document becomes. */
 export const imported = (
   document: KazooDocument,
   as: string,
   accountId: string,
-  { findings = [], ...content }: Content & { findings?: readonly Finding[] } = {},
+  { findings = [], ...content }: Content & Partial<Pick<Notes, 'findings'>> = {},
 ): Converted =>
   converted(document, 'imported', { drafts: [draftOf(document, as, accountId, content)], findings })
+
+export const maxNameLength = 128
+
+/** The stored name or a fallback, not too long. */
+export const nameFrom = (
+  stored: string | undefined,
+  fallback: string,
+  { repaired }: Notes,
+  detailsOf: (name: string) => Details = () => ({ field: 'name' }),
+) => {
+  const name = (stored ?? fallback).slice(0, maxNameLength)
+  if (name !== stored) repaired(stored === undefined ? 'name_missing' : 'name_shortened', detailsOf(name))
+  return name
+}

@@ -3,28 +3,20 @@ import { userReadOnly } from '../../src/areas/accounts/users/schema.ts'
 import { appIdForm, maxBlacklisted, maxUsers } from '../../src/areas/brand/apps-store/rules.ts'
 import { isDigest } from '../../src/auth/credentials.ts'
 import { isId } from '../../src/lib/ids.ts'
-import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
+import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { authModuleNames } from '../../src/settings/auth-modules.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
-import { attachmentsOf, fileAs, isGone, publicPart, textIn } from '../documents/fields.ts'
+import { attachmentsOf, fileAs, isGone, outsideFilesIn, publicPart, textIn } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../export/document.ts'
 import { convertBrand, convertNotice, convertSender, isSenderAddress } from './brand.rules.ts'
-import { convertDevice, type DeviceNeighbours, tidyDevice } from './devices.rules.ts'
-import { converted, finding, imported, type Notes, notesOf, unconverted } from './findings.ts'
-import { convertLimits, deviceLimitsIn, latestLimits } from './packet-limits.rules.ts'
-import {
-  createNames,
-  type HoldName,
-  inOrderOfAge,
-  noteFilesOutside,
-  type PeopleContext,
-  providerKey,
-} from './people-context.rules.ts'
-import { type SharedName, sharedNamesOf } from './shared-names.rules.ts'
+import { convertDevice, tidyDevice } from './devices.rules.ts'
+import { converted, finding, imported, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
+import { convertPacketLimits, latestLimits } from './packet-limits.rules.ts'
+import type { People, PeopleContext, SharedName } from './people-context.rules.ts'
+import { createNames, inOrderOfAge, providerKey, sharedNamesOf } from './people-context.rules.ts'
 import { integer, readFields, writeFields } from './tables.ts'
 
 const notTaken = [...userReadOnly, 'password', 'credentials', 'sync', 'username', 'enabled']
-const longestName = 128
 const photoName = 'photo'
 
 const userFields = [integer('passwordChanged', 'pvt_password_timestamp')]
@@ -42,25 +34,10 @@ const digestsIn = (fields: Json): NonNullable<UserFacts['digests']> =>
     }),
   )
 
-const personalName = ({ fields }: KazooDocument, field: string, { repaired }: Notes) => {
-  const stored = textIn(fields, field)
-  const name = (stored ?? textIn(fields, 'username') ?? 'unnamed').slice(0, longestName)
-  if (name !== stored) repaired(stored === undefined ? 'name_missing' : 'name_shortened', { field })
-  return name
-}
-
-/** Undefined if another user of the account has it. */
-const usernameOf = ({ fields }: KazooDocument, hold: HoldName, { needsHand }: Notes) => {
-  const stored = textIn(fields, 'username')
-  const username = stored?.toLowerCase()
-  if (username === undefined || hold('username', username)) return username
-  needsHand('username_taken', { field: 'username', old: stored })
-}
-
 const writtenName = (value: unknown) =>
   typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value : undefined
 
-const withFreeHotdesk = (doc: Json, hold: HoldName, { needsHand }: Notes): Json => {
+const withFreeHotdesk = (doc: Json, { hold }: People, { needsHand }: Notes): Json => {
   const { hotdesk } = doc
   const id = isObject(hotdesk) ? writtenName(hotdesk.id) : undefined
   if (!isObject(hotdesk) || id === undefined || hold('hotdesk', id)) return doc
@@ -73,38 +50,35 @@ const withFreeHotdesk = (doc: Json, hold: HoldName, { needsHand }: Notes): Json 
  * Clients hash the name as it was when the password was set, so digests are taken as they are, and are never
  * shown.
  */
-const convertUser = (document: KazooDocument, { accountId }: PeopleContext, hold: HoldName): Converted => {
+const convertUser = (document: KazooDocument, people: People): Converted => {
   const { fields } = document
   const notes = notesOf(document)
-  const names = {
-    first_name: personalName(document, 'first_name', notes),
-    last_name: personalName(document, 'last_name', notes),
-  }
-  const username = usernameOf(document, hold, notes)
-  const doc = withFreeHotdesk(publicPart(fields, notTaken), hold, notes)
-  const isTaken = username === undefined && textIn(fields, 'username') !== undefined
-  const digests = isTaken ? {} : digestsIn(fields)
-  if (username !== undefined && digests.sha === undefined) {
-    if (digests.md5 === undefined) notes.needsHand('password_missing')
-    else notes.leftOut('sha_digest_missing')
+  const { findings, needsHand, leftOut } = notes
+  const stored = textIn(fields, 'username')
+  const personalName = (field: string) =>
+    nameFrom(textIn(fields, field), stored ?? 'unnamed', notes, () => ({ field }))
+  const names = { first_name: personalName('first_name'), last_name: personalName('last_name') }
+  const isFree = stored !== undefined && people.hold('username', stored.toLowerCase())
+  if (stored !== undefined && !isFree) needsHand('username_taken', { field: 'username', old: stored })
+  const username = isFree ? stored.toLowerCase() : undefined
+  const doc = withFreeHotdesk(publicPart(fields, notTaken), people, notes)
+  const digests = stored === undefined || isFree ? digestsIn(fields) : {}
+  if (isFree && digests.sha === undefined) {
+    if (digests.md5 === undefined) needsHand('password_missing')
+    else leftOut('sha_digest_missing')
   }
   // Kazoo rejects users whose record does not enable them.
-  if (fields.enabled === undefined) notes.needsHand('user_not_enabled', { field: 'enabled', new: 'false' })
-  noteFilesOutside(document, notes)
+  if (fields.enabled === undefined) needsHand('user_not_enabled', { field: 'enabled', new: 'false' })
+  for (const field of outsideFilesIn(fields)) needsHand('file_outside', { field })
   const photo = attachmentsOf(document).find(({ name }) => name === photoName)
-  return imported(document, 'user', accountId, {
-    doc: {
-      ...doc,
-      ...names,
-      ...(username === undefined ? {} : { username }),
-      enabled: isTrue(fields.enabled),
-    },
+  return imported(document, 'user', people.accountId, {
+    doc: { ...doc, ...names, ...present({ username }), enabled: isTrue(fields.enabled) },
     facts: {
       ...(Object.keys(digests).length === 0 ? {} : { digests }),
       ...readFields(userFields, fields, notes),
     },
     files: photo ? [fileAs(photoName, photo)] : [],
-    findings: notes.findings,
+    findings,
   })
 }
 
@@ -238,10 +212,7 @@ const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
 }
 
 /** Operators name apps themselves here, so an app is known by its old id and by its name. */
-const convertApps = (
-  document: KazooDocument,
-  { accountId, users }: { accountId: string; users: ReadonlySet<string> },
-): Converted => {
+const convertApps = (document: KazooDocument, { accountId, users }: People): Converted => {
   const { fields } = document
   const { findings, leftOut } = notesOf(document)
   const said = Object.entries(isObject(fields.apps) ? fields.apps : {})
@@ -261,28 +232,20 @@ export const exportApps = (record: OwnRecord): LeavingDocument[] => {
   return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
 }
 
-interface People extends DeviceNeighbours {
-  context: PeopleContext
-  hold: HoldName
-  devices: ReadonlySet<string>
-  latest: ReadonlyMap<string, KazooDocument>
-}
-
 type Convert = (document: KazooDocument, people: People) => Converted
 
 // These end with their system.
 const skip: Convert = (document) => converted(document, 'skipped')
 
 const conversions: Readonly<Record<string, Convert>> = {
-  user: (document, { context, hold }) => convertUser(document, context, hold),
-  device: (document, people) => convertDevice(document, people.context, people, people.hold),
-  whitelabel: (document, { context }) => convertBrand(document, context),
-  notification: (document, { context }) => convertNotice(document, context),
-  rate_limits: (document, { context: { accountId }, devices, latest }) =>
-    convertLimits(document, { accountId, devices }, latest),
-  account_config: (document, { context }) => convertConfig(document, context),
-  token_restrictions: (document, { context }) => convertRestrictions(document, context),
-  apps_store: (document, { context: { accountId }, users }) => convertApps(document, { accountId, users }),
+  user: convertUser,
+  device: convertDevice,
+  whitelabel: convertBrand,
+  notification: convertNotice,
+  rate_limits: convertPacketLimits,
+  account_config: convertConfig,
+  token_restrictions: convertRestrictions,
+  apps_store: convertApps,
   login_attempt: skip,
   password_reset: skip,
 }
@@ -295,10 +258,11 @@ const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) =
   return account && textIn(account.fields, 'realm')
 }
 
-const present = (documents: readonly KazooDocument[], type: string) =>
+const ofType = (documents: readonly KazooDocument[], type: string) =>
   documents.filter((document) => document.type === type && !isGone(document.fields))
 
-const idsOf = (documents: readonly KazooDocument[]) => new Set(documents.map(({ id }) => id))
+const idsOf = (documents: readonly KazooDocument[], type: string) =>
+  new Set(ofType(documents, type).map(({ id }) => id))
 
 /** Names of an account's documents that only one account may have. */
 export const sharedNamesIn = (
@@ -306,11 +270,13 @@ export const sharedNamesIn = (
   { accountId, realm }: Pick<PeopleContext, 'accountId' | 'realm'>,
 ): SharedName[] => {
   const storedRealm = storedRealmIn(documents, accountId)
-  return [...present(documents, 'device'), ...present(documents, 'whitelabel')].flatMap((document) => {
-    const isDevice = document.type === 'device'
-    const doc = isDevice ? tidyDevice(document, [realm, storedRealm], notesOf(document)) : document.fields
-    return sharedNamesOf(document, doc, accountId)
-  })
+  const docOf = (document: KazooDocument) =>
+    document.type === 'device'
+      ? tidyDevice(document, [realm, storedRealm], notesOf(document))
+      : document.fields
+  return [...ofType(documents, 'device'), ...ofType(documents, 'whitelabel')].flatMap((document) =>
+    sharedNamesOf(document, docOf(document), accountId),
+  )
 }
 
 /**
@@ -321,22 +287,20 @@ export const convertPeople = (
   documents: readonly KazooDocument[],
   context: PeopleContext,
 ): readonly Converted[] => {
-  const latest = latestLimits(present(documents, 'rate_limits'))
   const people: People = {
-    context,
+    ...context,
     hold: createNames(),
-    devices: idsOf(present(documents, 'device')),
-    users: idsOf(present(documents, 'user')),
-    latest,
-    limits: new Map(Array.from(latest, ([owner, document]) => [owner, deviceLimitsIn(document)])),
+    devices: idsOf(documents, 'device'),
+    users: idsOf(documents, 'user'),
+    packetLimits: latestLimits(ofType(documents, 'rate_limits')),
     storedRealm: storedRealmIn(documents, context.accountId),
   }
   const convert = (document: KazooDocument) => {
-    if (isGone(document.fields)) return skip(document, people)
+    const { type, fields } = document
+    if (isGone(fields)) return skip(document, people)
     if (isProvider(document)) return convertProvider(document, context)
-    const { type } = document
     const conversion = Object.hasOwn(conversions, type) ? conversions[type] : undefined
-    return conversion ? conversion(document, people) : convertSender(document, context, people.hold)
+    return (conversion ?? convertSender)(document, people)
   }
   return inOrderOfAge(documents.filter(isOfPeople)).map(convert)
 }

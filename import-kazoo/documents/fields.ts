@@ -4,7 +4,7 @@ import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
 import { isPrivateKey } from '../../src/lib/json-merge.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { pathOf } from '../../src/lib/property-path.ts'
-import type { Removed } from '../../src/lib/removal.ts'
+import { createRemoval, type Place, type Removed } from '../../src/lib/removal.ts'
 import type { SourceDocument } from '../source/source.ts'
 import type { AttachedFile, KazooDocument } from './document.ts'
 
@@ -84,6 +84,12 @@ export const attachmentsOf = (
 
 export const fileAs = (role: string, { since: _, ...file }: Attachment): AttachedFile => ({ role, ...file })
 
+/** Files that are stored outside the database. */
+export const outsideFilesIn = (fields: Json) => {
+  const files = memberOf(fields, 'pvt_attachments')
+  return isObject(files) ? Object.keys(files) : []
+}
+
 // Rejected values by path: `kazoo_import.rejected` of the record.
 
 const key = 'kazoo_import'
@@ -96,6 +102,13 @@ export const rejectedIn = (doc: Json): Json => {
   return isObject(found) ? found : {}
 }
 
+/** A copy without the values at these places, which it has as rejected, and what was removed. */
+export const withoutPlaces = (doc: Json, places: readonly Place[]) => {
+  const { rest, removed, remove } = createRemoval(doc)
+  remove(places)
+  return { rest: withRejected(rest, rejectedOf(removed)), removed }
+}
+
 export const withRejected = (doc: Json, further: Json): Json => {
   const rejected = { ...rejectedIn(doc), ...further }
   return Object.keys(rejected).length === 0 ? doc : { ...doc, [key]: { rejected } }
@@ -103,22 +116,15 @@ export const withRejected = (doc: Json, further: Json): Json => {
 
 // In limits `5.0` is five dollars and `5` five units; parsing loses the difference.
 
-class NumberLiteral {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-const reviveLiterally = (_key: string, value: unknown, context?: { source?: string }) =>
-  typeof value === 'number' ? new NumberLiteral(context?.source ?? String(value)) : value
+const literal = Symbol('literal')
 
 export const numberLiterals = (text: string) => {
-  const document: unknown = JSON.parse(text, reviveLiterally)
+  const document: unknown = JSON.parse(text, (_, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' ? { [literal]: context?.source ?? String(value) } : value,
+  )
   return (...path: readonly string[]): string | undefined => {
-    const found = memberOf(document, ...path)
-    return found instanceof NumberLiteral ? found.text : undefined
+    const found = memberOf(document, ...path) as { [literal]?: string } | undefined
+    return found?.[literal]
   }
 }
 

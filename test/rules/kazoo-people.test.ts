@@ -5,8 +5,7 @@ import {
   orphanedCopies,
   sharedNamesIn,
 } from '../../import-kazoo/conversions/people.rules.ts'
-import type { PeopleContext } from '../../import-kazoo/conversions/people-context.rules.ts'
-import { lostNames } from '../../import-kazoo/conversions/shared-names.rules.ts'
+import { lostNames, type PeopleContext } from '../../import-kazoo/conversions/people-context.rules.ts'
 import { accountDatabase } from '../../import-kazoo/documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../../import-kazoo/documents/document.ts'
 import { readDocument } from '../../import-kazoo/documents/fields.ts'
