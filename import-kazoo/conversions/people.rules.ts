@@ -1,6 +1,6 @@
 import type { UserFacts } from '../../src/areas/accounts/users/adoption.ts'
 import { userReadOnly } from '../../src/areas/accounts/users/schema.ts'
-import { appIdForm, maxBlacklisted, maxUsers } from '../../src/areas/brand/apps-store/rules.ts'
+import { appIdForm, maxBlacklisted, maxUsers } from '../../src/areas/brand/apps-store/schema.ts'
 import { isDigest } from '../../src/auth/credentials.ts'
 import { isId } from '../../src/lib/ids.ts'
 import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'

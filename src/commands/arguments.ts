@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { monthIn } from '../areas/calls/cdrs/months/rules.ts'
+import { monthIn } from '../areas/calls/cdrs/places.rules.ts'
 
 export const wholeNumber =
   (message: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}) =>

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { month, wholeNumber } from './arguments.ts'
-import { monthIn } from '../areas/calls/cdrs/places.rules.ts'
 import { remotely } from './remote/running.ts'
 import type { Run } from './statuses.ts'
 

@@ -1,7 +1,6 @@
 // Commands on the store of this machine. Each is loaded when it runs.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { month, wholeNumber } from './arguments.ts'
-import { monthIn } from '../areas/calls/cdrs/places.rules.ts'
 import type { Run } from './statuses.ts'
 
 export const addServe = (program: Command, run: Run) =>

@@ -1,7 +1,7 @@
 import type { Keyring } from '../auth/keyring.ts'
 import { type Conclusion, inOneLine, type JobKind, type Queue } from '../jobs/queue.ts'
-import { deleteOldRows } from '../jobs/retention/old-rows.ts'
 import type { ScheduledJob } from '../jobs/rounds.ts'
+import { deleteOldRows } from '../jobs/rounds.ts'
 import { messageOf } from '../lib/error-facts.ts'
 import { dayMs } from '../lib/gregorian.ts'
 import { describeError, type Log } from '../lib/log.ts'

@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import { flag, section, settingsDocument, unit, wholeNumber } from '../../../settings/keys.ts'
-import { readableSecret } from '../../../lib/secrets.ts'
+import { flag, section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
 const callRecords = section('Lists of call records', {
   maximum_range: Type.Optional(

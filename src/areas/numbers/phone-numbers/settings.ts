@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../../lib/schema.ts'
-import { address, country, flag, section, settingsDocument, unit, wholeNumber } from '../../../settings/keys.ts'
+import { address, country, flag, section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 import { carrierModules, numberModules } from './carriers/carrier.ts'
 
 /** Resellers can set them for their sub-accounts, too. */

@@ -11,6 +11,7 @@ import type { AreaDeps } from '../../area.ts'
 import type { Intake } from '../../calls/cdrs/intake/operations.ts'
 import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
 import type { Cdrs } from '../../calls/cdrs/operations.ts'
+import type { IntakeReport } from '../../calls/cdrs/schema.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
 import type { RunningCallRegister } from '../routing/running.operations.ts'
 import type { Edge } from './operations.ts'
@@ -23,7 +24,6 @@ import {
   placeOfRecord,
   withQuality,
 } from './reports.rules.ts'
-import { type Alike, type Concern, emergencyAlerts, gathered, partedRecord, placeOfRecord } from './rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 

@@ -12,7 +12,7 @@ import {
   open,
   text,
 } from '../../../lib/schema.ts'
-import { IntakeReport } from '../../calls/cdrs/intake/schema.ts'
+import { IntakeReport } from '../../calls/cdrs/schema.ts'
 
 const List = open({
   order: must(anyText({ description: '`allow,deny` or `deny,allow`' })),

@@ -1,6 +1,7 @@
 // A call on its way through the rules: what was dialled, who may show which number, and which callflow takes it.
+
 import { bracketed } from '../../../lib/sip-host.ts'
-import type { Numbering } from '../../numbers/phone-numbers/numbering/rules.ts'
+import type { Numbering } from '../../numbers/phone-numbers/numbering.ts'
 import { noMatch, phoneNumberIn } from '../callflows/rules.ts'
 import {
   type CallerId,

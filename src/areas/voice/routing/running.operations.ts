@@ -1,4 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
+import { deleteOldRows } from '../../../jobs/rounds.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { isObject } from '../../../lib/json.ts'
@@ -27,7 +28,6 @@ import {
   paidCallOf,
   secondsLeft,
 } from './offnet.rules.ts'
-import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { routingSettings } from './settings.ts'
 import { createRunningStore, type RunningCall } from './store.ts'

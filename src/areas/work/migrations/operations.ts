@@ -11,8 +11,16 @@ import type { Metrics } from '../../../lib/metrics.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Migration } from '../../area.ts'
-import { createRunner, type Work } from './runner.ts'
-import { createMigrationStore, orderOf, type StoredRun, isSameReach, performerOf, placeIn, type Reach } from './store.ts'
+import { createRunner } from './runner.ts'
+import {
+  createMigrationStore,
+  isSameReach,
+  orderOf,
+  performerOf,
+  placeIn,
+  type Reach,
+  type StoredRun,
+} from './store.ts'
 
 interface Deps {
   store: Store
