@@ -1,12 +1,16 @@
 // Units: 10,000 to the dollar. Arithmetic is on integers. Numbers with at most 15 significant digits are exact as text; the limits below reject others.
 
-/** 1 unit = 1,000,000 micro-units. */
+import type { Problems } from './failure.ts'
+
+/** Whole micro-units: 1 dollar = 10,000 units = 10,000,000,000 micro-units. */
 export type MicroUnits = bigint
 
 export const unitsPerDollar = 10_000
 const microUnitsPerUnit = 1_000_000n
 const unitDecimals = 6
 const dollarDecimals = 10
+// Dollars have units.
+const maxDecimals = 4
 
 /** More could need 15 digits. */
 export const maxDollars = 99_999_999_999
@@ -47,6 +51,13 @@ const withoutTail = (digits: bigint, decimals: number): Decimal => {
 
 /** Undefined: not a decimal. */
 export const decimalsOf = (value: number | string): number | undefined => parseDecimal(value)?.decimals
+
+/** The problem of a number with more decimals than four, under the path of its field. */
+export const decimalProblems = (path: string, value: unknown, what = 'Money'): Problems => {
+  if (typeof value !== 'number' || (decimalsOf(value) ?? 0) <= maxDecimals) return {}
+  const message = `${what} has at most ${maxDecimals} decimals`
+  return { [path]: { decimals: { message, target: maxDecimals, value } } }
+}
 
 /** A half is rounded away from zero. The divisor is positive. */
 export const divideRounded = (dividend: bigint, divisor: bigint): bigint => {

@@ -22,11 +22,12 @@ export const ledgersArea = area({
   },
   describes: { ledgers: 'The money of accounts, entry by entry.' },
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
-  create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
+  create(tools, { accounts, services: { audit, charged }, limits: { limits } }) {
+    const { store } = tools
     const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.chargeOverdraft })
     return {
       offers: ledgers,
-      routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
+      routes: ledgerRoutes(ledgers, accounts, tools),
       jobs: [ledgers.monthOpening],
       adoptions: { ledger: ledgers.importer },
       hears: [

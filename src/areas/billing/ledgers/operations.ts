@@ -104,12 +104,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
   const importer = createLedgerImporter(store)
   const { clock } = store
 
-  const bookingOf = async (
-    author: Author,
-    account: AccountRecord,
-    request: LedgerRequest,
-    sign: 1 | -1,
-  ): Promise<LedgerBooking> => {
+  const bookingOf = async (author: Author, account: AccountRecord, request: LedgerRequest, sign: 1 | -1) => {
     const { source, usage, description, metadata } = request
     const { start = gregorianNow(clock), end } = request.period ?? {}
     const period = { start, ...(end === undefined ? {} : { end }) }
@@ -207,12 +202,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     balance: rows.balance,
 
     /** Adds a booking to a change set. It may overdraw. With `fields`, sums that are too large are refused. */
-    post(
-      set: ChangeSet,
-      account: LedgerBooked,
-      posting: LedgerPosting,
-      fields?: typeof requestFields,
-    ): string {
+    post(set: ChangeSet, account: LedgerBooked, posting: LedgerPosting, fields?: typeof requestFields) {
       set.tell(balanceMoved, { account, isSpent: posting.amount < 0 })
       const limits = fields && { tooLarge: tooLarge(fields) }
       return rows.book(set, account.id, postedBy(account, posting), clock.now(), limits)

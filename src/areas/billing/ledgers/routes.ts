@@ -4,15 +4,16 @@ import { answer, ListResponse } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
 import { openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../http/route.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { notEnoughCredit, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
-import { decimalsOf, dollarsOfUnits } from '../../../lib/money.ts'
+import { decimalProblems, dollarsOfUnits } from '../../../lib/money.ts'
 import { anyObject, list as listOf } from '../../../lib/schema.ts'
+import type { TimeWindow } from '../../../lib/time-bounds.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { servicesSettings } from '../services/settings.ts'
 import { bookedAlready } from './failures.ts'
@@ -36,72 +37,49 @@ const windowQuery = {
   created_to: 'Gregorian seconds; now unless given',
 }
 
-interface RouteDeps {
-  ledgers: Ledgers
-  accounts: Accounts
-  settings: Settings
-  clock: Clock
-}
-
-const amountProblems = (amount: unknown): Problems => {
-  if (typeof amount !== 'number' || (decimalsOf(amount) ?? 0) <= 4) return {}
-  return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
-}
-
-/** Only the month change books rollovers. */
-const sourceProblems = (service: unknown): Problems => {
-  if (service !== rolloverService) return {}
-  const message = `Balances are carried over by themselves: ${rolloverService} cannot be booked`
-  return { 'source.service': { forbidden: { message, value: service } } }
-}
-
-/** Entries are booked at once. */
-const draftProblems = (draft: unknown): Problems =>
-  draft === true
-    ? { draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } } }
-    : {}
-
 interface Requested {
   amount?: unknown
   source?: { service?: unknown }
   draft?: unknown
 }
 
-const requestProblems = async ({ data }: { data: Requested }) => ({
-  ...draftProblems(data.draft),
-  ...amountProblems(data.amount),
-  ...sourceProblems(data.source?.service),
+const requestProblems = async ({
+  data: { amount, source, draft },
+}: {
+  data: Requested
+}): Promise<Problems> => ({
+  ...(draft === true && {
+    draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } },
+  }),
+  ...decimalProblems('amount', amount),
+  // Only the month change books rollovers.
+  ...(source?.service === rolloverService && {
+    'source.service': {
+      forbidden: {
+        message: `Balances are carried over by themselves: ${rolloverService} cannot be booked`,
+        value: source.service,
+      },
+    },
+  }),
 })
 
-export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteDeps): Route[] => {
+export const ledgerRoutes = (
+  ledgers: Ledgers,
+  accounts: Accounts,
+  { settings, store: { clock } }: { settings: Settings; store: Pick<Store, 'clock'> },
+): Route[] => {
   const windowOf = async ({ query }: Pick<Call, 'query'>) => {
     const { maximum_range: range } = await settings.of(crossbarSettings)
     return openTimeWindow(query, gregorianNow(clock), range)
   }
 
-  const entriesOf = async (
-    account: AccountRecord,
-    service: string,
-    call: Pick<Call, 'query'>,
-  ): Promise<Listing<Entry>> => {
-    const window = await windowOf(call)
-    return {
-      page: ({ after, limit, descending, long }) =>
-        ledgers.page({
-          accountId: account.id,
-          service,
-          ...window,
-          ...(after ? { after } : {}),
-          limit,
-          descending,
-          long,
-        }),
-      cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
-      row: (entry) => JSON.stringify(entryJson(entry)),
-      flat: csvRow,
-      record: entryJson,
-    }
-  }
+  const entriesOf = (accountId: string, service: string, window: TimeWindow): Listing<Entry> => ({
+    page: (request) => ledgers.page({ accountId, service, ...window, ...request }),
+    cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
+    row: (entry) => JSON.stringify(entryJson(entry)),
+    flat: csvRow,
+    record: entryJson,
+  })
 
   /** The reseller, if its ledger is to move too. */
   const impactedBy = async ({ account, envelope }: Pick<Call, 'account' | 'envelope'>) => {
@@ -194,7 +172,8 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteDeps):
       query: windowQuery,
       answers: LedgerEntry,
       list: true,
-      run: async (call) => new ListResponse(await entriesOf(call.account, call.path.source, call)),
+      run: async (call) =>
+        new ListResponse(entriesOf(call.account.id, call.path.source, await windowOf(call))),
     }),
     get(`${base}/{source}/{entry_id}`, {
       summary: 'Read an entry of a ledger',

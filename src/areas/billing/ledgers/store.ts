@@ -328,13 +328,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     },
 
     /** Adds a booking to a change set. `at` is in Unix milliseconds. Returns the entry's id. */
-    book(
-      set: ChangeSet,
-      accountId: string,
-      booking: LedgerBooking,
-      at: number,
-      limits?: BookingLimits,
-    ): string {
+    book(set: ChangeSet, accountId: string, booking: LedgerBooking, at: number, limits?: BookingLimits) {
       const [id] = bookMany(set, accountId, [booking], at, limits) as [string]
       set.record(bookingChange(accountId, id, booking))
       return id

@@ -105,12 +105,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
     },
 
     /** Trunks are priced, so a change may need accepted charges. */
-    async replace(
-      author: Author,
-      account: AccountRecord,
-      before: LimitsStored | undefined,
-      doc: Limits,
-    ): Promise<LimitsStored> {
+    async replace(author: Author, account: AccountRecord, before: LimitsStored | undefined, doc: Limits) {
       const set = new ChangeSet(author)
       const after = wishes.put(set, holderOf(account), before, doc)
       countTrunks(set, account.id, before?.doc, doc)

@@ -115,11 +115,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
     },
 
     /** The id of a deleted rate may be used again. */
-    async create(
-      author: Author,
-      { id, ...data }: NewRate,
-      ratedeckId: string | undefined,
-    ): Promise<RateStored> {
+    async create(author: Author, { id, ...data }: NewRate, ratedeckId: string | undefined) {
       if (id !== undefined && (await rates.find(systemScope, id))) throw failure(datastoreConflict, {})
       const doc = withRoutes({ ...data, ratedeck_id: await deckOr(data.ratedeck_id ?? ratedeckId) })
       const rate = rates.draft(systemScope, { doc, hidden: {} }, id)

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
-import type { Gateway, PaymentMeans } from '../../../payment/gateway.ts'
+import type { Gateway } from '../../../payment/gateway.ts'
 import type { Gateways } from '../../../payment/gateways.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
@@ -71,10 +71,7 @@ export const createBookkeepers = (deps: {
     token: tokenFor,
 
     /** The payment method that a bookkeeper charges; undefined if it needs one and there is none. */
-    async means(
-      accountId: string,
-      bookkeeper: Bookkeeper,
-    ): Promise<(PaymentMeans & { last_four?: string }) | undefined> {
+    async means(accountId: string, bookkeeper: Bookkeeper) {
       const { customers = {} } = await books.docOf(accountId)
       const token = await tokenFor(accountId, bookkeeper)
       const customer = customers[`${bookkeeper.type}/${bookkeeper.vendor_id}`]

@@ -86,11 +86,7 @@ export const createPricingData = (deps: {
     return { ...defaultBookkeeper, ...type, vendor_id, ...doc.bookkeeper }
   }
 
-  const sourcesOf = async (
-    account: AccountRecord,
-    doc: ServicesDoc,
-    instead?: ProposedPlan,
-  ): Promise<TermSources> => {
+  const sourcesOf = async (account: AccountRecord, doc: ServicesDoc, instead?: ProposedPlan) => {
     const { merge_strategy_priority: priorities } = await settings.of(servicesSettings)
     const records = Object.entries(doc.plans ?? {}).map(([id, { vendor_id: vendor }]) =>
       instead?.id === id ? instead : plans.find(vendor, id),

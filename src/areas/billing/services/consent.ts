@@ -226,10 +226,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   /** Writes what is accepted, all or nothing. Undefined if another process was first. */
-  const tryOnce = async (
-    payerIds: readonly string[],
-    wishes: readonly Wish[],
-  ): Promise<Outcome[] | undefined> => {
+  const tryOnce = async (payerIds: readonly string[], wishes: readonly Wish[]) => {
     const payers = await openAll(payerIds, wishes)
     const takeBack = wishes.flatMap(({ sets }) => sets).map((set) => set.checkpoint())
     const outcomes: Outcome[] = []
@@ -271,10 +268,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   /** Undefined for writes that must be tried alone. */
-  const inCompany = async (
-    payerIds: readonly string[],
-    wishes: readonly Wish[],
-  ): Promise<(Outcome | undefined)[]> => {
+  const inCompany = async (payerIds: readonly string[], wishes: readonly Wish[]) => {
     if (wishes.length === 1) return [undefined]
     try {
       const outcomes = await together(payerIds, wishes)

@@ -38,12 +38,7 @@ export const createServicesStore = (store: Store) => {
 
     find: (accountId: string): Promise<ServicesRecord | undefined> => collection.find(accountId, accountId),
 
-    put(
-      set: ChangeSet,
-      accountId: string,
-      before: ServicesRecord | undefined,
-      doc: ServicesDoc,
-    ): ServicesRecord {
+    put(set: ChangeSet, accountId: string, before: ServicesRecord | undefined, doc: ServicesDoc) {
       if (!before) requireRecord(set, { accountId, kind: 'account', id: accountId })
       return putDocument(set, collection, { accountId, id: accountId }, { before, doc, hidden: {} })
     },

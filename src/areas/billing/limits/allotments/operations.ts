@@ -65,11 +65,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
     now,
 
     /** The allotment that pays for calls to numbers of a class, if some of it is left. */
-    async leftFor(
-      account: AccountRecord,
-      direction: string,
-      classifier: string,
-    ): Promise<string | undefined> {
+    async leftFor(account: AccountRecord, direction: string, classifier: string) {
       const table = await tableOf(account)
       const key = allotmentFor(table, direction, classifier)
       const allotment = key === undefined ? undefined : table[key]

@@ -96,11 +96,7 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
      * The invoices of a month, one for each bookkeeper that has not `billed` it. Other ledger entries are on the
      * first.
      */
-    async sheets(
-      account: AccountRecord,
-      month: number,
-      billed: ReadonlySet<string> = new Set(),
-    ): Promise<Sheet[]> {
+    async sheets(account: AccountRecord, month: number, billed: ReadonlySet<string> = new Set()) {
       const priced = (await books.invoices(account)).filter(
         ({ bookkeeper, total }) =>
           total > 0 && monthlyOf(bookkeeper) !== 'outside' && !billed.has(bookkeeperKey(bookkeeper)),
@@ -118,11 +114,7 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
       return [{ bookkeeper: await bookkeepers.of(account), extras }]
     },
 
-    async compose(
-      account: AccountRecord,
-      { bookkeeper, priced, extras }: Sheet,
-      month: number,
-    ): Promise<Composed> {
+    async compose(account: AccountRecord, { bookkeeper, priced, extras }: Sheet, month: number) {
       const { entries, usage } = extras
       const { currency } = await settings.of(servicesSettings)
       const { due_days: days } = await settings.of(invoiceSettings)

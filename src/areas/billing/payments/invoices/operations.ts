@@ -226,12 +226,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
     },
 
     /** Refunds part of an invoice, or all that is left, by a credit note. */
-    async credit(
-      author: Author,
-      account: AccountRecord,
-      id: string,
-      order: CreditOrder,
-    ): Promise<CreditNote> {
+    async credit(author: Author, account: AccountRecord, id: string, order: CreditOrder) {
       const invoice = await forStep(account, id, 'credit')
       await assertNobodyPays(invoice)
       const { amount = leftOf(invoice), reason } = order

@@ -6,7 +6,7 @@ import { attachment } from '../../../../http/file-names.ts'
 import { type Call, get, post, put, type Route } from '../../../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../../lib/csv.ts'
 import { notEnoughCredit } from '../../../../lib/failure.ts'
-import { decimalsOf, maxDollars, unitsOfDollars } from '../../../../lib/money.ts'
+import { decimalProblems, maxDollars, unitsOfDollars } from '../../../../lib/money.ts'
 import {
   anyObject,
   anyText,
@@ -133,15 +133,9 @@ const csvOf = (invoice: Invoice) => {
   )
 }
 
-const amountProblems = async ({ data: { amount } }: { data: { amount?: unknown } }) => {
-  if (typeof amount !== 'number' || (decimalsOf(amount) ?? 0) <= 4) return {}
-  return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
-}
-
 export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Route[] => {
   const listing = (accountId: string, status: string | undefined): Listing<Invoice> => ({
-    page: ({ after, limit, descending }) =>
-      invoices.page({ accountId, status, ...(after ? { after } : {}), limit, descending }),
+    page: (request) => invoices.page({ accountId, status, ...request }),
     cursor: ({ issued, id }) => [timeKey(issued), id],
     row: (invoice) => JSON.stringify(invoiceRow(invoice)),
     record: (invoice) => invoiceRow(invoice),
@@ -220,7 +214,7 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
       summary: 'Give back part of an invoice, or all that is left of it',
       allow: ownReseller,
       body: CreditRequest,
-      judge: amountProblems,
+      judge: async ({ data }) => decimalProblems('amount', data.amount),
       answers: CreditNoteAnswer,
       run: async ({ author, account, path, data }: Call<typeof notes, CreditRequest>) => {
         const { amount, reason } = data

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Conclusion, JobKind } from '../../../../jobs/queue.ts'
+import type { JobKind } from '../../../../jobs/queue.ts'
 import { failure, forbidden } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
@@ -144,11 +144,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
   }
 
   /** One change set has the claim, and the credit or the open transaction. */
-  const topUp = async (
-    account: AccountRecord,
-    amount: number,
-    lastAt: number,
-  ): Promise<Conclusion<object>> => {
+  const topUp = async (account: AccountRecord, amount: number, lastAt: number) => {
     const now = clock.now()
     const tomorrow = { state: 'waiting', dueAt: now + pauseMs } as const
     const bookkeeper = await bookkeepers.of(account)
@@ -217,12 +213,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     },
 
     /** A manual top-up in units. Without a gateway only the seller may give credit. */
-    async byHand(
-      author: Author,
-      account: AccountRecord,
-      amount: number,
-      maySell: () => Promise<boolean>,
-    ): Promise<ToppedUp> {
+    async byHand(author: Author, account: AccountRecord, amount: number, maySell: () => Promise<boolean>) {
       const bookkeeper = await bookkeepers.of(account)
       if (canCharge(bookkeeper))
         return entryOf(await transactions.carryOut(author, account, wantedOf(bookkeeper, amount, 'manual')))

@@ -144,8 +144,7 @@ export const transactionRoutes = (
   }
 
   const listing = (accountId: string, window: TimeWindow): Listing<Transaction> => ({
-    page: ({ after, limit, descending, long }) =>
-      transactions.page({ accountId, ...window, ...(after ? { after } : {}), limit, descending, long }),
+    page: (request) => transactions.page({ accountId, ...window, ...request }),
     cursor: ({ created, place }) => [timeKey(created), place],
     row: (transaction) => JSON.stringify(transactionRow(transaction)),
     record: transactionJson,

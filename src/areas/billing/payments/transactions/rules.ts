@@ -1,6 +1,6 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../../../lib/gregorian.ts'
-import { decimalsOf, dollarsOfUnits, maxDollars } from '../../../../lib/money.ts'
+import { decimalProblems, dollarsOfUnits, maxDollars } from '../../../../lib/money.ts'
 import type { Order, Outcome, PaymentMeans } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 
@@ -162,11 +162,7 @@ export const maySend = ({ created }: Transaction, nowUnixMs: number) =>
   nowUnixMs - unixOfGregorian(created) * 1000 < longestResendMs
 
 /** The problems of an amount in dollars. */
-export const amountProblems = (
-  amount: unknown,
-  words: { required: string; minimum: string },
-  decimals = 4,
-): Problems => {
+export const amountProblems = (amount: unknown, words: { required: string; minimum: string }): Problems => {
   if (typeof amount !== 'number') return { amount: { required: { message: words.required } } }
   if (amount <= 0) {
     return { amount: { minimum: { message: words.minimum, target: 0, value: amount } } }
@@ -175,11 +171,7 @@ export const amountProblems = (
     const message = `Value must be at most ${maxDollars}`
     return { amount: { maximum: { message, target: maxDollars, value: amount } } }
   }
-  if ((decimalsOf(amount) ?? 0) > decimals) {
-    const message = `Money has at most ${decimals} decimals`
-    return { amount: { decimals: { message, target: decimals, value: amount } } }
-  }
-  return {}
+  return decimalProblems('amount', amount)
 }
 
 /** Amounts must be a multiple of the bookkeeper's smallest coin. */

@@ -46,8 +46,7 @@ const rowOf = ({ id, doc, ...times }: AuditEntry) => ({
 })
 
 const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow): Listing<AuditEntry> => ({
-  page: ({ after, limit, descending }) =>
-    audit.page({ accountId, ...window, ...(after ? { after } : {}), limit, descending }),
+  page: (request) => audit.page({ accountId, ...window, ...request }),
   cursor: ({ place, created }) => [timeKey(created), place],
   row: (entry) => JSON.stringify(rowOf(entry)),
   record: whole,

@@ -1,22 +1,17 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { isObject, type Json } from '../../../../lib/json.ts'
-import { decimalsOf } from '../../../../lib/money.ts'
+import { decimalProblems } from '../../../../lib/money.ts'
 import type { Warning } from '../../../../settings/unknown-keys.ts'
 import { PlanOverrides } from './schema.ts'
 
 const moneyKeys = new Set(['rate', 'flat_rate', 'activation_charge'])
 const tierKeys = new Set(['rates', 'flat_rates'])
-const maxDecimals = 4
-
-const tooFine = (path: string, value: unknown, what = 'Money'): Problems => {
-  if (typeof value !== 'number' || (decimalsOf(value) ?? 0) <= maxDecimals) return {}
-  const message = `${what} has at most ${maxDecimals} decimals`
-  return { [path]: { decimals: { message, target: maxDecimals, value } } }
-}
-
 const taxProblems = (taxes: readonly unknown[], path: string): Problems => {
   const rates = taxes.map((tax) => (isObject(tax) ? tax.rate : undefined))
-  return Object.assign({}, ...rates.map((rate, index) => tooFine(`${path}.${index}.rate`, rate, 'A tax')))
+  return Object.assign(
+    {},
+    ...rates.map((rate, index) => decimalProblems(`${path}.${index}.rate`, rate, 'A tax')),
+  )
 }
 
 // Ledgers book calls at their price when they happen.
@@ -41,10 +36,10 @@ export const itemProblems = (items: unknown, path = 'plan'): Problems => {
   for (const [key, value] of Object.entries(items)) {
     const here = `${path}.${key}`
     if (key === 'markup_type') Object.assign(problems, markedUp(here, value))
-    else if (moneyKeys.has(key)) Object.assign(problems, tooFine(here, value))
+    else if (moneyKeys.has(key)) Object.assign(problems, decimalProblems(here, value))
     else if (tierKeys.has(key) && isObject(value))
       for (const [tier, price] of Object.entries(value))
-        Object.assign(problems, tooFine(`${here}.${tier}`, price))
+        Object.assign(problems, decimalProblems(`${here}.${tier}`, price))
     else if (key === 'taxes' && Array.isArray(value)) Object.assign(problems, taxProblems(value, here))
     else Object.assign(problems, itemProblems(value, here))
     // In cumulative discounts they count different things.

@@ -30,10 +30,7 @@ export const createReconciliation = (
   }
 
   /** The differences, read while nothing moved. */
-  const findWrong = async (
-    accountId: string,
-    attempt = 1,
-  ): Promise<ReturnType<typeof differencesBetween>> => {
+  const findWrong = async (accountId: string, attempt = 1) => {
     const before = await quantities.own(accountId)
     const counted = await recount(accountId)
     const after = await quantities.own(accountId)

@@ -114,14 +114,11 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     return { state: 'done', outcome: outcome.status, sets: [set] }
   }
 
-  const notTaken = (
-    told: SyncedInvoice,
-    { syncId, outcome }: Answer,
-    { since }: Carried<Payload>,
-  ): Conclusion<Payload> => {
+  const notTaken = (told: SyncedInvoice, { syncId, outcome }: Answer, { since }: Carried<Payload>) => {
     const isTooLate = clock.now() - since > maxRetryWaitMs
     const statements = isTooLate ? [rows.noteEntries(told, syncId, noteOf(outcome, syncId))] : []
-    return { state: 'waiting', outcome: outcome.status === 'failed' ? outcome.message : '', statements }
+    const message = outcome.status === 'failed' ? outcome.message : ''
+    return { state: 'waiting', outcome: message, statements } as const
   }
 
   const toldOf = ({ accountId, payload }: Carried<Payload>): SyncedInvoice => ({ accountId, ...payload })
