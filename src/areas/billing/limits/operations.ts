@@ -94,9 +94,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
     operatorRecord,
     ofOperator,
 
-    /**
-     * Its reseller and the operator may change an account's limits, and itself if it buys from the operator.
-     */
+    /** Its reseller and the operator may change an account's limits, and itself if it buys from the operator. */
     async mayChange(actor: Actor, account: AccountRecord): Promise<boolean> {
       if (isSuperduper(actor)) return true
       const resellerId = await accounts.resellerOf(account)

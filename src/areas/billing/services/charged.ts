@@ -32,9 +32,7 @@ interface PartsOfBill {
 
 const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { total }) => sum + total, 0)
 
-/**
- * Units of a part that are not refunded yet. `charged`: units of its item; undefined for unrecorded bills.
- */
+/** Units of a part that are not refunded yet. `charged`: units of its item; undefined for unrecorded bills. */
 const stillCharged = ({ total }: Part, charged = total) =>
   total <= 0 ? total : Math.max(0, Math.min(total, charged))
 

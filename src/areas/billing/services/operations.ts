@@ -84,9 +84,7 @@ export const createServices = (tools: Deps) => {
     return plan
   }
 
-  /**
-   * Stores services and audits the change of invoices. The commit fails if one of the `held` plans is gone.
-   */
+  /** Stores services and audits the change of invoices. The commit fails if one of the `held` plans is gone. */
   const save = async (
     author: Author,
     account: AccountRecord,

@@ -66,23 +66,17 @@ export const createBilling = (
   }
 
   /** Charges what is due, raised to the gateway's smallest coin. */
-  const charge = async (set: ChangeSet, account: AccountRecord, { id, doc }: Composed) => {
+  const chargeIfDue = async (set: ChangeSet, account: AccountRecord, { id, doc }: Composed) => {
+    if (doc.collection !== 'charge' || doc.amountDue <= 0) return undefined
     const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
-    const wanted = {
-      type: 'sale',
+    const transaction = await transactions.open(set, account, {
+      ...{ type: 'sale', trigger: 'recurring', module: 'services' },
       amount: raisedToCoin(doc.amountDue, smallest),
       description: 'Recurring preemptive top-up',
-      trigger: 'recurring',
-      module: 'services',
       bookkeeper: doc.bookkeeper,
       invoiceId: id,
-    } as const
-    return transactions.open(set, account, wanted)
-  }
-
-  const chargeIfDue = async (set: ChangeSet, account: AccountRecord, composed: Composed) => {
-    const { collection, amountDue } = composed.doc
-    return collection === 'charge' && amountDue > 0 ? (await charge(set, account, composed)).id : undefined
+    })
+    return transaction.id
   }
 
   const billOf = (account: AccountRecord, invoice: Invoice, month: number, doc: BillDoc): Bill => ({

@@ -17,9 +17,7 @@ import { createGatewayEventStore, type DisputeState } from './store.ts'
 export const disputeStateOf = (status: string): DisputeState =>
   status === 'won' || status === 'lost' ? status : 'open'
 
-/**
- * The change of the payer's balance: 1 returns the money, -1 takes it. Events come in any order; a decision is final.
- */
+/** The change of the payer's balance: 1 returns the money, -1 takes it. Events come in any order; a decision is final. */
 export const balanceStep = (before: DisputeState | undefined, after: DisputeState): -1 | 0 | 1 => {
   if (before === undefined) return after === 'won' ? 0 : -1
   return before === 'open' && after === 'won' ? 1 : 0
@@ -62,9 +60,7 @@ export const createGatewayEvents = (
   const eventsOf = (type: string, vendorId: string): GatewayEvents | undefined =>
     bookkeepers.gateway({ id: '', type, vendor_id: vendorId })?.events
 
-  /**
-   * The sale with this key, if the vendor's bookkeeper has made it. Others may write anything into metadata.
-   */
+  /** The sale with this key, if the vendor's bookkeeper has made it. Others may write anything into metadata. */
   const saleOf = async (key: string | undefined, { type, vendorId, event }: AboutEvent) => {
     const [accountId = '', id = ''] = (key ?? '').split('/')
     const sale = isId(accountId) ? await transactions.find(accountId, id) : undefined

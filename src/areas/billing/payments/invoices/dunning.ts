@@ -8,10 +8,16 @@ import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { accountDelinquentNotice, invoiceNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
 import { dunningSettings } from '../settings.ts'
-import type { Transactions } from '../transactions/operations.ts'
-import { isOpen, raisedToCoin, type Transaction, type TransactionStatus } from '../transactions/rules.ts'
+import type { Transactions, Wanted } from '../transactions/operations.ts'
+import {
+  isOpen,
+  raisedToCoin,
+  type Transaction,
+  type TransactionStatus,
+  type Trigger,
+} from '../transactions/rules.ts'
 import { type AboutInvoice, dunningKind, type InvoiceIssuing, invoiceMailKind } from './issuing.ts'
-import { type Invoice, invoiceRow, isOverdue, mayBecome, numberText, toPay } from './rules.ts'
+import { type Invoice, invoiceNumber, invoiceRow, isOverdue, mayBecome, numberText, toPay } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
 // Later than every month.
@@ -60,9 +66,7 @@ export const createInvoiceProgress = (
   const missingFor = async ({ accountId, id }: Invoice): Promise<number> =>
     (await shortfalls(accountId)).find(({ invoice }) => invoice.id === id)?.missing ?? 0
 
-  /**
-   * Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends.
-   */
+  /** Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends. */
   const restore = async (set: ChangeSet, accountId: string, settled?: string) => {
     const now = gregorianNow(store.clock)
     const isLate = ({ invoice, missing }: { invoice: Invoice; missing: number }) =>
@@ -87,6 +91,15 @@ export const createInvoiceProgress = (
     settle,
     missingFor,
     restore,
+
+    /** The sale that pays an invoice, raised to the gateway's smallest coin. */
+    paymentOf(invoice: Invoice, trigger: Trigger, module: string): Wanted {
+      const { bookkeeper, currency } = invoice.doc
+      const smallest = bookkeepers.gateway(bookkeeper)?.smallestUnits(currency) ?? 1
+      const amount = raisedToCoin(toPay(invoice), smallest)
+      const description = `Invoice ${invoiceNumber(invoice)}`
+      return { type: 'sale', amount, description, trigger, module, bookkeeper, invoiceId: invoice.id }
+    },
 
     /** Applies the end of a transaction to the invoice that it pays. */
     async ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus) {
@@ -198,18 +211,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     const { set, account, invoice, dunning } = one
     const { since = clock.now(), tried = 0 } = dunning
     if (invoice.doc.collection === 'balance') return refused(one, since, tried + 1)
-    const { bookkeeper, currency } = invoice.doc
-    const smallest = bookkeepers.gateway(bookkeeper)?.smallestUnits(currency) ?? 1
-    const wanted = {
-      type: 'sale',
-      amount: raisedToCoin(toPay(invoice), smallest),
-      description: `Invoice ${invoice.number ? numberText(invoice.number) : invoice.id}`,
-      trigger: 'recurring',
-      module: 'dunning',
-      bookkeeper,
-      invoiceId: invoice.id,
-    } as const
-    const { id } = await transactions.open(set, account, wanted)
+    const { id } = await transactions.open(set, account, progress.paymentOf(invoice, 'recurring', 'dunning'))
     rows.move(set, invoice, { status: 'open', attempt: id })
     rows.tell(set, invoice, 'payment_attempt', { transaction_id: id, attempt: tried + 1 })
     return wait(one, `try ${tried + 1}`, { since, tried: tried + 1, asked: id }, clock.now() + lookMs)
@@ -279,9 +281,7 @@ const withoutAsked = ({ asked: _, ...dunning }: Dunning): Dunning => dunning
 
 const invoiceDocument = 'invoice'
 
-/**
- * Mails an invoice to the admins of its account. It is a job because the commit gives the invoice its number.
- */
+/** Mails an invoice to the admins of its account. It is a job because the commit gives the invoice its number. */
 export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKind<AboutInvoice> => ({
   kind: invoiceMailKind,
   async conclude({ payload: { accountId, invoiceId } }) {

@@ -12,9 +12,9 @@ import { newId } from '../../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import { monthNumber } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { LedgerPosting } from '../../ledgers/rules.ts'
 import { invoiceSettings } from '../settings.ts'
-import type { Wanted } from '../transactions/operations.ts'
-import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
+import { isOpen, type Transaction } from '../transactions/rules.ts'
 import type { InvoiceDeps } from './dunning.ts'
 import type { CreditNoteSheet, InvoiceSheet } from './pdf.ts'
 import {
@@ -24,9 +24,9 @@ import {
   type Invoice,
   type InvoiceStep,
   type IssuedStatus,
+  invoiceNumber,
   leftOf,
   mayBecome,
-  numberText,
   partyOf,
   taxOn,
   taxShare,
@@ -46,6 +46,12 @@ interface CreditOrder {
 export interface Paying {
   invoice: Invoice
   transaction?: Transaction
+}
+
+/** Ledger -> units that a document returns. */
+interface Refund {
+  documentId: string
+  parts: readonly (readonly [string, number])[]
 }
 
 type Issued = Invoice & { status: IssuedStatus }
@@ -95,32 +101,39 @@ export const createInvoices = (deps: InvoiceDeps) => {
       throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
   }
 
-  /** Books a refund. The document covers its own entries. Returns their ids. */
-  const giveBack = (
+  /** Books money that an invoice returns. */
+  const post = (
     set: ChangeSet,
     account: AccountRecord,
-    {
-      invoice,
-      documentId,
-      parts,
-    }: { invoice: Invoice; documentId: string; parts: readonly (readonly [string, number])[] },
-  ): string[] => {
+    invoice: Invoice,
+    entry: Pick<LedgerPosting, 'source' | 'amount' | 'identity'> & { type: string; description: string },
+  ) => {
+    const { type, description, ...posting } = entry
+    return ledgers.post(set, account, {
+      ...posting,
+      usage: { type, quantity: 0, unit: posting.source.service },
+      details: {
+        description,
+        period: { start: gregorianNow(clock) },
+        executor: { trigger: 'manual', module: 'invoices' },
+        metadata: { invoice_id: invoice.id },
+      },
+    })
+  }
+
+  /** Books a refund. The document covers its own entries. Returns their ids. */
+  const giveBack = (set: ChangeSet, account: AccountRecord, invoice: Invoice, refund: Refund): string[] => {
+    const { documentId, parts } = refund
     const month = currentMonth()
-    const number = invoice.number ? numberText(invoice.number) : invoice.id
     const usage: UsageSum[] = []
     const entryIds: string[] = []
     for (const [service, amount] of parts) {
-      const id = ledgers.post(set, account, {
+      const id = post(set, account, invoice, {
         source: { service, id: documentId },
-        usage: { type: 'credit_note', quantity: 0, unit: service },
         amount,
         identity: ['credit', documentId, service],
-        details: {
-          description: `Credit for invoice ${number}`,
-          period: { start: gregorianNow(clock) },
-          executor: { trigger: 'manual', module: 'invoices' },
-          metadata: { invoice_id: invoice.id },
-        },
+        type: 'credit_note',
+        description: `Credit for invoice ${invoiceNumber(invoice)}`,
       })
       if (service === usageSource)
         usage.push({ month, forAccountId: account.id, amount, quantity: 0, unit: service })
@@ -136,24 +149,16 @@ export const createInvoices = (deps: InvoiceDeps) => {
     return { taxes, parts: parts.filter(([, part]) => part !== 0) }
   }
 
-  /**
-   * Takes back what was refunded before the whole invoice is, with its taxes (units): the next document has it.
-   */
+  /** Takes back what was refunded before the whole invoice is, with its taxes (units): the next document has it. */
   const takeReturned = (set: ChangeSet, account: AccountRecord, invoice: Invoice, returned: number) => {
-    const number = invoice.number ? numberText(invoice.number) : invoice.id
     const parts = [['services', returned] as const, ['taxes', taxOn(returned, invoice.doc)] as const]
     for (const [service, amount] of parts.filter(([, part]) => part !== 0))
-      ledgers.post(set, account, {
+      post(set, account, invoice, {
         source: { service, id: `${invoice.id}/void` },
-        usage: { type: 'void', quantity: 0, unit: service },
         amount: -amount,
         identity: ['void', invoice.id, service],
-        details: {
-          description: `Given back before invoice ${number} was taken back`,
-          period: { start: gregorianNow(clock) },
-          executor: { trigger: 'manual', module: 'invoices' },
-          metadata: { invoice_id: invoice.id },
-        },
+        type: 'void',
+        description: `Given back before invoice ${invoiceNumber(invoice)} was taken back`,
       })
   }
 
@@ -164,19 +169,6 @@ export const createInvoices = (deps: InvoiceDeps) => {
     throw invalid({
       amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
     })
-  }
-
-  const wantedFor = ({ id, doc, ...invoice }: Invoice): Wanted => {
-    const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
-    return {
-      type: 'sale',
-      amount: raisedToCoin(toPay({ doc, ...invoice }), smallest),
-      description: `Invoice ${invoice.number ? numberText(invoice.number) : id}`,
-      trigger: 'manual',
-      module: 'invoices',
-      bookkeeper: doc.bookkeeper,
-      invoiceId: id,
-    }
   }
 
   const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: Invoice) => {
@@ -214,7 +206,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       await assertNobodyPays(invoice)
       const set = new ChangeSet(author)
       const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(leftOf(invoice), invoice).parts
-      giveBack(set, account, { invoice, documentId: `${id}/void`, parts })
+      giveBack(set, account, invoice, { documentId: `${id}/void`, parts })
       const items = creditedItems(leftOf(invoice), invoice.doc)
       const returned = await charged.cancelled(set, account.id, { month: invoice.month, items })
       takeReturned(set, account, invoice, returned)
@@ -234,7 +226,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       const set = new ChangeSet(author)
       const noteId = newId(clock.now())
       const { taxes, parts } = shares(amount, invoice)
-      const ledger_ids = giveBack(set, account, { invoice, documentId: noteId, parts })
+      const ledger_ids = giveBack(set, account, invoice, { documentId: noteId, parts })
       charged.credited(set, account.id, { month: invoice.month, items: creditedItems(amount, invoice.doc) })
       const doc = {
         account: partyOf(account),
@@ -272,7 +264,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       const transaction = await transactions.carryOut(
         author,
         account,
-        wantedFor(invoice),
+        progress.paymentOf(invoice, 'manual', 'invoices'),
         (set, { id: made }) => rows.move(set, invoice, { status: invoice.status, attempt: made }),
       )
       return { invoice: await rows.get(account.id, id), transaction }
@@ -321,8 +313,7 @@ export const createInvoicePrinting = ({ settings, rows, whitelabel }: InvoiceDep
 
     async note(note: CreditNote) {
       const about = await rows.get(note.accountId, note.invoiceId)
-      const invoiceNumber = about.number ? numberText(about.number) : about.id
-      return print(about.issuerId, { kind: 'credit_note', note, invoiceNumber })
+      return print(about.issuerId, { kind: 'credit_note', note, invoiceNumber: invoiceNumber(about) })
     },
 
     /** The attachment of a mail. */

@@ -4,6 +4,7 @@ import type { JobKind } from '../../../../jobs/queue.ts'
 import { badIdentifier, failure, forbidden, hasProblems, invalid } from '../../../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
+import { present } from '../../../../lib/json.ts'
 import { describeError } from '../../../../lib/log.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
@@ -169,31 +170,28 @@ export const createTransactions = (deps: TransactionDeps) => {
       bookkeeper,
       currency: await currencyOf(wanted),
       audit: await audit.who(author),
-      ...(metadata ? { metadata } : {}),
-      ...(order_id === undefined ? {} : { order_id }),
-      ...(invoiceId === undefined ? {} : { invoice_id: invoiceId }),
-      ...(means ? { means } : {}),
+      ...present({ metadata, order_id, invoice_id: invoiceId, means }),
       ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
     }
   }
 
-  /**
-   * Adds a transaction to a change set. A job carries it out at once, or at `dueAt` if the caller does not.
-   */
-  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+  const draft = async (
+    author: Author,
+    account: AccountRecord,
+    wanted: Wanted,
+    id: string,
+  ): Promise<Transaction> => {
     const now = clock.now()
-    const transaction: Transaction = {
-      accountId: account.id,
-      id: `${monthOf(now)}-${randomHex(16)}`,
-      created: gregorianOfUnix(now / 1000),
-      place: newId(now),
-      madeAt: now,
-      type: wanted.type,
-      status: 'pending',
-      amount: wanted.amount,
-      refunded: 0,
-      doc: await docOf(set.author, account, wanted),
+    return {
+      ...{ accountId: account.id, id, created: gregorianOfUnix(now / 1000), place: newId(now), madeAt: now },
+      ...{ type: wanted.type, status: 'pending', amount: wanted.amount, refunded: 0 },
+      doc: await docOf(author, account, wanted),
     }
+  }
+
+  /** Adds a transaction to a change set. A job carries it out at once, or at `dueAt` if the caller does not. */
+  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+    const transaction = await draft(set.author, account, wanted, `${monthOf(clock.now())}-${randomHex(16)}`)
     if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
     rows.insert(set, transaction)
     if (wanted.type === 'sale') ledgers.requireRoomForSale(set, account.id)
@@ -293,35 +291,19 @@ export const createTransactions = (deps: TransactionDeps) => {
     return rows.get(account.id, transaction.id)
   }
 
-  /**
-   * Adds a refund that was made at the gateway itself. Its id follows from the gateway's, so it is added once.
-   */
+  /** Adds a refund that was made at the gateway itself. Its id follows from the gateway's, so it is added once. */
   const adopt = async (set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) => {
     const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
     const left = sale.amount - sale.refunded
     if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
-    const now = clock.now()
     const wanted: Wanted = {
-      type: 'refund',
+      ...{ type: 'refund', trigger: 'outside', module: 'gateway' },
       amount: refund.amount,
       description: 'Refund by the payment processor',
-      trigger: 'outside',
-      module: 'gateway',
       bookkeeper: sale.doc.bookkeeper,
       sale,
     }
-    const transaction: Transaction = {
-      accountId: sale.accountId,
-      id,
-      created: gregorianOfUnix(now / 1000),
-      place: newId(now),
-      madeAt: now,
-      type: 'refund',
-      status: 'completed',
-      amount: refund.amount,
-      refunded: 0,
-      doc: await docOf(set.author, account, wanted),
-    }
+    const transaction = { ...(await draft(set.author, account, wanted, id)), status: 'completed' as const }
     rows.reserve(set, sale, refund.amount)
     const ledger_id = settlement.book(set, transaction)
     const doc = { ...transaction.doc, ledger_id, result: { status: 'succeeded', id: refund.id } as const }

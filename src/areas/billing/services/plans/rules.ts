@@ -27,9 +27,7 @@ const crossedBounds = (path: string, { minimum, maximum }: Json): Problems => {
   return { [`${path}.minimum`]: { maximum: { message, target: maximum, value: minimum } } }
 }
 
-/**
- * The problems of items at any depth: amounts and taxes with too many decimals, and values without effect.
- */
+/** The problems of items at any depth: amounts and taxes with too many decimals, and values without effect. */
 export const itemProblems = (items: unknown, path = 'plan'): Problems => {
   if (!isObject(items)) return {}
   const problems: Problems = {}
@@ -69,9 +67,7 @@ export const itemWarnings = (items: unknown, counted: ReadonlySet<string>, path 
 
 const partsOfPlan = new Set(Object.keys(PlanOverrides.properties))
 
-/**
- * Unknown keys are kept, but a category outside `plan` would be a price without effect. `path` ends with a dot.
- */
+/** Unknown keys are kept, but a category outside `plan` would be a price without effect. `path` ends with a dot. */
 export const overridesProblems = (overrides: Readonly<Json> | undefined, path = ''): Problems => {
   const misplaced = Object.entries(overrides ?? {}).filter(
     ([key, value]) => !partsOfPlan.has(key) && isObject(value) && Object.values(value).some(isObject),

@@ -109,17 +109,13 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
     return turn.doneAt
   },
 
-  /**
-   * Counts an account and its sub-accounts for another parent. Moves that are not folded yet follow when they are.
-   */
+  /** Counts an account and its sub-accounts for another parent. Moves that are not folded yet follow when they are. */
   move(set: ChangeSet, accountId: string, { from, to }: { from: string; to: string }) {
     const at = clock.now()
     set.statements.push(reshape, handOver(accountId, from, -1, at), handOver(accountId, to, 1, at))
   },
 
-  /**
-   * Removes the counts of a deleted account, also from its parents. Its moves are dropped when they are folded.
-   */
+  /** Removes the counts of a deleted account, also from its parents. Its moves are dropped when they are folded. */
   remove(set: ChangeSet, accountId: string, parent: string | undefined) {
     set.add(reshape)
     if (parent !== undefined) set.add(handOver(accountId, parent, -1, clock.now()))
