@@ -58,15 +58,9 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
 
   /** Reads the rates of these prefixes. Returns a function for the rates of one of them. */
   const ofPrefixes = async (wanted: readonly Partial<Rate>[]) => {
-    const found = new Map<string, RateStored[]>()
-    const decks = Map.groupBy(wanted, ({ ratedeck_id: deck = '' }) => deck)
-    for (const [deck, ofDeck] of decks) {
-      const prefixes = [...new Set(ofDeck.map(({ prefix }) => `${prefix}`))]
-      const ofAll = await rates.withPrefixes(deck, prefixes)
-      for (const [prefix, some] of Map.groupBy(ofAll, ({ doc }) => doc.prefix))
-        found.set(`${deck}/${prefix}`, some)
-    }
-    return ({ ratedeck_id: deck = '', prefix }: Partial<Rate>) => found.get(`${deck}/${prefix}`) ?? []
+    const pairs = wanted.map(({ ratedeck_id: deck = '', prefix }) => [deck, `${prefix}`] as const)
+    const found = await rates.ofPairs(pairs)
+    return ({ ratedeck_id: deck = '', prefix }: Partial<Rate>) => found(deck, `${prefix}`)
   }
 
   const save = async (author: Author, change: (set: ChangeSet) => void) => {
@@ -167,7 +161,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
         return { ...call, deck, number, parts: isRateable(number) ? leadingParts(digitsOf(number)) : [] }
       })
       const wanted = asked.flatMap(({ deck, parts }) => parts.map((prefix) => [deck, prefix] as const))
-      const found = await rates.ofPairs(wanted)
+      const found = await rates.ofPairs(wanted, store.scan)
       return asked.map((call) => {
         const candidates = call.parts.flatMap((prefix) => found(call.deck, prefix))
         return chooseRate(candidates, call, manner)
