@@ -1,9 +1,11 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { present } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { Writer } from '../../records.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { AuditReason } from './audit/rules.ts'
 import type { PaymentStatuses } from './bookkeepers.ts'
@@ -70,8 +72,7 @@ export const createServices = (tools: Deps) => {
   const { store, accounts, plans, vendors, books, quantities, standings, audit, isDirty } = tools
   const { services } = books
 
-  const docOf = async (account: AccountRecord): Promise<ServicesDoc> =>
-    (await services.find(account.id))?.doc ?? {}
+  const docOf = (account: AccountRecord) => books.docOf(account.id)
 
   const sellerOf = (account: AccountRecord) => accounts.resellerOf(account)
 
@@ -86,8 +87,7 @@ export const createServices = (tools: Deps) => {
 
   /** Stores services and audits the change of invoices. The commit fails if one of the `held` plans is gone. */
   const save = async (
-    author: Author,
-    account: AccountRecord,
+    { author, account }: Writer,
     before: ServicesRecord | undefined,
     doc: ServicesDoc,
     { held = [], type = 'account' }: { held?: readonly PlanRecord[]; type?: AuditReason } = {},
@@ -182,9 +182,6 @@ export const createServices = (tools: Deps) => {
     throw failure(invalidBillingId, {})
   }
 
-  const without = (doc: ServicesDoc, ...keys: (keyof ServicesDoc)[]): ServicesDoc =>
-    Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.some((one) => one === key)))
-
   /** The ratedeck of the account itself, else of its plans. */
   const ratedeckNamed = async (account: AccountRecord) =>
     (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
@@ -220,7 +217,8 @@ export const createServices = (tools: Deps) => {
     read: async (account: AccountRecord) => view(account, await docOf(account)),
 
     /** Changes plans, overrides and payer: all or nothing. */
-    async change(author: Author, account: AccountRecord, change: ServicesChange, manner: Manner) {
+    async change(writer: Writer, change: ServicesChange, manner: Manner) {
+      const { account } = writer
       const before = await services.find(account.id)
       const doc = before?.doc ?? {}
       if (change.billing_id !== undefined) assertBillable(account, change.billing_id)
@@ -232,17 +230,12 @@ export const createServices = (tools: Deps) => {
       if (change.ratedeck) after.ratedeck = change.ratedeck
       if (change.tax) after.tax = combined(doc.tax, change.tax, manner)
       if (change.billing_id !== undefined) after.billing_id = change.billing_id
-      return view(account, await save(author, account, before, after, { held }))
+      return view(account, await save(writer, before, after, { held }))
     },
 
     /** Assigns a plan, or changes its overrides. */
-    async assign(
-      author: Author,
-      account: AccountRecord,
-      planId: string,
-      data: PlanAssignment,
-      manner: Manner,
-    ) {
+    async assign(writer: Writer, planId: string, data: PlanAssignment, manner: Manner) {
+      const { account } = writer
       const before = await services.find(account.id)
       const plan = await planFor(account, planId, data.vendor_id)
       await vendors.assertMaySell(account, plan.doc, data.overrides)
@@ -250,64 +243,52 @@ export const createServices = (tools: Deps) => {
       const known = before?.doc.plans?.[planId]
       if (known) assignment.overrides = combined(known.overrides, assignment.overrides, manner)
       const after = { ...before?.doc, plans: { ...before?.doc.plans, [planId]: assignment } }
-      return view(account, await save(author, account, before, after, { held: [plan] }))
+      return view(account, await save(writer, before, after, { held: [plan] }))
     },
 
     /** Unassigns a plan of the reseller. Without the assignment nothing changes. */
-    async unassign(author: Author, account: AccountRecord, planId: string) {
+    async unassign(writer: Writer, planId: string) {
+      const { account } = writer
       const before = await services.find(account.id)
       if (!before?.doc.plans?.[planId]) {
         await planFor(account, planId, undefined)
         return view(account, before?.doc ?? {})
       }
       const { [planId]: _, ...rest } = before.doc.plans
-      return view(account, await save(author, account, before, { ...before.doc, plans: rest }))
+      return view(account, await save(writer, before, { ...before.doc, plans: rest }))
     },
 
     /** Manual counts replace the account's own. */
-    async setManual(author: Author, account: AccountRecord, manual: Quantities, manner: Manner, read?: Read) {
-      const { before } = read ?? { before: await services.find(account.id) }
+    async setManual(writer: Writer, manual: Quantities, manner: Manner, read?: Read) {
+      const { before } = read ?? { before: await services.find(writer.account.id) }
       const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, manner) }
-      return (await save(author, account, before, after, { type: 'manual' })).manual
+      return (await save(writer, before, after, { type: 'manual' })).manual
     },
 
-    async setOverrides(
-      author: Author,
-      account: AccountRecord,
-      overrides: PlanDoc,
-      manner: Manner,
-      read?: Read,
-    ) {
-      await vendors.assertMaySell(account, overrides)
-      const { before } = read ?? { before: await services.find(account.id) }
+    async setOverrides(writer: Writer, overrides: PlanDoc, manner: Manner, read?: Read) {
+      await vendors.assertMaySell(writer.account, overrides)
+      const { before } = read ?? { before: await services.find(writer.account.id) }
       const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, manner) }
-      return (await save(author, account, before, after)).overrides
+      return (await save(writer, before, after)).overrides
     },
 
     /** Set by the operator: whether the account may be charged more. */
-    async setStanding(author: Author, account: AccountRecord, change: StandingChange) {
-      const before = await services.find(account.id)
-      const { in_good_standing: isGood, reason, reason_code: code } = change
-      const after: ServicesDoc = {
-        ...without(before?.doc ?? {}, 'reason', 'reason_code'),
-        status: isGood ? 'good_standing' : 'delinquent',
-        ...(reason === undefined ? {} : { reason }),
-        ...(code === undefined ? {} : { reason_code: code }),
-      }
-      return standingJson(await save(author, account, before, after))
+    async setStanding(writer: Writer, { in_good_standing: isGood, reason, reason_code }: StandingChange) {
+      const before = await services.find(writer.account.id)
+      const { reason: _, reason_code: __, ...rest } = before?.doc ?? {}
+      const status = isGood ? 'good_standing' : 'delinquent'
+      return standingJson(
+        await save(writer, before, { ...rest, status, ...present({ reason, reason_code }) }),
+      )
     },
 
     /** Whether the operator and the bookkeepers allow more charges. */
     async isGood(account: AccountRecord): Promise<boolean> {
-      const payer = await standings.payerOf(account)
-      const { in_good_standing: isGood } = standingJson(await docOf(payer))
+      const { in_good_standing: isGood } = await this.standing(account)
       return isGood && (await standings.of(account, 1)).acceptable
     },
 
-    async standing(account: AccountRecord) {
-      const payer = await standings.payerOf(account)
-      return standingJson(await docOf(payer))
-    },
+    standing: async (account: AccountRecord) => standingJson(await docOf(await standings.payerOf(account))),
 
     summary: async (account: AccountRecord) =>
       summaryOf(account, await docOf(account), await quantities.of(account.id)),
@@ -322,11 +303,8 @@ export const createServices = (tools: Deps) => {
       return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
     },
 
-    sold: async (account: AccountRecord) => ({
-      seller: await sellerOf(account),
-      plans,
-    }),
+    sold: async (account: AccountRecord) => ({ seller: await sellerOf(account), plans }),
 
-    invoices: (account: AccountRecord): Promise<Invoice[]> => books.invoices(account),
+    invoices: books.invoices,
   }
 }

@@ -43,10 +43,8 @@ import type { Synchronization } from './synchronization/operations.ts'
 const base = '/v2/accounts/{account_id}/services'
 const plansBase = '/v2/accounts/{account_id}/service_plans'
 
-type Asked = Pick<Call, 'envelope' | 'request'>
-
-const mannerOf = ({ envelope, request }: Asked): Manner =>
-  request.method === 'PATCH' || isTrue(envelope.merge) ? 'merge' : 'replace'
+const mannerOf = ({ envelope }: Pick<Call, 'envelope'>): Manner =>
+  isTrue(envelope.merge) ? 'merge' : 'replace'
 
 /** The account chooses who pays; its reseller what it is sold. */
 const assertMaySell = async (
@@ -118,6 +116,14 @@ export const servicesRoutes = (services: Services): Route[] => {
     return new ListResponse(whole)
   }
 
+  /** A patch is merged into what is stored. */
+  const stored =
+    (key: 'manual' | 'overrides') =>
+    async ({ account }: Pick<Call, 'account'>) => {
+      const before = await services.find(account)
+      return { doc: before?.doc[key] ?? {}, before }
+    }
+
   const selling = { allow: ownReseller, answers: ServicesAnswer }
 
   const current = {
@@ -156,7 +162,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       fails: [invalidBillingId, planIsNotAssigned],
       run: async (call) => {
         await assertMaySell(call, services.sellerOf)
-        return services.change(call.author, call.account, call.data, mannerOf(call))
+        return services.change(call, call.data, mannerOf(call))
       },
     }),
     get(`${base}/status`, {
@@ -170,7 +176,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       allow: superduper,
       body: StandingChange,
       answers: Standing,
-      run: ({ author, account, data }) => services.setStanding(author, account, data),
+      run: (call) => services.setStanding(call, call.data),
     }),
     get(`${base}/summary`, {
       summary: 'Read the invoices of an account as they stand',
@@ -228,18 +234,15 @@ export const servicesRoutes = (services: Services): Route[] => {
       allow: ownReseller,
       body: Quantities,
       answers: Quantities,
-      run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
+      run: (call) => services.setManual(call, call.data, mannerOf(call)),
     }),
     patch(`${base}/manual`, {
       summary: 'Set some counts by hand; null takes one away',
       allow: ownReseller,
-      subject: async ({ account }) => {
-        const before = await services.find(account)
-        return { doc: before?.doc.manual ?? {}, before }
-      },
+      subject: stored('manual'),
       body: Quantities,
       answers: Quantities,
-      run: (call) => services.setManual(call.author, call.account, call.data, 'replace', call.subject),
+      run: (call) => services.setManual(call, call.data, 'replace', call.subject),
     }),
     get(`${base}/overrides`, {
       summary: 'Read what holds for this account in place of what its plans say',
@@ -255,22 +258,19 @@ export const servicesRoutes = (services: Services): Route[] => {
       answers: PlanOverrides,
       run: (call) => {
         assertSound(call.data)
-        return services.setOverrides(call.author, call.account, call.data, mannerOf(call))
+        return services.setOverrides(call, call.data, mannerOf(call))
       },
     }),
     patch(`${base}/overrides`, {
       summary: 'Change some of what holds for this account; null takes away',
       allow: ownReseller,
-      subject: async ({ account }) => {
-        const before = await services.find(account)
-        return { doc: before?.doc.overrides ?? {}, before }
-      },
+      subject: stored('overrides'),
       body: PlanOverrides,
       warns: ({ data }) => overridesWarnings(data),
       answers: PlanOverrides,
       run: (call) => {
         assertSound(call.data)
-        return services.setOverrides(call.author, call.account, call.data, 'replace', call.subject)
+        return services.setOverrides(call, call.data, 'replace', call.subject)
       },
     }),
     post(`${base}/{plan_id}`, {
@@ -279,12 +279,12 @@ export const servicesRoutes = (services: Services): Route[] => {
       body: PlanAssignment,
       judge: judgeAssignment,
       warns: ({ data }) => overridesWarnings(data.overrides, 'overrides.'),
-      run: (call) => services.assign(call.author, call.account, call.path.plan_id, call.data, mannerOf(call)),
+      run: (call) => services.assign(call, call.path.plan_id, call.data, mannerOf(call)),
     }),
     del(`${base}/{plan_id}`, {
       summary: 'Take a plan away',
       ...selling,
-      run: ({ author, account, path }) => services.unassign(author, account, path.plan_id),
+      run: (call) => services.unassign(call, call.path.plan_id),
     }),
   ]
 }

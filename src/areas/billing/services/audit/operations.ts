@@ -130,7 +130,7 @@ export const createServiceAudit = (tools: {
     setManual(set: ChangeSet, accountId: string, before: Quantities, after: Quantities, counts: Totals) {
       const lastAt = clock.now()
       for (const { category, item, manual, own, delta } of manualChanges(before, after, counts.account))
-        entries.setByHand(set, accountId, {
+        entries.addToDay(set, accountId, {
           category,
           item,
           day: dayNumber(lastAt),
@@ -176,7 +176,7 @@ export const createServiceAuditImporter = (store: Store): ImportedRecord => {
       const before = await rows.find(arrival.accountId, arrival.id)
       const after = entryOf(arrival)
       if (before && JSON.stringify(before) === JSON.stringify(after)) return false
-      rows.adopt(set, arrival.accountId, after)
+      rows.import(set, arrival.accountId, after)
       return true
     },
 

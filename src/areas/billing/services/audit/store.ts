@@ -2,7 +2,17 @@ import { timedPlace } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { integer, json, oneOf, optional, type RowOf, shape, table, text } from '../../../../storage/table.ts'
+import {
+  integer,
+  json,
+  keyset,
+  oneOf,
+  optional,
+  type RowOf,
+  shape,
+  table,
+  text,
+} from '../../../../storage/table.ts'
 import { bookkeeperKey } from '../rules.ts'
 import { type AuditDoc, type AuditEntry, auditStatuses, type QuantityDay } from './rules.ts'
 
@@ -34,13 +44,13 @@ const entries = table('service_audit', {
   outcome: optional(json<SyncAnswer>()),
 })
 
-const told = entries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
+const synced = entries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
 
 const insert = entries
   .pick('accountId', 'id', 'created', 'status', 'bookkeeper', 'doc', 'place', 'madeAt')
   .insert()
 
-const dayColumns = shape({
+const dayColumns = {
   category: text(),
   item: text(),
   day: integer(),
@@ -50,60 +60,33 @@ const dayColumns = shape({
   below: integer(),
   manual: optional(integer()),
   lastAt: integer(),
-})
+}
+const dayRows = shape(dayColumns)
 
-const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof told>): AuditEntry => {
+const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof synced>): AuditEntry => {
   const { results = [], ...answer } = outcome
   return { ...entry, doc: { ...doc, status, ...answer, bookkeeper: { ...doc.bookkeeper, results } } }
 }
 
-const days = table('quantity_days', {
-  accountId: text(),
-  category: text(),
-  item: text(),
-  day: integer(),
-  addition: integer(),
-  removal: integer(),
-  own: integer(),
-  below: integer(),
-  manual: optional(integer()),
-  lastAt: integer(),
-})
+const days = table('quantity_days', { accountId: text(), ...dayColumns })
 const putDay = days.upsert('accountId', 'category', 'item', 'day')
 
-const setByHand = `INSERT INTO quantity_days
-    (account_id, category, item, day, addition, removal, own, below, manual, last_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-  ON CONFLICT (account_id, category, item, day) DO UPDATE SET
-    addition = quantity_days.addition + excluded.addition,
-    removal = quantity_days.removal + excluded.removal,
-    manual = excluded.manual,
-    last_at = excluded.last_at`
+const addToDay = days.insert(`ON CONFLICT (account_id, category, item, day) DO UPDATE SET
+  addition = quantity_days.addition + excluded.addition, removal = quantity_days.removal + excluded.removal,
+  manual = excluded.manual, last_at = excluded.last_at`)
 
 export const createAuditStore = ({ all }: Store) => ({
-  add(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
+  add(set: ChangeSet, accountId: string, entry: AuditEntry) {
+    const { status, bookkeeper } = entry.doc
     set
-      .add(
-        insert({
-          accountId,
-          id,
-          created,
-          status: doc.status,
-          bookkeeper: bookkeeperKey(doc.bookkeeper),
-          doc,
-          place,
-          madeAt,
-        }),
-      )
-      .record({ accountId, kind: 'service_audit', id, action: 'created' })
+      .add(insert({ ...entry, accountId, status, bookkeeper: bookkeeperKey(bookkeeper) }))
+      .record({ accountId, kind: 'service_audit', id: entry.id, action: 'created' })
   },
 
   /** Stores an imported entry in place of an earlier import. */
-  adopt(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
-    const { status, bookkeeper } = doc
-    this.remove(set, accountId, id)
-    const row = { accountId, id, created, status, bookkeeper: bookkeeperKey(bookkeeper), doc, place, madeAt }
-    set.add(insert(row)).record({ accountId, kind: 'service_audit', id, action: 'created' })
+  import(set: ChangeSet, accountId: string, entry: AuditEntry) {
+    this.remove(set, accountId, entry.id)
+    this.add(set, accountId, entry)
   },
 
   remove: (set: ChangeSet, accountId: string, id: string) =>
@@ -112,27 +95,19 @@ export const createAuditStore = ({ all }: Store) => ({
       .record({ accountId, kind: 'service_audit', id, action: 'deleted' }),
 
   async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
-    const entry = told.first(
-      await all(`SELECT ${told.columns} FROM service_audit WHERE account_id = $1 AND id = $2`, [
-        accountId,
-        id,
-      ]),
-    )
+    const sql = `SELECT ${synced.columns} FROM service_audit WHERE account_id = $1 AND id = $2`
+    const entry = synced.first(await all(sql, [accountId, id]))
     return entry && toEntry(entry)
   },
 
-  async page({ accountId, from, to, after, limit, descending }: AuditPage): Promise<AuditEntry[]> {
-    const side = descending ? '<' : '>'
-    const order = descending ? 'DESC' : 'ASC'
-    const start = timedPlace(after)
-    const keyset = start ? `AND (created, place) ${side} ($5, $6)` : ''
-    const rows = await all(
-      `SELECT ${told.columns} FROM service_audit
-        WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
-        ORDER BY created ${order}, place ${order} LIMIT $4`,
-      [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])],
-    )
-    return told.list(rows).map(toEntry)
+  async page({ accountId, from, to, limit, ...page }: AuditPage): Promise<AuditEntry[]> {
+    const { behind, order } = keyset(['created', 'place'], page.descending)
+    const after = timedPlace(page.after)
+    const sql = `SELECT ${synced.columns} FROM service_audit
+      WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${after ? `AND ${behind(5)}` : ''}
+      ORDER BY ${order} LIMIT $4`
+    const params = [accountId, from, to, limit, ...(after ? [after.time, after.mark] : [])]
+    return synced.list(await all(sql, params)).map(toEntry)
   },
 
   putDay(set: ChangeSet, accountId: string, day: QuantityDay) {
@@ -141,11 +116,7 @@ export const createAuditStore = ({ all }: Store) => ({
   },
 
   /** Adds a manual count to a day. */
-  setByHand(set: ChangeSet, accountId: string, day: QuantityDay) {
-    const { category, item, day: number, addition, removal, own, below, manual, lastAt } = day
-    const counts = [addition, removal, own, below, manual ?? null]
-    set.run(setByHand, [accountId, category, item, number, ...counts, lastAt])
-  },
+  addToDay: (set: ChangeSet, accountId: string, day: QuantityDay) => set.add(addToDay({ accountId, ...day })),
 
   removeDay(set: ChangeSet, accountId: string, { category, item, day }: QuantityDay) {
     const id = `${day}/${category}/${item}`
@@ -161,21 +132,21 @@ export const createAuditStore = ({ all }: Store) => ({
 
   async day(accountId: string, { category, item, day }: Pick<QuantityDay, 'category' | 'item' | 'day'>) {
     const rows = await all(
-      `SELECT ${dayColumns.columns} FROM quantity_days
+      `SELECT ${dayRows.columns} FROM quantity_days
         WHERE account_id = $1 AND category = $2 AND item = $3 AND day = $4`,
       [accountId, category, item, day],
     )
-    return dayColumns.first(rows)
+    return dayRows.first(rows)
   },
 
   /** The days (like 20261121) of a time on which counts changed, oldest first. */
   async days(accountId: string, from: number, to: number): Promise<QuantityDay[]> {
     const rows = await all(
-      `SELECT ${dayColumns.columns} FROM quantity_days
+      `SELECT ${dayRows.columns} FROM quantity_days
         WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day, category, item`,
       [accountId, from, to],
     )
-    return dayColumns.list(rows)
+    return dayRows.list(rows)
   },
 })
 
