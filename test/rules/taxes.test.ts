@@ -6,15 +6,15 @@ import {
   invoiceJson,
   priceAccount,
 } from '../../src/areas/billing/services/pricing/invoices.ts'
-import type { ItemPlan } from '../../src/areas/billing/services/pricing/plan.ts'
 import {
   addedBy,
   holdsFor,
+  type ItemPlan,
   type Tax,
   type TaxStatus,
   taxed,
   taxTotals,
-} from '../../src/areas/billing/services/pricing/taxes.ts'
+} from '../../src/areas/billing/services/pricing/plan.ts'
 
 const vat: Tax = { name: 'VAT', rate: 20, tax_id: 'vat' }
 const inside: Tax = { ...vat, inclusive: true }

@@ -4,9 +4,8 @@ import { area } from '../../area.ts'
 import { phoneNumbersArea } from '../../numbers/phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { createAllotments, createAllotmentUseImporter } from './allotments/operations.ts'
-import { allotmentRoutes } from './allotments/routes.ts'
 import { createLimits } from './operations.ts'
-import { limitRoutes } from './routes.ts'
+import { allotmentRoutes, limitRoutes } from './routes.ts'
 import { Limits } from './schema.ts'
 
 export const limitsArea = area({

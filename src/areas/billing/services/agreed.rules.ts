@@ -1,7 +1,6 @@
 import type { CountMove } from './moves.ts'
 import type { ComparedInvoice, Invoice } from './pricing/invoices.ts'
-import { allItems } from './pricing/plan.ts'
-import { type TaxLine, taxJson, taxKey, taxLineJson } from './pricing/taxes.ts'
+import { allItems, type TaxLine, taxJson, taxKey, taxLineJson } from './pricing/plan.ts'
 
 // What an invoice charges, as ledger lines. Inclusive taxes are part of the lines that they are on.
 

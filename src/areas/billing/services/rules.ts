@@ -11,8 +11,8 @@ import {
   type MessagePrices,
   messagePrices,
   type PlanDoc,
+  type TaxStatus,
 } from './pricing/plan.ts'
-import type { TaxStatus } from './pricing/taxes.ts'
 import type { Quantities } from './quantities/rules.ts'
 
 export interface Assignment {

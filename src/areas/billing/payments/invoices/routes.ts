@@ -23,7 +23,7 @@ import {
 } from '../../../../lib/schema.ts'
 import { timeKey } from '../../../../lib/time-key.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
-import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts'
+import { assertMoved, moneyFailures, underWay } from '../transactions/routes.ts'
 import { isOpen } from '../transactions/rules.ts'
 import type { InvoicePrinting, Invoices, Paying } from './operations.ts'
 import {

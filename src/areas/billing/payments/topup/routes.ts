@@ -6,7 +6,7 @@ import { unitsOfDollars } from '../../../../lib/money.ts'
 import { anyObject, number, open } from '../../../../lib/schema.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { entryJson } from '../../ledgers/rules.ts'
-import { assertMoved, moneyFailures, underWay } from '../transactions/answers.ts'
+import { assertMoved, moneyFailures, underWay } from '../transactions/routes.ts'
 import { amountProblems, isOpen, transactionJson } from '../transactions/rules.ts'
 import type { ToppedUp as Done, Topups } from './operations.ts'
 

@@ -22,6 +22,7 @@ import {
 } from '../../../../lib/schema.ts'
 import type { TimeWindow } from '../../../../lib/time-bounds.ts'
 import { monthNumber, timeKey } from '../../../../lib/time-key.ts'
+import { invalidBookkeeper, noPaymentToken } from '../../../../payment/failures.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { itemJson, taxLineJson } from '../../services/area.ts'
@@ -30,9 +31,29 @@ import { billingCycle, bookkeeperOfKey } from '../../services/rules.ts'
 import type { Billing } from '../billing/operations.ts'
 import type { Bill } from '../billing/store.ts'
 import type { PaymentDeps } from '../deps.ts'
-import { moneyAnswer, moneyFailures } from './answers.ts'
+import { paymentFailed } from '../failures.ts'
 import { createManualTransactions, type ManualOrder, type Transactions } from './operations.ts'
-import { amountProblems, type Transaction, transactionJson, transactionRow } from './rules.ts'
+import { amountProblems, isOpen, type Transaction, transactionJson, transactionRow } from './rules.ts'
+
+/** A failed payment is an error; an open one is a 202. */
+export const assertMoved = (transaction: Transaction) => {
+  if (transaction.status !== 'failed') return
+  const { reason = 'declined', message: told = reason } = transaction.doc.result ?? {}
+  if (reason === 'no_payment_token') throw failure(noPaymentToken, {})
+  throw failure(paymentFailed, { reason, told, transaction: transactionJson(transaction) })
+}
+
+export const underWay = 'the bookkeeper has not said yet whether the money has moved'
+
+export const moneyAnswer = (transaction: Transaction) => {
+  assertMoved(transaction)
+  const data = transactionJson(transaction)
+  return isOpen(transaction)
+    ? answer({ data, status: 202, message: underWay, created: transaction.id })
+    : answer({ data, created: transaction.id })
+}
+
+export const moneyFailures = [noPaymentToken, paymentFailed, invalidBookkeeper]
 
 /** `amount` has its own messages, so the routes validate it. */
 export const TransactionRequest = open(

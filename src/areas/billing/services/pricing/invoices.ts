@@ -12,9 +12,19 @@ import {
   taxesJson,
 } from './items.ts'
 import type { PriceList } from './merge.ts'
-import type { Bookkeeper, ItemPlan, ItemPlans } from './plan.ts'
+import {
+  addedBy,
+  type Bookkeeper,
+  type ItemPlan,
+  type ItemPlans,
+  type TaxLine,
+  taxed,
+  taxJson,
+  taxKey,
+  taxLineJson,
+  taxTotals,
+} from './plan.ts'
 import { type ChargedItem, type Proration, prorationJson, prorationOf } from './proration.ts'
-import { addedBy, type TaxLine, taxed, taxJson, taxKey, taxLineJson, taxTotals } from './taxes.ts'
 
 // One function prices an account: quote, 402 preview, summary, audit and monthly bill use it.
 

@@ -1,7 +1,16 @@
 import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 import { itemsIn, noItems, type Quantities } from '../quantities/rules.ts'
-import { allItems, type ItemPlan, type Tiers } from './plan.ts'
-import { holdsFor, type Tax, type TaxLine, type TaxStatus, taxed, taxLineJson } from './taxes.ts'
+import {
+  allItems,
+  holdsFor,
+  type ItemPlan,
+  type Tax,
+  type TaxLine,
+  type TaxStatus,
+  type Tiers,
+  taxed,
+  taxLineJson,
+} from './plan.ts'
 
 /** Own counts, those of sub-accounts, and manual ones that replace own counts. */
 export interface Counted {

@@ -1,8 +1,7 @@
 import { present } from '../../../../lib/json.ts'
 import { mergePatch } from '../../../../lib/json-merge.ts'
 import { elementAt } from '../../../../lib/list.ts'
-import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
-import type { TaxStatus } from './taxes.ts'
+import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc, TaxStatus } from './plan.ts'
 
 export interface AssignedPlan {
   id: string

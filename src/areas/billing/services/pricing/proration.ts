@@ -1,7 +1,6 @@
 import { divideRounded, dollarsOfUnits } from '../../../../lib/money.ts'
 import { nameOf, type PricedItem, priceItem, proratesOf, taxesJson } from './items.ts'
-import type { ItemPlan } from './plan.ts'
-import { type Tax, type TaxLine, taxed, taxTotals } from './taxes.ts'
+import { type ItemPlan, type Tax, type TaxLine, taxed, taxTotals } from './plan.ts'
 
 // Additions and removals within a month are charged or refunded for its remaining days.
 
