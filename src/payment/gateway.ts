@@ -33,7 +33,7 @@ export interface RefundOrder extends Movement {
   chargeId: string
 }
 
-export type Order = ChargeOrder | RefundOrder
+export type GatewayOrder = ChargeOrder | RefundOrder
 
 interface Succeeded {
   status: 'succeeded'
@@ -61,7 +61,7 @@ interface Unknown {
   reason: string
 }
 
-export type Outcome = Succeeded | Declined | Pending | Unknown
+export type PaymentOutcome = Succeeded | Declined | Pending | Unknown
 
 /** The gateway does not know the movement. */
 export interface Absent {
@@ -169,10 +169,10 @@ export interface Gateway {
   patienceMs(vendorId: string): Promise<number>
   /** Amounts are multiples of these units. */
   smallestUnits(currency: string): number
-  charge(order: ChargeOrder): Promise<Outcome>
-  refund(order: RefundOrder): Promise<Outcome>
+  charge(order: ChargeOrder): Promise<PaymentOutcome>
+  refund(order: RefundOrder): Promise<PaymentOutcome>
   /** The outcome of a movement. Moves nothing. */
-  lookup(order: Order): Promise<Outcome | Absent>
+  lookup(order: GatewayOrder): Promise<PaymentOutcome | Absent>
   syncInvoice(sync: InvoiceSync): Promise<SyncOutcome>
   vault?: Vault
   events?: GatewayEvents
@@ -185,4 +185,4 @@ export const declined = (code: string, message: string, retryable = false): Decl
   retryable,
 })
 
-export const unknown = (reason: string): Unknown => ({ status: 'unknown', reason })
+export const unknownOutcome = (reason: string): Unknown => ({ status: 'unknown', reason })

@@ -7,11 +7,11 @@ import type { Settings } from '../settings/settings.ts'
 import {
   declined,
   type Gateway,
+  type GatewayOrder,
   type InvoiceSync,
-  type Order,
-  type Outcome,
+  type PaymentOutcome,
   type SyncOutcome,
-  unknown,
+  unknownOutcome,
 } from './gateway.ts'
 import { httpSyncSettings } from './settings.ts'
 
@@ -21,14 +21,14 @@ const mostBytes = 1_000_000
 // Quick failures are repeated with the same key; a timeout is not, because the client waits.
 const pausesMs = [100, 400] as const
 
-interface Access {
+interface HttpAccess {
   url: string
   authorization: string | undefined
   secret: string | undefined
   timeoutMs: number
 }
 
-interface Reply {
+interface BookkeeperReply {
   status?: unknown
   id?: unknown
   code?: unknown
@@ -36,12 +36,12 @@ interface Reply {
   retryable?: unknown
 }
 
-type Answered = { answer: OutgoingResponse } | { fault: string; isSlow: boolean }
+type PostResult = { answer: OutgoingResponse } | { fault: string; isSlow: boolean }
 
 const textOr = (value: unknown, fallback: string) =>
   typeof value === 'string' && value !== '' ? value.slice(0, 500) : fallback
 
-const replyOf = (answer: OutgoingResponse): Reply => {
+const replyIn = (answer: OutgoingResponse): BookkeeperReply => {
   try {
     const body = answer.json()
     return typeof body === 'object' && body !== null ? body : {}
@@ -51,16 +51,16 @@ const replyOf = (answer: OutgoingResponse): Reply => {
 }
 
 /** Unclear responses are unknown. */
-const outcomeOf = (answer: OutgoingResponse): Outcome => {
-  const { status, id, code, message, retryable } = replyOf(answer)
+const outcomeOfResponse = (answer: OutgoingResponse): PaymentOutcome => {
+  const { status, id, code, message, retryable } = replyIn(answer)
   if (answer.status === 200 && status === 'succeeded' && typeof id === 'string')
     return { status: 'succeeded', id: id.slice(0, 256) }
   if (answer.status === 402 && status === 'declined')
     return declined(textOr(code, 'declined'), textOr(message, 'declined'), retryable === true)
-  return unknown(`answer ${answer.status}`)
+  return unknownOutcome(`answer ${answer.status}`)
 }
 
-const bodyOf = (operation: 'charge' | 'refund' | 'lookup', order: Order) => ({
+const bodyOf = (operation: 'charge' | 'refund' | 'lookup', order: GatewayOrder) => ({
   operation,
   idempotency_key: order.idempotencyKey,
   account_id: order.accountId,
@@ -84,7 +84,7 @@ interface Deps {
 }
 
 export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway => {
-  const accessFor = async (vendorId: string): Promise<Access | undefined> => {
+  const accessFor = async (vendorId: string): Promise<HttpAccess | undefined> => {
     const { vendors, timeout_ms: timeoutMs, ...common } = await settings.of(httpSyncSettings)
     const own = vendors[vendorId]
     const { http_url: url, authorization_header: authorization, signing_secret: secret } = own ?? common
@@ -93,7 +93,11 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
       : { url, authorization, secret, timeoutMs: own?.timeout_ms ?? timeoutMs }
   }
 
-  const post = async (access: Access, body: object, headers: Record<string, string>): Promise<Answered> => {
+  const post = async (
+    access: HttpAccess,
+    body: object,
+    headers: Record<string, string>,
+  ): Promise<PostResult> => {
     const text = JSON.stringify(body)
     const { url, authorization, secret, timeoutMs } = access
     const now = Math.floor(clock.now() / 1000)
@@ -118,13 +122,14 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
   }
 
   /** Repeated quick failures, or one timeout, leave the outcome unknown. */
-  const move = async (order: Order): Promise<Outcome> => {
+  const move = async (order: GatewayOrder): Promise<PaymentOutcome> => {
     const access = await accessFor(order.vendorId)
-    if (!access) return unknown('not configured')
+    if (!access) return unknownOutcome('not configured')
     const headers = { 'idempotency-key': order.idempotencyKey }
     for (let attempt = 0; ; attempt += 1) {
       const answered = await post(access, bodyOf(order.kind, order), headers)
-      const outcome = 'answer' in answered ? outcomeOf(answered.answer) : unknown(answered.fault)
+      const outcome =
+        'answer' in answered ? outcomeOfResponse(answered.answer) : unknownOutcome(answered.fault)
       const wait: number | undefined = pausesMs[attempt]
       const isFinal = outcome.status !== 'unknown' || ('isSlow' in answered && answered.isSlow)
       if (isFinal || wait === undefined) return outcome
@@ -133,13 +138,13 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
   }
 
   /** An outcome that is not known there is settled by a repeat with the same key: it moves nothing twice. */
-  const lookup = async (order: Order): Promise<Outcome> => {
+  const lookup = async (order: GatewayOrder): Promise<PaymentOutcome> => {
     const access = await accessFor(order.vendorId)
-    if (!access) return unknown('not configured')
+    if (!access) return unknownOutcome('not configured')
     const headers = { 'idempotency-key': order.idempotencyKey }
     const answered = await post(access, bodyOf('lookup', order), headers)
-    if ('fault' in answered) return unknown(answered.fault)
-    const outcome = outcomeOf(answered.answer)
+    if ('fault' in answered) return unknownOutcome(answered.fault)
+    const outcome = outcomeOfResponse(answered.answer)
     return outcome.status === 'unknown' ? move(order) : outcome
   }
 

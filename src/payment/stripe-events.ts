@@ -17,14 +17,14 @@ interface Deps {
 
 const toleranceSeconds = 300
 
-const idOf = (value: string | { id: string } | null | undefined) =>
+const stripeIdOf = (value: string | { id: string } | null | undefined) =>
   typeof value === 'string' ? value : (value?.id ?? undefined)
 
 const aboutCharge = (charge: string | undefined, kind: 'movement' | 'refunds'): GatewayEvent | undefined =>
   charge === undefined ? undefined : { kind, chargeId: charge }
 
 const disputeOf = (dispute: Stripe.Dispute): GatewayEvent | undefined => {
-  const chargeId = idOf(dispute.payment_intent)
+  const chargeId = stripeIdOf(dispute.payment_intent)
   // An inquiry takes no money; a later dispute has its own event.
   if (chargeId === undefined || dispute.status.startsWith('warning_')) return undefined
   const currency = dispute.currency.toUpperCase()
@@ -47,7 +47,7 @@ export const createStripeEvents = (tools: Deps): GatewayEvents => {
 
   const sourceOf = (source: Stripe.CustomerSource): GatewayEvent | undefined =>
     source.object === 'card'
-      ? meansOf(idOf(source.customer), {
+      ? meansOf(stripeIdOf(source.customer), {
           token: source.id,
           expiration: endOfMonth(source.exp_year, source.exp_month),
           metadata: { type: 'card', brand: source.brand.toLowerCase(), last_four: source.last4 },
@@ -61,17 +61,17 @@ export const createStripeEvents = (tools: Deps): GatewayEvents => {
       case 'payment_intent.canceled':
         return aboutCharge(event.data.object.id, 'movement')
       case 'charge.refunded':
-        return aboutCharge(idOf(event.data.object.payment_intent), 'refunds')
+        return aboutCharge(stripeIdOf(event.data.object.payment_intent), 'refunds')
       case 'refund.created':
       case 'refund.updated':
-        return aboutCharge(idOf(event.data.object.payment_intent), 'refunds')
+        return aboutCharge(stripeIdOf(event.data.object.payment_intent), 'refunds')
       case 'charge.dispute.created':
       case 'charge.dispute.updated':
       case 'charge.dispute.closed':
         return disputeOf(event.data.object)
       case 'payment_method.automatically_updated':
       case 'payment_method.updated':
-        return meansOf(idOf(event.data.object.customer), keptOf(event.data.object))
+        return meansOf(stripeIdOf(event.data.object.customer), keptOf(event.data.object))
       case 'customer.source.expiring':
         return sourceOf(event.data.object)
       default:

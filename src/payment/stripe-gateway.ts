@@ -10,11 +10,11 @@ import {
   type ChargeOrder,
   declined,
   type Gateway,
-  type Order,
-  type Outcome,
+  type GatewayOrder,
+  type PaymentOutcome,
   type RefundOrder,
   type StoredMeans,
-  unknown,
+  unknownOutcome,
   type Vault,
 } from './gateway.ts'
 import { stripeSettings } from './settings.ts'
@@ -35,9 +35,9 @@ const retries = 2
 // Clocks differ: a movement may have an earlier time than ours.
 const slackSeconds = 3600
 // The metadata key that finds a movement whose response was lost.
-const mark = 'crosspoint_key'
+const keyMetadata = 'crosspoint_key'
 
-interface Access {
+interface StripeAccess {
   api_key?: string
   publishable_key?: string
   api_url?: string
@@ -45,7 +45,7 @@ interface Access {
   timeout_ms?: number
 }
 
-const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Access, calls: Calls) => {
+const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: StripeAccess, calls: Calls) => {
   const { protocol, hostname, port } = new URL(url ?? 'https://api.stripe.com')
   const Client = stripeLibrary()
   return new Client(key, {
@@ -94,7 +94,7 @@ const marked = async <T extends { metadata: Stripe.Metadata | null }>(
   list: AsyncIterable<T>,
   key: string,
 ): Promise<T | undefined> => {
-  for await (const one of list) if (one.metadata?.[mark] === key) return one
+  for await (const one of list) if (one.metadata?.[keyMetadata] === key) return one
   return undefined
 }
 
@@ -107,7 +107,7 @@ interface Deps {
 export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway => {
   const clients = new Map<string, Stripe>()
 
-  const accessFor = async (vendorId: string): Promise<Access> => {
+  const accessFor = async (vendorId: string): Promise<StripeAccess> => {
     const { vendors, timeout_ms, ...common } = await settings.of(stripeSettings)
     return { timeout_ms, ...(vendors[vendorId] ?? common) }
   }
@@ -124,7 +124,7 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     return client
   }
 
-  const asked = async (call: Promise<Outcome>): Promise<Outcome> => {
+  const asked = async (call: Promise<PaymentOutcome>): Promise<PaymentOutcome> => {
     try {
       return await call
     } catch (error) {
@@ -132,7 +132,7 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     }
   }
 
-  const charge = async (order: ChargeOrder): Promise<Outcome> => {
+  const charge = async (order: ChargeOrder): Promise<PaymentOutcome> => {
     const { means, amount, currency, description, idempotencyKey } = order
     if (!means) return declined('no_payment_token', 'no payment method available')
     const { paymentIntents } = await clientFor(order.vendorId)
@@ -145,28 +145,28 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
         confirm: true,
         off_session: true,
         description,
-        metadata: { [mark]: idempotencyKey, account_id: order.accountId, reference: order.reference },
+        metadata: { [keyMetadata]: idempotencyKey, account_id: order.accountId, reference: order.reference },
       },
       { idempotencyKey },
     )
     return asked(intent.then(outcomeOfIntent))
   }
 
-  const refund = async (order: RefundOrder): Promise<Outcome> => {
+  const refund = async (order: RefundOrder): Promise<PaymentOutcome> => {
     const { amount, currency, idempotencyKey, chargeId } = order
     const { refunds } = await clientFor(order.vendorId)
     const made = refunds.create(
       {
         payment_intent: chargeId,
         amount: stripeAmount(amount, currency),
-        metadata: { [mark]: idempotencyKey, account_id: order.accountId },
+        metadata: { [keyMetadata]: idempotencyKey, account_id: order.accountId },
       },
       { idempotencyKey },
     )
     return asked(made.then(outcomeOfRefund))
   }
 
-  const found = async (order: Order): Promise<Outcome | Absent> => {
+  const found = async (order: GatewayOrder): Promise<PaymentOutcome | Absent> => {
     const client = await clientFor(order.vendorId)
     const created = { gte: order.since - slackSeconds }
     if (order.kind === 'refund') {
@@ -180,12 +180,12 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     return one ? outcomeOfIntent(one) : { status: 'absent' }
   }
 
-  const lookup = async (order: Order): Promise<Outcome | Absent> => {
+  const lookup = async (order: GatewayOrder): Promise<PaymentOutcome | Absent> => {
     try {
       return await found(order)
     } catch (error) {
       // A refused list says nothing about the movement.
-      return unknown(error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable')
+      return unknownOutcome(error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable')
     }
   }
 
@@ -235,7 +235,7 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
       clientFor,
       keptOf,
       endOfMonth,
-      mark,
+      mark: keyMetadata,
       now: clock.now,
     }),
   }

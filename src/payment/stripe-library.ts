@@ -3,7 +3,7 @@ import type Stripe from 'stripe'
 import { codeOf } from '../lib/error-facts.ts'
 import { unitsPerDollar } from '../lib/money.ts'
 import { type Calls, httpOutcome, serverIn, traceHeaders } from '../outgoing/calls.ts'
-import { type Declined, declined, type Outcome, unknown } from './gateway.ts'
+import { type Declined, declined, type PaymentOutcome, unknownOutcome } from './gateway.ts'
 
 const load = createRequire(import.meta.url)
 
@@ -57,7 +57,7 @@ const retryableDeclines = new Set([
   'try_again_later',
 ])
 
-const refusalOf = (error: { code?: string; decline_code?: string; message?: string }): Declined => {
+const declineOf = (error: { code?: string; decline_code?: string; message?: string }): Declined => {
   const code = error.decline_code ?? error.code ?? 'card_declined'
   return declined(code, error.message ?? code, retryableDeclines.has(code))
 }
@@ -66,26 +66,26 @@ const refusalOf = (error: { code?: string; decline_code?: string; message?: stri
  * The outcome of a failed call. Only a refusal before anything could move is a decline; a used key, an overload or a
  * lost connection leaves it unknown.
  */
-export const outcomeOfError = (error: unknown): Outcome => {
+export const outcomeOfError = (error: unknown): PaymentOutcome => {
   const { StripeCardError, StripeError, StripeInvalidRequestError } = stripeLibrary().errors
-  if (error instanceof StripeCardError) return refusalOf(error)
-  if (error instanceof StripeInvalidRequestError && error.statusCode !== 409) return refusalOf(error)
-  return unknown(error instanceof StripeError ? error.type : 'unreachable')
+  if (error instanceof StripeCardError) return declineOf(error)
+  if (error instanceof StripeInvalidRequestError && error.statusCode !== 409) return declineOf(error)
+  return unknownOutcome(error instanceof StripeError ? error.type : 'unreachable')
 }
 
 export const outcomeOfIntent = ({
   id,
   status,
   last_payment_error: failed,
-}: Stripe.PaymentIntent): Outcome => {
+}: Stripe.PaymentIntent): PaymentOutcome => {
   if (status === 'succeeded') return { status: 'succeeded', id }
   if (status === 'processing') return { status: 'pending', id }
   return failed
-    ? refusalOf(failed)
+    ? declineOf(failed)
     : declined('authentication_required', 'the card asks its owner to confirm')
 }
 
-export const outcomeOfRefund = ({ id, status, failure_reason: reason }: Stripe.Refund): Outcome => {
+export const outcomeOfRefund = ({ id, status, failure_reason: reason }: Stripe.Refund): PaymentOutcome => {
   if (status === 'succeeded') return { status: 'succeeded', id }
   if (status === 'pending') return { status: 'pending', id }
   return declined(reason ?? status ?? 'failed', 'the refund was not carried out')

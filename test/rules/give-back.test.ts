@@ -1,11 +1,11 @@
 // What was charged for something that came to nothing goes back: all of it in the end, never more, in whole units.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Entry, givenBack } from '../../src/areas/billing/ledgers/rules.ts'
+import { givenBack, type LedgerEntryRow } from '../../src/areas/billing/ledgers/rules.ts'
 
 let made = 0
 
-const entry = (service: string, amount: number, details: Entry['details']): Entry => {
+const entry = (service: string, amount: number, details: LedgerEntryRow['details']): LedgerEntryRow => {
   made += 1
   return {
     id: `entry ${made}`,
@@ -24,7 +24,7 @@ const counting = { category: 'phone_numbers', item: '_all', exceptions: ['emerge
 
 const gone = (count: number, item = 'did_us') => [{ category: 'phone_numbers', item, delta: -count }]
 
-const goesBack = (entries: Entry[], count: number, item?: string) => {
+const goesBack = (entries: LedgerEntryRow[], count: number, item?: string) => {
   const back = givenBack(entries, gone(count, item))
   for (const { charge, amount, units } of back)
     entries.push(entry(charge.source.service, amount, { givesBack: { entry: charge.id, units } }))

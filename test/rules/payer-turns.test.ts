@@ -1,15 +1,15 @@
 // Who prices the same accounts does so one after the other, and who waits for the same ones goes together.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createPayerLock, type Outcome } from '../../src/areas/billing/services/payer-turns.ts'
+import { createPayerLock, type TurnOutcome } from '../../src/areas/billing/services/payer-turns.ts'
 
-const done = (works: readonly unknown[]): Outcome[] => works.map(() => 'done')
+const done = (works: readonly unknown[]): TurnOutcome[] => works.map(() => 'done')
 
 /** Turns whose runs end when they are told to. */
 const heldTurns = () => {
-  const runs: { ids: readonly string[]; works: readonly string[]; end(outcomes?: Outcome[]): void }[] = []
+  const runs: { ids: readonly string[]; works: readonly string[]; end(outcomes?: TurnOutcome[]): void }[] = []
   const take = createPayerLock<string>((ids, works) => {
-    const { promise, resolve } = Promise.withResolvers<Outcome[]>()
+    const { promise, resolve } = Promise.withResolvers<TurnOutcome[]>()
     runs.push({ ids, works, end: (outcomes = done(works)) => resolve(outcomes) })
     return promise
   })

@@ -12,9 +12,9 @@ import {
 import {
   defaultToken,
   type PaymentTokens,
+  tokensWith,
   withDefault,
   withoutToken,
-  withToken,
 } from '../../src/areas/billing/services/payment-tokens/rules.ts'
 import { bookkeeperKey, bookkeeperOfKey, standingAfter } from '../../src/areas/billing/services/rules.ts'
 import { signatureOf } from '../../src/lib/signature.ts'
@@ -179,7 +179,7 @@ describe('payment methods', () => {
           if (one.kind === 'add') {
             // The gateways' ids differ: the same one is never at two vendors.
             const kept = { token: `${one.id}_${one.place.vendor_id}`, metadata: {} }
-            tokens = withToken(tokens, one.place, kept, now)
+            tokens = tokensWith(tokens, one.place, kept, now)
           } else {
             const chosen = `${one.id}_a`
             tokens =

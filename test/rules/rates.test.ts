@@ -6,14 +6,14 @@ import {
   generatedName,
   generatedWeight,
   hasFields,
-  identityOf,
   isRateable,
   leadingParts,
   mergedRate,
   newRate,
   type RateCandidate,
+  rateCsvRow,
+  rateIdentity,
   rateProblems,
-  rowOf,
   withRoutes,
 } from '../../src/areas/billing/rates/rules.ts'
 import type { Rate } from '../../src/areas/billing/rates/schema.ts'
@@ -158,7 +158,7 @@ describe('an imported rate', () => {
 
   it('is another one when it is for something else, and the same when only its price differs', () => {
     const identity = (fields: Partial<Rate>) =>
-      identityOf({ ratedeck_id: 'ratedeck', prefix: 1, rate_cost: 0, ...fields })
+      rateIdentity({ ratedeck_id: 'ratedeck', prefix: 1, rate_cost: 0, ...fields })
     expect(identity({ rate_cost: 1, weight: 3, description: 'x' })).toBe(identity({ rate_cost: 2 }))
     expect(identity(newRate({ prefix: 1, rate_cost: 0, ratedeck_id: 'ratedeck' }))).toBe(identity({}))
     const others: Partial<Rate>[] = [
@@ -194,7 +194,7 @@ describe('an imported rate', () => {
       fc.property(rates, (fields) => {
         const rate = newRate(fields)
         const cells = Object.fromEntries(
-          Object.entries(rowOf(rate)).map(([key, value]) => [key, String(value)]),
+          Object.entries(rateCsvRow(rate)).map(([key, value]) => [key, String(value)]),
         )
         expect(fieldsIn(cells)).toEqual(rate)
         expect(hasFields(rate, fieldsIn(cells))).toBe(true)

@@ -16,10 +16,10 @@ import type { ServiceAudit } from '../services/audit/operations.ts'
 import type { Charged } from '../services/charged.ts'
 import { createLedgerImporter } from './import/operations.ts'
 import {
-  type Entry,
   type GivenBack,
   givenBack,
   type LedgerBooking,
+  type LedgerEntryRow,
   type LedgerPosting,
   monthBeginningAt,
   ofAct,
@@ -73,10 +73,10 @@ interface Deps {
   overdraft(account: AccountRecord): Promise<number | undefined>
 }
 
-const identityOf = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
+const identityHash = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
 
 const timedIdentityOf = ({ identity, time }: Pick<LedgerPosting, 'identity' | 'time'>) => {
-  const whole = identityOf(identity)
+  const whole = identityHash(identity)
   if (time === undefined) return whole
   const first = time.toString(16).padStart(10, '0')
   return first + whole.slice(first.length)
@@ -114,7 +114,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
       source,
       usage,
       amount: sign * unitsOfDollars(request.amount),
-      identity: identityOf([source, account.id, usage, period]),
+      identity: identityHash([source, account.id, usage, period]),
       about,
       details: {
         ...present({ description, period, metadata }),
@@ -156,7 +156,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     for (const [id, booking] of zip(ids, bookings)) set.record(bookingChange(accountId, id, booking))
   }
 
-  const get = async (accountId: string, id: string, service?: string): Promise<Entry> => {
+  const get = async (accountId: string, id: string, service?: string): Promise<LedgerEntryRow> => {
     const entry = await rows.find(accountId, id)
     if (!entry || (service !== undefined && entry.source.service !== service))
       throw failure(badIdentifier, { cause: id })
@@ -263,7 +263,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
       request: LedgerRequest,
       sign: 1 | -1,
       impacted?: AccountRecord,
-    ): Promise<{ account: AccountRecord; entry: Entry }[]> {
+    ): Promise<{ account: AccountRecord; entry: LedgerEntryRow }[]> {
       const booking = await bookingOf(author, account, request, sign)
       const set = new ChangeSet(author)
       const concerned = impacted && impacted.id !== account.id ? [account, impacted] : [account]

@@ -18,7 +18,7 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { servicesSettings } from '../services/settings.ts'
 import { bookedAlready } from './failures.ts'
 import type { Ledgers } from './operations.ts'
-import { csvRow, type Entry, entryJson, rolloverService } from './rules.ts'
+import { csvRow, entryJson, type LedgerEntryRow, rolloverService } from './rules.ts'
 import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
 
 const base = '/v2/accounts/{account_id}/ledgers'
@@ -32,7 +32,7 @@ const availableLedgers = [
   { name: 'rollovers', friendly_name: 'Rollovers', markup_type: [] },
 ]
 
-const windowQuery = {
+const ledgerWindowQuery = {
   created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
@@ -73,7 +73,7 @@ export const ledgerRoutes = (
     return openTimeWindow(query, gregorianNow(clock), range)
   }
 
-  const entriesOf = (accountId: string, service: string, window: TimeWindow): Listing<Entry> => ({
+  const entriesOf = (accountId: string, service: string, window: TimeWindow): Listing<LedgerEntryRow> => ({
     page: (request) => ledgers.page({ accountId, service, ...window, ...request }),
     cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
     row: (entry) => JSON.stringify(entryJson(entry)),
@@ -87,7 +87,7 @@ export const ledgerRoutes = (
     return accounts.get(await accounts.resellerOf(account))
   }
 
-  type Booked = { account: AccountRecord; entry: Entry }
+  type Booked = { account: AccountRecord; entry: LedgerEntryRow }
 
   const impactJson = async ({ account, entry }: Booked) => ({
     ledger: entryJson(entry),
@@ -134,7 +134,7 @@ export const ledgerRoutes = (
       summary: 'Read what each ledger of an account comes to in some time',
       isLong: true,
       allow: accountMember,
-      query: windowQuery,
+      query: ledgerWindowQuery,
       answers: anyObject(),
       run: async (call) => {
         const { from, to } = await windowOf(call)
@@ -169,7 +169,7 @@ export const ledgerRoutes = (
     get(`${base}/{source}`, {
       summary: 'List the entries of a ledger',
       allow: accountMember,
-      query: windowQuery,
+      query: ledgerWindowQuery,
       answers: LedgerEntry,
       list: true,
       run: async (call) =>

@@ -57,7 +57,7 @@ export interface LedgerPosting extends Omit<LedgerBooking, 'about' | 'identity'>
   about?: LedgerBooking['about']
 }
 
-export interface Entry {
+export interface LedgerEntryRow {
   id: string
   /** Gregorian seconds. */
   created: number
@@ -106,7 +106,7 @@ export const monthBeginningAt = (gregorianSeconds: number): number | undefined =
 export const counterBook = (service: string) =>
   service === 'payments' ? 'cash' : service === rolloverService ? 'previous month' : `revenue: ${service}`
 
-export const entryJson = (entry: Entry) => {
+export const entryJson = (entry: LedgerEntryRow) => {
   const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
   const { audit, ...rest } = shownDetails(details)
   return {
@@ -161,7 +161,7 @@ export const sumsJson = (sums: readonly SourceSum[]) =>
   )
 
 /** A row of the CSV, with accountants' headings. Metadata have a column each. */
-export const csvRow = (entry: Entry) => {
+export const csvRow = (entry: LedgerEntryRow) => {
   const { id, source, usage, amount, created, created_ms, ...details } = entryJson(entry)
   const { description, period, metadata = {} } = details
   return {
@@ -185,7 +185,7 @@ export const csvRow = (entry: Entry) => {
 
 /** A part of a charge that is refunded. */
 export interface GivenBack {
-  charge: Entry
+  charge: LedgerEntryRow
   /** Units of money, positive. */
   amount: number
   /** How many items; 0 for a tax. */
@@ -199,10 +199,10 @@ const part = (whole: number, of: number, all: number) =>
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-const backOf = (entries: readonly Entry[], { id }: Entry) =>
+const backOf = (entries: readonly LedgerEntryRow[], { id }: LedgerEntryRow) =>
   entries.filter(({ details }) => details.givesBack?.entry === id)
 
-const chargesIn = (entries: readonly Entry[]) =>
+const chargesIn = (entries: readonly LedgerEntryRow[]) =>
   entries.flatMap((entry) => {
     const { agreed } = entry.details
     if (!agreed?.counting || entry.amount >= 0 || agreed.units <= 0) return []
@@ -221,7 +221,7 @@ const chargesIn = (entries: readonly Entry[]) =>
 
 /** A tax is refunded in proportion to the charges that it was on. */
 const taxesBack = (
-  entries: readonly Entry[],
+  entries: readonly LedgerEntryRow[],
   charges: ReturnType<typeof chargesIn>,
   going: readonly GivenBack[],
 ) => {
@@ -235,7 +235,10 @@ const taxesBack = (
 }
 
 /** The charges of one act, and their refunds. Older charges name no act. */
-export const ofAct = (entries: readonly Entry[], act: string | undefined): readonly Entry[] => {
+export const ofAct = (
+  entries: readonly LedgerEntryRow[],
+  act: string | undefined,
+): readonly LedgerEntryRow[] => {
   const of = (wanted: string | undefined) => entries.filter(({ details }) => details.act === wanted)
   const charges = act === undefined || of(act).length === 0 ? of(undefined) : of(act)
   const ids = new Set(charges.map(({ id }) => id))
@@ -243,7 +246,7 @@ export const ofAct = (entries: readonly Entry[], act: string | undefined): reado
 }
 
 /** The refunds of a request's charges when counts that it had raised fall. `gone` contains negative deltas. */
-export const givenBack = (entries: readonly Entry[], gone: readonly Gone[]): GivenBack[] => {
+export const givenBack = (entries: readonly LedgerEntryRow[], gone: readonly Gone[]): GivenBack[] => {
   const charges = chargesIn(entries)
   const left = new Map<string, number>()
   const going = charges.map(({ entry, counting, units, unitsBack, amountBack }): GivenBack => {

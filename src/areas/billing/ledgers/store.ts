@@ -10,10 +10,10 @@ import { integer, json, keyset, type RowOf, shape, text } from '../../../storage
 import { bookedAlready } from './failures.ts'
 import {
   counterBook,
-  type Entry,
   type EntryDetails,
   type Excess,
   type LedgerBooking,
+  type LedgerEntryRow,
   rolloverId,
   rolloverService,
   type SourceSum,
@@ -117,7 +117,7 @@ export const insertLegs = (given: string) => `INSERT INTO ledger_postings (accou
   SELECT CAST($1 AS TEXT), given.entry_id, given.book, given.amount FROM ${given} WHERE true ON CONFLICT DO NOTHING`
 
 /** Limits a number to what JavaScript reads exactly. */
-const shown = (number: string) =>
+const exactSql = (number: string) =>
   `CASE WHEN ${number} > ${Number.MAX_SAFE_INTEGER} THEN ${Number.MAX_SAFE_INTEGER}
     WHEN ${number} < -${Number.MAX_SAFE_INTEGER} THEN -${Number.MAX_SAFE_INTEGER} ELSE ${number} END`
 
@@ -132,25 +132,25 @@ const entryRows = shape({
   type: text('usage_type'),
   quantity: integer('usage_quantity'),
   unit: text('usage_unit'),
-  availableBefore: integer(shown('available_before')),
+  availableBefore: integer(exactSql('available_before')),
   details: json<EntryDetails>('doc'),
 })
 
 const sumColumns = {
   service: text('source_service'),
   forAccountId: text(),
-  amount: integer(shown('amount')),
+  amount: integer(exactSql('amount')),
   type: text('usage_type'),
-  quantity: integer(shown('usage_quantity')),
+  quantity: integer(exactSql('usage_quantity')),
   unit: text('usage_unit'),
 }
 const monthSums = shape(sumColumns)
 const windowSums = shape({
   ...sumColumns,
   forAccountId: text('min(for_account_id)'),
-  amount: integer(`CAST(${shown('sum(amount)')} AS BIGINT)`),
+  amount: integer(`CAST(${exactSql('sum(amount)')} AS BIGINT)`),
   type: text('min(usage_type)'),
-  quantity: integer(`CAST(${shown('sum(usage_quantity)')} AS BIGINT)`),
+  quantity: integer(`CAST(${exactSql('sum(usage_quantity)')} AS BIGINT)`),
   unit: text('min(usage_unit)'),
 })
 
@@ -173,7 +173,7 @@ const sumOfMonth = (
 ) => `COALESCE((SELECT sum(${column}) FROM ledger_months
     WHERE account_id = $1 AND month = $2 AND source_service = $3), 0)`
 
-const entriesIn = (rows: readonly Row[]): Entry[] =>
+const entriesIn = (rows: readonly Row[]): LedgerEntryRow[] =>
   entryRows.list(rows).map(({ service, sourceId, type, quantity, unit, ...entry }) => ({
     ...entry,
     source: { service, id: sourceId },
@@ -346,24 +346,24 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
 
     async balance(accountId: string): Promise<number> {
       const [row] = await all(
-        `SELECT ${shown('units')} AS units FROM ledger_balances WHERE account_id = $1`,
+        `SELECT ${exactSql('units')} AS units FROM ledger_balances WHERE account_id = $1`,
         [accountId],
       )
       return (row?.units as number | undefined) ?? 0
     },
 
-    async find(accountId: string, id: string): Promise<Entry | undefined> {
+    async find(accountId: string, id: string): Promise<LedgerEntryRow | undefined> {
       const sql = `SELECT ${entryRows.columns} FROM ledger_entries WHERE account_id = $1 AND id = $2`
       return entriesIn(await all(sql, [accountId, id]))[0]
     },
 
     /** The charges of a request and their refunds, in order. */
-    async ofRequest(accountId: string, requestId: string): Promise<Entry[]> {
+    async ofRequest(accountId: string, requestId: string): Promise<LedgerEntryRow[]> {
       const found = selectsOfRequest.map((sql) => all(sql, [accountId, `${requestId}/`, `${requestId}0`]))
       return (await Promise.all(found)).flatMap(entriesIn)
     },
 
-    async page(page: EntryPage): Promise<Entry[]> {
+    async page(page: EntryPage): Promise<LedgerEntryRow[]> {
       const { accountId, service, from, to, limit, long } = page
       const { behind, order } = keyset(['created', 'ordinal'], page.descending)
       const after = timedPlace(page.after)

@@ -5,15 +5,15 @@ import { rolloverService } from './rules.ts'
 
 // Each check is one statement, so it sees concurrent bookings completely or not at all.
 
-const accountsAtOnce = 200
+const accountsPerCheck = 200
 
-const someAccounts = `SELECT account_id FROM ledger_balances WHERE account_id > $1 ORDER BY account_id LIMIT ${accountsAtOnce}`
+const someAccounts = `SELECT account_id FROM ledger_balances WHERE account_id > $1 ORDER BY account_id LIMIT ${accountsPerCheck}`
 
 const inRange = (alias: string) => `${alias}.account_id > $1 AND ${alias}.account_id <= $2`
 
-const sumOf = (from: string) => `COALESCE((SELECT CAST(sum(amount) AS BIGINT) FROM ${from}), 0)`
+const amountSumSql = (from: string) => `COALESCE((SELECT CAST(sum(amount) AS BIGINT) FROM ${from}), 0)`
 
-interface Question {
+interface LedgerCheck {
   sql: string
   fault(row: Row): Fault
 }
@@ -21,9 +21,9 @@ interface Question {
 const ledgerOf = ({ account_id }: Row) => `ledger of account ${account_id}`
 
 // Rollovers move nothing.
-const balances: Question = {
+const balances: LedgerCheck = {
   sql: `SELECT account_id, units, total FROM (
-      SELECT b.account_id, b.units, ${sumOf(`ledger_entries e WHERE e.account_id = b.account_id
+      SELECT b.account_id, b.units, ${amountSumSql(`ledger_entries e WHERE e.account_id = b.account_id
         AND e.source_service <> '${rolloverService}'`)} AS total
       FROM ledger_balances b WHERE ${inRange('b')}
     ) AS compared WHERE units <> total ORDER BY account_id`,
@@ -33,10 +33,10 @@ const balances: Question = {
   }),
 }
 
-const legs: Question = {
+const legs: LedgerCheck = {
   sql: `SELECT account_id, id FROM (
       SELECT e.account_id, e.id, e.amount,
-        ${sumOf('ledger_postings p WHERE p.account_id = e.account_id AND p.entry_id = e.id')} AS rest,
+        ${amountSumSql('ledger_postings p WHERE p.account_id = e.account_id AND p.entry_id = e.id')} AS rest,
         (SELECT p.amount FROM ledger_postings p
           WHERE p.account_id = e.account_id AND p.entry_id = e.id AND p.book = 'account') AS own
       FROM ledger_entries e WHERE ${inRange('e')}
@@ -47,10 +47,10 @@ const legs: Question = {
   }),
 }
 
-const months: Question = {
+const months: LedgerCheck = {
   sql: `SELECT account_id, month, source_service, amount, total FROM (
       SELECT m.account_id, m.month, m.source_service, m.amount,
-        ${sumOf(`ledger_entries e WHERE e.account_id = m.account_id AND e.month = m.month
+        ${amountSumSql(`ledger_entries e WHERE e.account_id = m.account_id AND e.month = m.month
           AND e.source_service = m.source_service AND e.for_account_id = m.for_account_id`)} AS total
       FROM ledger_months m WHERE ${inRange('m')}
     ) AS compared WHERE amount <> total ORDER BY account_id, month, source_service`,

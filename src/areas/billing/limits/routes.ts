@@ -6,7 +6,7 @@ import { failure, forbidden } from '../../../lib/failure.ts'
 import { Allotments, OperatorLimits } from '../../../lib/limit-shapes.ts'
 import { anyText, integer, keyed, must, open } from '../../../lib/schema.ts'
 import type { Allotments as AllotmentOperations } from './allotments/operations.ts'
-import { minuteOf, type Stretch } from './allotments/rules.ts'
+import { minuteOf, type UseWindow } from './allotments/rules.ts'
 import { allotmentsNotConfigured } from './failures.ts'
 import type { LimitsOfAccounts, LimitsStored, OperatorLimitsStored } from './operations.ts'
 import { amountProblems, restrictionWarnings, withDefaults, withoutOperatorKeys } from './rules.ts'
@@ -21,23 +21,27 @@ interface LimitsSubject<R> {
   doc: object
 }
 
-const placeOf = <R extends LimitsStored | OperatorLimitsStored>(record: R | undefined): LimitsSubject<R> =>
-  record ? { record, revision: record.revision, doc: record.doc } : { record, doc: {} }
+const limitsSubjectOf = <R extends LimitsStored | OperatorLimitsStored>(
+  record: R | undefined,
+): LimitsSubject<R> => (record ? { record, revision: record.revision, doc: record.doc } : { record, doc: {} })
 
-type Change<Data, R> = Pick<Call<string, Data, LimitsSubject<R>>, 'author' | 'account' | 'data' | 'subject'>
+type LimitsCall<Data, R> = Pick<
+  Call<string, Data, LimitsSubject<R>>,
+  'author' | 'account' | 'data' | 'subject'
+>
 
-const refusal = 'Please contact your phone provider to add limits.'
+const limitsRefusal = 'Please contact your phone provider to add limits.'
 
 export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
-  const place = async ({ account }: Pick<Call, 'account'>) => placeOf(await limits.of(account))
+  const place = async ({ account }: Pick<Call, 'account'>) => limitsSubjectOf(await limits.of(account))
 
   const placeToChange = async ({ actor, account }: Pick<Call, 'actor' | 'account'>) => {
-    if (!(await limits.mayChange(actor, account))) throw failure(forbidden, { message: refusal })
+    if (!(await limits.mayChange(actor, account))) throw failure(forbidden, { message: limitsRefusal })
     return place({ account })
   }
 
   const operatorPlace = async ({ account }: Pick<Call, 'account'>) =>
-    placeOf(await limits.operatorRecord(account))
+    limitsSubjectOf(await limits.operatorRecord(account))
 
   const shown = async ({ account }: Pick<Call, 'account'>, record: LimitsStored | undefined) => {
     const effective = await limits.inForce(account)
@@ -62,7 +66,7 @@ export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
       revision: record.revision,
     })
 
-  const replaceOperator = async (call: Change<OperatorLimits, OperatorLimitsStored>) => {
+  const replaceOperator = async (call: LimitsCall<OperatorLimits, OperatorLimitsStored>) => {
     const { author, account, subject, data } = call
     return shownOperator(await limits.replaceOperator(author, account, subject.record, data))
   }
@@ -128,7 +132,7 @@ interface RouteDeps {
 }
 
 /** The requested time, to the minute; undefined: the current cycles. */
-const stretchIn = (query: URLSearchParams, now: number): Stretch | undefined => {
+const stretchIn = (query: URLSearchParams, now: number): UseWindow | undefined => {
   if (movingBounds(query).start) return undefined
   const { from, to } = openTimeWindow(query, now, Number.MAX_SAFE_INTEGER)
   return { from: minuteOf(from), to }

@@ -46,10 +46,10 @@ const operatorOnly: readonly string[] = ['id', 'allow_postpay', 'max_postpay_amo
 export const withoutOperatorKeys = <T extends object>(data: T): T =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !operatorOnly.includes(key))) as T
 
-const counted = (trunks: number | undefined) => Math.max(0, trunks ?? 0)
+const trunkCount = (trunks: number | undefined) => Math.max(0, trunks ?? 0)
 
 export const trunkMoves = (before: Limits | undefined, after: Limits) =>
-  pricedTrunks.map((item) => ({ item, delta: counted(after[item]) - counted(before?.[item]) }))
+  pricedTrunks.map((item) => ({ item, delta: trunkCount(after[item]) - trunkCount(before?.[item]) }))
 
 /** The operator's cap: 0 allows none, a negative one any number. */
 const trunksOf = (wished: number, cap: number | undefined) => {

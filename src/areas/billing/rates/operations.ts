@@ -10,7 +10,6 @@ import { noRate } from './failures.ts'
 import {
   chooseRate,
   digitsOf,
-  identityOf,
   isRateable,
   leadingParts,
   mergedRate,
@@ -18,6 +17,7 @@ import {
   numberRate,
   type RateFields,
   type RateQuery,
+  rateIdentity,
   rateProblems,
   withRoutes,
 } from './rules.ts'
@@ -45,10 +45,10 @@ export type RatedCallQuery = RateRequest & Pick<RateQuery, 'resellerId'>
 
 export type Rates = ReturnType<typeof createRates>
 
-const idOf = (fields: RateFields) =>
-  createHash('sha256').update(identityOf(fields)).digest('hex').slice(0, 32)
+const rateIdOf = (fields: RateFields) =>
+  createHash('sha256').update(rateIdentity(fields)).digest('hex').slice(0, 32)
 
-const unusable = () => invalid({ 'number format': { error: { message: 'Number is un-rateable' } } })
+const unrateable = () => invalid({ 'number format': { error: { message: 'Number is un-rateable' } } })
 
 export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => {
   const rates = createRateStore(store)
@@ -81,14 +81,14 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
     /** Stored rates with the same identity, and the ids of new ones. */
     async byIdentity(wanted: readonly RateFields[]) {
       const stored = await ofPrefixes(wanted)
-      const taken = await rates.several(wanted.map(idOf))
+      const taken = await rates.several(wanted.map(rateIdOf))
       const known = new Map<string, RateStored>()
-      for (const rate of wanted.flatMap(stored)) known.set(identityOf(rate.doc), rate)
+      for (const rate of wanted.flatMap(stored)) known.set(rateIdentity(rate.doc), rate)
       return {
-        get: (fields: RateFields) => known.get(identityOf(fields)),
-        put: (fields: RateFields, rate: RateStored) => void known.set(identityOf(fields), rate),
+        get: (fields: RateFields) => known.get(rateIdentity(fields)),
+        put: (fields: RateFields, rate: RateStored) => void known.set(rateIdentity(fields), rate),
         /** Concurrent imports give a rate the same id. Undefined: another rate already has it. */
-        freeId: (fields: RateFields) => (taken.has(idOf(fields)) ? undefined : idOf(fields)),
+        freeId: (fields: RateFields) => (taken.has(rateIdOf(fields)) ? undefined : rateIdOf(fields)),
       }
     },
 
@@ -170,7 +170,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
 
     async lookUp(account: AccountRecord, request: RateRequest): Promise<NumberRate> {
       const number = normalizeNumber(request.number)
-      if (!isRateable(number)) throw unusable()
+      if (!isRateable(number)) throw unrateable()
       const manner = await settings.of(rateSettings)
       const deck = request.ratedeckId ?? manner.default_ratedeck
       const question = { ...request, number, resellerId: await accounts.resellerOf(account) }

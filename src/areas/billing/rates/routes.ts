@@ -10,8 +10,8 @@ import { noRate } from './failures.ts'
 import type { RateStored, Rates } from './operations.ts'
 import { NewRate, NumberRate, Rate, Ratedecks, RateRecord, RateRow } from './schema.ts'
 
-const all = '/v2/rates'
-const oneRate = `${all}/{rate_id}` as const
+const ratesPath = '/v2/rates'
+const oneRate = `${ratesPath}/{rate_id}` as const
 const ofNumber = 'rates/number/{number}'
 
 const deckQuery = { ratedeck_id: 'The ratedeck; without it the default one' }
@@ -22,24 +22,24 @@ const questionQuery = {
   options: 'What the rate has to offer, separated by commas',
 }
 
-const textIn = (query: URLSearchParams, name: string) => query.get(name) || undefined
+const queryText = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
 const wholeRow = ({ id, doc }: RateStored): Json => ({ id, ...doc })
 
-const questionOf = ({ path, query }: Pick<Call<typeof ofNumber>, 'path' | 'query'>) => ({
+const rateQueryOf = ({ path, query }: Pick<Call<typeof ofNumber>, 'path' | 'query'>) => ({
   number: path.number,
-  direction: textIn(query, 'direction'),
-  callerIdNumber: textIn(query, 'caller_id_number'),
-  options: textIn(query, 'options')?.split(',') ?? [],
+  direction: queryText(query, 'direction'),
+  callerIdNumber: queryText(query, 'caller_id_number'),
+  options: queryText(query, 'options')?.split(',') ?? [],
 })
 
 export const rateRoutes = (rates: Rates): Route[] => {
   const subject = ({ path, query }: Pick<Call<typeof oneRate>, 'path' | 'query'>) =>
-    rates.get(path.rate_id, textIn(query, 'ratedeck_id'))
+    rates.get(path.rate_id, queryText(query, 'ratedeck_id'))
 
   const listed = async (query: URLSearchParams) => {
-    const deck = textIn(query, 'ratedeck_id')
-    const prefix = textIn(query, 'prefix')
+    const deck = queryText(query, 'ratedeck_id')
+    const prefix = queryText(query, 'prefix')
     if (prefix !== undefined) {
       return new ListResponse(shortListing((await rates.leadingTo(prefix, deck)).map(wholeRow)))
     }
@@ -53,11 +53,11 @@ export const rateRoutes = (rates: Rates): Route[] => {
     account: AccountRecord,
     call: Pick<Call<typeof ofNumber>, 'path' | 'query'>,
     deck?: string,
-  ) => rates.lookUp(account, { ...questionOf(call), ratedeckId: deck })
+  ) => rates.lookUp(account, { ...rateQueryOf(call), ratedeckId: deck })
 
   /** The named ratedeck, else the caller's own. Ratedecks of parent accounts are refused. */
   const deckFor = async ({ actor, query }: Pick<Call, 'actor' | 'query'>) => {
-    const asked = textIn(query, 'ratedeck_id')
+    const asked = queryText(query, 'ratedeck_id')
     if (isSuperduper(actor)) return asked
     const [own, ...above] = await rates.decksUpFrom(actor.account)
     if (asked !== undefined && asked !== own && above.includes(asked)) {
@@ -72,7 +72,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
   const asking = { answers: NumberRate, fails: [noRate] as const }
 
   return [
-    get(all, {
+    get(ratesPath, {
       summary: 'List the rates of a ratedeck',
       ...admin,
       query: { ...deckQuery, prefix: 'Whole rates of every leading part of these digits' },
@@ -80,7 +80,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
       list: true,
       run: ({ query }) => listed(query),
     }),
-    put(all, {
+    put(ratesPath, {
       summary: 'Create a rate',
       ...admin,
       query: deckQuery,
@@ -88,9 +88,9 @@ export const rateRoutes = (rates: Rates): Route[] => {
       answers: RateRecord,
       judge,
       run: async ({ author, data, query }) =>
-        made(await rates.create(author, data, textIn(query, 'ratedeck_id'))),
+        made(await rates.create(author, data, queryText(query, 'ratedeck_id'))),
     }),
-    get(`${all}/ratedecks`, {
+    get(`${ratesPath}/ratedecks`, {
       summary: 'Name the ratedecks',
       ...admin,
       answers: Ratedecks,

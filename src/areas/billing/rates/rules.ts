@@ -68,20 +68,20 @@ const judges: Readonly<Record<RateFilter, Judge>> = {
   version: ({ rate_version: version }, _question, { rate_version: wanted }) => !wanted || version === wanted,
 }
 
-const weightOf = ({ weight = heaviest }: Rate) => weight
-const costOf = (rate: Rate): MicroUnits => microUnitsOfDollars(rate.rate_cost)
+const rateWeight = ({ weight = heaviest }: Rate) => weight
+const rateCost = (rate: Rate): MicroUnits => microUnitsOfDollars(rate.rate_cost)
 const sign = (difference: bigint) => Number(difference > 0n) - Number(difference < 0n)
 
 /** The better rate first. The id makes the order stable. */
 const compare =
   ({ sort_by_weight: byWeight }: RateManner) =>
   (a: RateCandidate, b: RateCandidate): number => {
-    const byCost = sign(costOf(a.doc) - costOf(b.doc))
+    const byCost = sign(rateCost(a.doc) - rateCost(b.doc))
     return (
       b.doc.prefix - a.doc.prefix ||
       (byWeight
-        ? weightOf(a.doc) - weightOf(b.doc) || byCost
-        : -byCost || weightOf(a.doc) - weightOf(b.doc)) ||
+        ? rateWeight(a.doc) - rateWeight(b.doc) || byCost
+        : -byCost || rateWeight(a.doc) - rateWeight(b.doc)) ||
       (a.id < b.id ? -1 : 1)
     )
   }
@@ -97,7 +97,7 @@ export const chooseRate = <T extends RateCandidate>(
     .toSorted(compare(manner))[0]
 
 export const numberRate = (number: string, ratedeckId: string, { id, doc }: RateCandidate): NumberRate => {
-  const rate = unitsText(costOf(doc))
+  const rate = unitsText(rateCost(doc))
   const surcharge = unitsText(microUnitsOfDollars(doc.rate_surcharge ?? 0))
   const { rate_minimum: minimum = 60, rate_increment: increment = 60, description, rate_name: name } = doc
   return {
@@ -164,17 +164,17 @@ export const generatedName = ({ direction = [], iso_country_code: country, prefi
 /** A CSV row by column name; empty cells are absent or empty. */
 type RateCells = Readonly<Record<string, string | undefined>>
 
-const maxDollars = 1_000_000
+const maxPrice = 1_000_000
 
 const isWhole = (from: number, to: number) => (cell: string) =>
   /^\d{1,15}$/.test(cell) && Number(cell) >= from && Number(cell) <= to
 const isPrice = (cell: string) =>
-  /^\d{0,7}(?:\.\d+)?$/.test(cell) && /\d/.test(cell) && Number(cell) <= maxDollars && isExactPrice(cell)
+  /^\d{0,7}(?:\.\d+)?$/.test(cell) && /\d/.test(cell) && Number(cell) <= maxPrice && isExactPrice(cell)
 const isShort = (cell: string) => cell.length <= 256
 const isDirection = (cell: string) => cell === 'inbound' || cell === 'outbound'
 
 /** A JSON list, or one text. */
-const textsIn = (cell: string): unknown[] => {
+const cellTexts = (cell: string): unknown[] => {
   if (!cell.startsWith('[')) return [cell]
   try {
     const value: unknown = JSON.parse(cell)
@@ -184,9 +184,9 @@ const textsIn = (cell: string): unknown[] => {
   }
 }
 
-const routesIn = (cell: string) => textsIn(cell).map(String)
+const routesIn = (cell: string) => cellTexts(cell).map(String)
 const optionsIn = (cell: string) =>
-  textsIn(cell).flatMap((one) => (cell.startsWith('[') ? String(one) : String(one).split(',')))
+  cellTexts(cell).flatMap((one) => (cell.startsWith('[') ? String(one) : String(one).split(',')))
 
 export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> = {
   prefix: isWhole(1, 999_999_999_999_999),
@@ -214,7 +214,7 @@ export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> 
   rate_version: isShort,
 }
 
-const numeric = new Set([
+const numericColumns = new Set([
   'prefix',
   'rate_cost',
   'rate_surcharge',
@@ -232,7 +232,7 @@ const lists: Readonly<Record<string, (cell: string) => string[]>> = {
 }
 
 const valueIn = (column: string, cell: string) => {
-  if (numeric.has(column)) return Number(cell)
+  if (numericColumns.has(column)) return Number(cell)
   return lists[column]?.(cell) ?? cell
 }
 
@@ -248,7 +248,7 @@ export const fieldsIn = (cells: RateCells): Partial<Rate> => {
 export type RateFields = Partial<Rate> & Pick<Rate, 'prefix' | 'rate_cost'>
 
 /** Rates with the same identity differ only in their price. */
-export const identityOf = (rate: RateFields): string => {
+export const rateIdentity = (rate: RateFields): string => {
   const { ratedeck_id: deck, prefix, direction = [], options = [] } = rate
   const { iso_country_code: country, carrier, account_id: reseller, caller_id_numbers: callers } = rate
   const { routes, rate_name: name = generatedName(rate) } = withRoutes(rate)
@@ -291,7 +291,7 @@ export const hasFields = (rate: Rate, fields: Partial<Rate>): boolean =>
 const cellFrom = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : value)
 
 /** A row that the import accepts. Both directions are the same as none. */
-export const rowOf = ({ direction = [], ...rate }: Rate): Record<string, unknown> => ({
+export const rateCsvRow = ({ direction = [], ...rate }: Rate): Record<string, unknown> => ({
   ...Object.fromEntries(Object.entries(rate).map(([key, value]) => [key, cellFrom(value)])),
   ...(direction.length === 1 ? { direction: direction[0] } : {}),
 })

@@ -13,11 +13,11 @@ import {
 } from '../../../lib/schema.ts'
 
 // Amounts stay within 15 significant digits: a JSON number then is exactly the decimal that was written.
-const maxDollars = 1_000_000
-const dollars = (description: string, more: object = {}) =>
-  number({ minimum: 0, maximum: maxDollars, description: `${description}; up to eight decimals`, ...more })
+const maxPrice = 1_000_000
+const priceField = (description: string, more: object = {}) =>
+  number({ minimum: 0, maximum: maxPrice, description: `${description}; up to eight decimals`, ...more })
 
-const seconds = (minimum: number, fallback: number, description: string) =>
+const secondsField = (minimum: number, fallback: number, description: string) =>
   integer({ minimum, maximum: 86_400, default: fallback, description })
 
 const RatedeckId = text(1, 64, {
@@ -33,12 +33,12 @@ const fields = {
       description: 'Beginning of the numbers it is for: E.164 without the plus',
     }),
   ),
-  rate_cost: must(dollars('Dollars per minute that the customer pays')),
-  rate_increment: seconds(1, 60, 'Seconds in which time is counted beyond the minimum'),
-  rate_minimum: seconds(1, 60, 'Seconds that every call pays'),
-  rate_surcharge: dollars('Dollars per call', { default: 0 }),
-  rate_nocharge_time: seconds(0, 0, 'Calls of up to this many seconds cost nothing'),
-  internal_rate_cost: dollars('Dollars per minute that the carrier asks'),
+  rate_cost: must(priceField('Dollars per minute that the customer pays')),
+  rate_increment: secondsField(1, 60, 'Seconds in which time is counted beyond the minimum'),
+  rate_minimum: secondsField(1, 60, 'Seconds that every call pays'),
+  rate_surcharge: priceField('Dollars per call', { default: 0 }),
+  rate_nocharge_time: secondsField(0, 0, 'Calls of up to this many seconds cost nothing'),
+  internal_rate_cost: priceField('Dollars per minute that the carrier asks'),
   weight: integer({
     minimum: 1,
     maximum: 100,

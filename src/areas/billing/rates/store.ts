@@ -11,8 +11,8 @@ const rateKind = kind<Rate, object>('rate')
 export type RateStored = RecordOf<typeof rateKind>
 
 // The index by owner finds the rates of a ratedeck: the ratedeck owns its rates, in the order of their prefixes.
-const byPrefix = `r.owner_id <> '' AND r.owner_id = pairs.a AND r.sort_key = pairs.b ORDER BY r.sort_key, r.id`
-const byId = 'r.id = pairs.b'
+const wherePrefix = `r.owner_id <> '' AND r.owner_id = pairs.a AND r.sort_key = pairs.b ORDER BY r.sort_key, r.id`
+const whereId = 'r.id = pairs.b'
 
 type Read = Store['all'] | Store['scan']
 
@@ -52,7 +52,7 @@ export const createRateStore = (store: Store) => {
   /** The stored rates with these ids. */
   const several = async (ids: readonly string[]): Promise<Map<string, RateStored>> => {
     const pairs = [...new Set(ids)].map((id) => [systemScope, id] as const)
-    const found = await readPairs(pairs, byId, store.all)
+    const found = await readPairs(pairs, whereId, store.all)
     return new Map(found.map((rate) => [rate.id, rate]))
   }
 
@@ -63,7 +63,7 @@ export const createRateStore = (store: Store) => {
   ) => {
     const keyOf = (deck: string, prefix: string) => `${deck}/${prefix}`
     const pairs = [...new Map(wanted.map((pair) => [keyOf(...pair), pair])).values()]
-    const rates = await readPairs(pairs, byPrefix, read)
+    const rates = await readPairs(pairs, wherePrefix, read)
     const found = Map.groupBy(rates, ({ ownerId, sortKey }) => keyOf(ownerId, sortKey))
     return (deck: string, prefix: string) => found.get(keyOf(deck, prefix)) ?? []
   }

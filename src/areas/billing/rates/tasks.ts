@@ -10,7 +10,7 @@ import type {
   TaskRow,
 } from '../../work/tasks/operations.ts'
 import type { RateStored, Rates } from './operations.ts'
-import { cellVerifiers, fieldsIn, hasFields, identityOf, type RateFields, rowOf } from './rules.ts'
+import { cellVerifiers, fieldsIn, hasFields, type RateFields, rateCsvRow, rateIdentity } from './rules.ts'
 import { type Rate, rateColumns } from './schema.ts'
 
 const rowsOfAPart = 500
@@ -19,7 +19,7 @@ const mandatoryOfImport = ['prefix', 'rate_cost']
 const others = (mandatory: readonly string[]) => rateColumns.filter((column) => !mandatory.includes(column))
 
 /** The reseller whose rates a task may change; undefined: all rates. */
-const ownerOf = ({ actor, account }: TaskContext) => (isSuperduper(actor) ? undefined : account.id)
+const rateOwner = ({ actor, account }: TaskContext) => (isSuperduper(actor) ? undefined : account.id)
 
 /** Adds the owner to the fields of a row; undefined if they name another account. */
 const ownFields = (fields: Partial<Rate>, owner: string | undefined): Partial<Rate> | undefined => {
@@ -62,10 +62,10 @@ const createImport = (rates: Rates): InputAction<Imported> => {
     optional: others(mandatoryOfImport),
     verifiers: cellVerifiers,
     output: 'input',
-    key: (cells) => identityOf(fieldsIn(cells) as RateFields),
+    key: (cells) => rateIdentity(fieldsIn(cells) as RateFields),
 
     async run(rows, context) {
-      const owner = ownerOf(context)
+      const owner = rateOwner(context)
       const deck = await rates.deckOr(undefined)
       const wanted = rows.map(
         ({ cells }) => ownFields({ ratedeck_id: deck, ...fieldsIn(cells) }, owner) as RateFields | undefined,
@@ -122,7 +122,7 @@ const createDelete = (rates: Rates): InputAction<Deleted> => {
     key: ({ ratedeck_id: deck, prefix }) => `${deck ?? ''}/${prefix ?? ''}`,
 
     async run(rows, context) {
-      const owner = ownerOf(context)
+      const owner = rateOwner(context)
       const standard = await rates.deckOr(undefined)
       const wanted = rows.map(({ cells }) => ownFields({ ratedeck_id: standard, ...fieldsIn(cells) }, owner))
       const stored = await rates.ofPrefixes(wanted.filter((fields) => fields !== undefined))
@@ -138,7 +138,7 @@ const createDelete = (rates: Rates): InputAction<Deleted> => {
 }
 
 const positionOf = ({ sortKey, id }: RateStored) => JSON.stringify([sortKey, id])
-const placeIn = (position: string): [string, string] => JSON.parse(position)
+const cursorIn = (position: string): [string, string] => JSON.parse(position)
 
 const createExport = ({ page, deckOr }: Rates): OutputAction => ({
   ...definition,
@@ -149,9 +149,9 @@ const createExport = ({ page, deckOr }: Rates): OutputAction => ({
   columns: rateColumns,
 
   async *parts(context, position) {
-    const owner = ownerOf(context)
+    const owner = rateOwner(context)
     const ownerId = await deckOr(undefined)
-    let after = position === undefined ? undefined : placeIn(position)
+    let after = position === undefined ? undefined : cursorIn(position)
     for (;;) {
       const query = { accountId: systemScope, ownerId, limit: rowsOfAPart, descending: false, long: true }
       const rates = await page(after ? { ...query, after } : query)
@@ -159,7 +159,7 @@ const createExport = ({ page, deckOr }: Rates): OutputAction => ({
       if (!last) return
       const shown = rates.filter(({ doc }) => owner === undefined || doc.account_id === owner)
       after = [last.sortKey, last.id]
-      yield { rows: shown.map(({ doc }) => rowOf(doc)), position: positionOf(last) }
+      yield { rows: shown.map(({ doc }) => rateCsvRow(doc)), position: positionOf(last) }
       if (rates.length < rowsOfAPart) return
     }
   },

@@ -93,12 +93,12 @@ export interface AcceptedLine extends DueLine {
 
 type Moved = Pick<CountMove, 'category' | 'item'> & { delta: number }
 
-const isCounted = ({ category, item, exceptions }: Counting, moved: Pick<Moved, 'category' | 'item'>) =>
+const isCountedBy = ({ category, item, exceptions }: Counting, moved: Pick<Moved, 'category' | 'item'>) =>
   moved.category === category && (item === allItems ? !exceptions.includes(moved.item) : moved.item === item)
 
 /** The items of a line that are added; removed ones count negative. */
 export const unitsMoved = (counting: Counting, moves: readonly Moved[]) =>
-  moves.reduce((sum, moved) => (isCounted(counting, moved) ? sum + moved.delta : sum), 0)
+  moves.reduce((sum, moved) => (isCountedBy(counting, moved) ? sum + moved.delta : sum), 0)
 
 const countingOf = ({ after }: ComparedInvoice, line: DueLine): Counting | undefined => {
   const priced = after.items.find(({ category, item }) => `${category}/${item}` === line.key)

@@ -16,7 +16,11 @@ type PaymentStatus = { acceptable: true } | { acceptable: false; reason: string;
 
 const good: PaymentStatus = { acceptable: true }
 
-const refused = (reason: string, message: string): PaymentStatus => ({ acceptable: false, reason, message })
+const unacceptable = (reason: string, message: string): PaymentStatus => ({
+  acceptable: false,
+  reason,
+  message,
+})
 
 export type Bookkeepers = ReturnType<typeof createBookkeepers>
 
@@ -42,14 +46,14 @@ export const createBookkeepers = (deps: {
     async standing(account: AccountRecord, bookkeeper: Bookkeeper): Promise<PaymentStatus> {
       const { type } = bookkeeper
       const gateway = gateways.of(type)
-      if (!gateway) return refused('bookkeeper_fault', `there is no bookkeeper of type ${type}`)
+      if (!gateway) return unacceptable('bookkeeper_fault', `there is no bookkeeper of type ${type}`)
       if (!(await isReady(account, gateway, bookkeeper)))
-        return refused('bookkeeper_fault', `bookkeeper ${type} is not set up`)
+        return unacceptable('bookkeeper_fault', `bookkeeper ${type} is not set up`)
       if (!gateway.capabilities.tokens) return good
       const token = await tokenFor(account.id, bookkeeper)
-      if (!token) return refused('no_payment_token', 'no payment method available')
+      if (!token) return unacceptable('no_payment_token', 'no payment method available')
       return isExpired(token, gregorianNow(store.clock))
-        ? refused('no_payment_token', 'the payment method has expired')
+        ? unacceptable('no_payment_token', 'the payment method has expired')
         : good
     },
 
@@ -130,7 +134,7 @@ export const createPaymentStatuses = (deps: {
       const isOwn = payer.id === account.id
       const { status, reason = 'delinquent' } = await books.docOf(payer.id)
       if (status === 'delinquent')
-        return isOwn ? refused(reason, 'the account is not in good standing') : providersIssue
+        return isOwn ? unacceptable(reason, 'the account is not in good standing') : providersIssue
       for (const { bookkeeper } of (await books.terms(payer)).lists) {
         const standing = await bookkeepers.standing(payer, bookkeeper)
         if (!standing.acceptable) return isOwn ? standing : providersIssue

@@ -41,7 +41,7 @@ interface ProposedPlan {
 
 const noTerms: Terms = { plans: [], lists: [] }
 
-const isSame = (a: TermSources, b: TermSources) =>
+const areSameSources = (a: TermSources, b: TermSources) =>
   a.priorities === b.priorities &&
   JSON.stringify(a.bookkeeper) === JSON.stringify(b.bookkeeper) &&
   a.records.every((record, index) => record === b.records[index])
@@ -104,7 +104,7 @@ export const createPricingData = (deps: {
     if (!record || !hasPlans(record.doc)) return noTerms
     const sources = await sourcesOf(account, record.doc)
     const known = cached.get(record)
-    if (known && isSame(known.sources, sources)) return known.terms
+    if (known && areSameSources(known.sources, sources)) return known.terms
     const merged = merge(record.doc, sources)
     cached.set(record, { sources, terms: merged })
     return merged

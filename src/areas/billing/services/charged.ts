@@ -19,7 +19,7 @@ const placeOfItem = (key: string) => {
 }
 
 /** Units of an item. */
-interface Part {
+interface ItemPart {
   category: string
   key: string
   total: number
@@ -27,13 +27,13 @@ interface Part {
 
 interface PartsOfBill {
   month: number
-  items: readonly Part[]
+  items: readonly ItemPart[]
 }
 
-const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { total }) => sum + total, 0)
+const partsTotal = (parts: readonly ItemPart[]) => parts.reduce((sum, { total }) => sum + total, 0)
 
 /** Units of a part that are not refunded yet. `charged`: units of its item; undefined for unrecorded bills. */
-const stillCharged = ({ total }: Part, charged = total) =>
+const stillCharged = ({ total }: ItemPart, charged = total) =>
   total <= 0 ? total : Math.max(0, Math.min(total, charged))
 
 export type Charged = ReturnType<typeof createCharged>
@@ -93,7 +93,7 @@ export const createCharged = (store: Store) => {
         total: stillCharged(part, before.get(itemKey(part))?.amount),
       }))
       giveBack(set, accountId, { month, items: kept })
-      return sumOf(items) - sumOf(kept)
+      return partsTotal(items) - partsTotal(kept)
     },
 
     /** Records the refund of a prorated charge. Its ledger entry names the item. */

@@ -16,8 +16,8 @@ import type { ServiceAudit } from './audit/operations.ts'
 import type { PaymentStatuses } from './bookkeepers.ts'
 import type { PricingData } from './books.ts'
 import { type Charged, type ChargedItems, compareCharged, withAccepted } from './charged.ts'
-import { type CountMove, concernedBy, isMoving, movesOfSets, type Request, removes } from './moves.ts'
-import { createPayerLock, type Outcome } from './payer-turns.ts'
+import { type CountMove, concernedBy, isMoving, type MoveRequest, movesOfSets, removes } from './moves.ts'
+import { createPayerLock, type TurnOutcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -129,7 +129,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   /** Whether the request accepts this price. `counted`: before the request. */
-  const isAccepted = async ({ author, moves }: Request, payer: Payer, counted: Counted, quote: Quote) => {
+  const isAccepted = async ({ author, moves }: MoveRequest, payer: Payer, counted: Counted, quote: Quote) => {
     if (!author.acceptsCharges) return false
     const terms = author.consent?.terms as readonly PriceList[] | undefined
     if (!terms) return quotes.isAccepted(author, quote)
@@ -143,7 +143,7 @@ export const createConsent = (tools: Deps): Gate => {
 
   const ask = async (
     payer: Payer,
-    request: Request,
+    request: MoveRequest,
     { counted, compared }: { counted: Counted; compared: readonly ComparedInvoice[] },
   ) => {
     const { account } = payer
@@ -161,7 +161,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   const tell = async (
-    { set }: Request,
+    { set }: MoveRequest,
     { account }: Payer,
     { moves, compared }: { moves: readonly CountMove[]; compared: readonly ComparedInvoice[] },
   ) => {
@@ -178,7 +178,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   /** Prices a request for one payer. */
-  const agree = async (request: Request, payer: Payer) => {
+  const agree = async (request: MoveRequest, payer: Payer) => {
     const { account, lists, soFar } = payer
     const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
     if (moves.length === 0) return
@@ -207,7 +207,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   /** A refused write leaves everything unchanged. */
-  const judge = async ({ sets }: Wish, payers: readonly Payer[]): Promise<Outcome> => {
+  const judge = async ({ sets }: Wish, payers: readonly Payer[]): Promise<TurnOutcome> => {
     const takeBack = sets.map((set) => set.checkpoint())
     const before = payers.map(({ soFar }) => soFar)
     try {
@@ -229,7 +229,7 @@ export const createConsent = (tools: Deps): Gate => {
   const tryOnce = async (payerIds: readonly string[], wishes: readonly Wish[]) => {
     const payers = await openAll(payerIds, wishes)
     const takeBack = wishes.flatMap(({ sets }) => sets).map((set) => set.checkpoint())
-    const outcomes: Outcome[] = []
+    const outcomes: TurnOutcome[] = []
     for (const wish of wishes) outcomes.push(await judge(wish, payers))
     const agreed = wishes.filter((_, at) => outcomes[at] === 'done')
     const sets = agreed.flatMap((wish) => wish.sets)
@@ -250,7 +250,7 @@ export const createConsent = (tools: Deps): Gate => {
     }
   }
 
-  const together = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<Outcome[]> => {
+  const together = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<TurnOutcome[]> => {
     for (let tries = 1; tries <= maxTries; tries += 1) {
       const outcomes = await tryOnce(payerIds, wishes)
       if (outcomes) return outcomes
@@ -259,7 +259,7 @@ export const createConsent = (tools: Deps): Gate => {
     throw failure(datastoreConflict, {})
   }
 
-  const alone = async (payerIds: readonly string[], wish: Wish): Promise<Outcome> => {
+  const alone = async (payerIds: readonly string[], wish: Wish): Promise<TurnOutcome> => {
     try {
       return elementAt(await together(payerIds, [wish]), 0)
     } catch (error) {
@@ -284,7 +284,7 @@ export const createConsent = (tools: Deps): Gate => {
   }
 
   const take = createPayerLock<Wish>(async (payerIds, wishes) => {
-    const outcomes: Outcome[] = []
+    const outcomes: TurnOutcome[] = []
     for (const [wish, outcome] of zip(wishes, await inCompany(payerIds, wishes)))
       outcomes.push(outcome ?? (await alone(payerIds, wish)))
     return outcomes

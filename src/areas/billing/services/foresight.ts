@@ -11,7 +11,7 @@ import { moved, type Totals, withMore } from './quantities/rules.ts'
 /** By how much counts would change, by the account that pays for them. */
 type Foreseen = Readonly<Record<string, Totals>>
 
-const none: Totals = { account: {}, cascade: {} }
+const noTotals: Totals = { account: {}, cascade: {} }
 
 /** Whether a count falls. */
 const isFalling = ({ account, cascade }: Totals) =>
@@ -19,7 +19,7 @@ const isFalling = ({ account, cascade }: Totals) =>
     Object.values(counts).some((items) => Object.values(items).some((delta) => delta < 0)),
   )
 
-const sumOf = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvoice) => number) =>
+const dollarsSum = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvoice) => number) =>
   dollarsOfUnits(compared.reduce((sum, one) => sum + unitsOf(one), 0))
 
 /** What changes of a dry run would cost, priced as if all of them were accepted at once. */
@@ -45,8 +45,8 @@ export const createChargePreview = (deps: {
     return {
       account_id: accountId,
       name: account.doc.name,
-      today: sumOf(compared, ({ today }) => today),
-      recurring: sumOf(compared, riseOf),
+      today: dollarsSum(compared, ({ today }) => today),
+      recurring: dollarsSum(compared, riseOf),
       invoices: compared.map(comparedJson),
     }
   }
@@ -64,7 +64,7 @@ export const createChargePreview = (deps: {
       const after: Record<string, Totals> = { ...foreseen }
       for (const [id, own] of movesByPayer(moves)) {
         const isRemoving = own.some((move) => move.own + move.below < 0)
-        if (await books.isPaying(id, isRemoving)) after[id] = moved(after[id] ?? none, id, own)
+        if (await books.isPaying(id, isRemoving)) after[id] = moved(after[id] ?? noTotals, id, own)
       }
       return after
     },

@@ -15,7 +15,7 @@ export interface CountMove {
 }
 
 /** The changes of one request. */
-export interface Request {
+export interface MoveRequest {
   set: ChangeSet
   author: Author
   moves: CountMove[]
@@ -76,7 +76,7 @@ const transferMoves = async ({ accountId, from, to = [] }: Transfer, { quantitie
   return moves
 }
 
-const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<Request> => {
+const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<MoveRequest> => {
   const transferred = await Promise.all(set.transfers.map((transfer) => transferMoves(transfer, lookups)))
   // An account that moves brings its items along: they are not bought again.
   const isCorrection = set.isCorrection || set.transfers.some(({ to }) => to !== undefined)
@@ -112,9 +112,9 @@ export const removes = ({ counts, transfers }: ChangeSet) =>
 export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + transfers.length > 0
 
 /** The changes of each request, in their order. */
-export const movesOfSets = async (sets: readonly ChangeSet[], lookups: Lookups): Promise<Request[]> => {
+export const movesOfSets = async (sets: readonly ChangeSet[], lookups: Lookups): Promise<MoveRequest[]> => {
   const moving = sets.filter(isMoving)
-  const requests: Request[] = []
+  const requests: MoveRequest[] = []
   for (const set of moving) {
     const request = await requestOf(set, lookups)
     const known = requests.find(

@@ -33,7 +33,7 @@ import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts
 import type { ServicesRecord } from './store.ts'
 import type { Vendors } from './vendors.ts'
 
-export type Manner = 'replace' | 'merge'
+export type ChangeMode = 'replace' | 'merge'
 
 interface Deps {
   store: Store
@@ -48,11 +48,11 @@ interface Deps {
   isDirty(accountId: string): Promise<boolean>
 }
 
-type Counts = Awaited<ReturnType<QuantityReader['of']>>
+type AccountCounts = Awaited<ReturnType<QuantityReader['of']>>
 
-const masterOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
+const masterIdOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
 
-const combined = <T extends object>(before: T | undefined, given: T, manner: Manner): T =>
+const combined = <T extends object>(before: T | undefined, given: T, manner: ChangeMode): T =>
   (manner === 'merge' ? mergePatch(before ?? {}, given) : given) as T
 
 const requireSize = (before: readonly Invoice[], after: readonly Invoice[], prefix: '' | 'plan.') => {
@@ -155,7 +155,7 @@ export const createServices = (tools: Deps) => {
     }
   }
 
-  const summaryOf = async (account: AccountRecord, doc: ServicesDoc, counts: Counts) => {
+  const summaryOf = async (account: AccountRecord, doc: ServicesDoc, counts: AccountCounts) => {
     const terms = await books.draft(account, doc)
     const manual = doc.manual ?? {}
     const invoices = priceAccount(terms.lists, { ...counts, manual })
@@ -167,7 +167,7 @@ export const createServices = (tools: Deps) => {
       quantities: { account: counts.account, cascade: counts.cascade, manual },
       reseller: { id: await sellerOf(account), is_reseller: account.hidden.isReseller },
       ratedeck: doc.ratedeck ?? ratedeck ?? {},
-      applications: offeredApplications(applications ?? {}, masterOf(account)),
+      applications: offeredApplications(applications ?? {}, masterIdOf(account)),
       limits: limits ?? {},
       im: pricedMessages(im ?? {}),
       payment_tokens: doc.payment_tokens ?? {},
@@ -186,7 +186,12 @@ export const createServices = (tools: Deps) => {
   const ratedeckNamed = async (account: AccountRecord) =>
     (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
 
-  const quoted = async (account: AccountRecord, doc: ServicesDoc, counts: Counts, change: ServicesChange) => {
+  const quoted = async (
+    account: AccountRecord,
+    doc: ServicesDoc,
+    counts: AccountCounts,
+    change: ServicesChange,
+  ) => {
     const { plans: proposed } = await changedPlans(account, { ...doc, plans: {} }, { ...change, delete: [] })
     const removed = new Set(change.delete ?? [])
     const plansLeft = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
@@ -217,7 +222,7 @@ export const createServices = (tools: Deps) => {
     read: async (account: AccountRecord) => view(account, await docOf(account)),
 
     /** Changes plans, overrides and payer: all or nothing. */
-    async change(writer: Writer, change: ServicesChange, manner: Manner) {
+    async change(writer: Writer, change: ServicesChange, manner: ChangeMode) {
       const { account } = writer
       const before = await services.find(account.id)
       const doc = before?.doc ?? {}
@@ -234,7 +239,7 @@ export const createServices = (tools: Deps) => {
     },
 
     /** Assigns a plan, or changes its overrides. */
-    async assign(writer: Writer, planId: string, data: PlanAssignment, manner: Manner) {
+    async assign(writer: Writer, planId: string, data: PlanAssignment, manner: ChangeMode) {
       const { account } = writer
       const before = await services.find(account.id)
       const plan = await planFor(account, planId, data.vendor_id)
@@ -259,13 +264,13 @@ export const createServices = (tools: Deps) => {
     },
 
     /** Manual counts replace the account's own. */
-    async setManual(writer: Writer, manual: Quantities, manner: Manner, read?: Read) {
+    async setManual(writer: Writer, manual: Quantities, manner: ChangeMode, read?: Read) {
       const { before } = read ?? { before: await services.find(writer.account.id) }
       const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, manner) }
       return (await save(writer, before, after, { type: 'manual' })).manual
     },
 
-    async setOverrides(writer: Writer, overrides: PlanDoc, manner: Manner, read?: Read) {
+    async setOverrides(writer: Writer, overrides: PlanDoc, manner: ChangeMode, read?: Read) {
       await vendors.assertMaySell(writer.account, overrides)
       const { before } = read ?? { before: await services.find(writer.account.id) }
       const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, manner) }
@@ -299,7 +304,7 @@ export const createServices = (tools: Deps) => {
 
     /** The price of the operator's plans for a new account. */
     async quoteForNobody(by: AccountRecord, change: ServicesChange) {
-      const master = await books.account(masterOf(by))
+      const master = await books.account(masterIdOf(by))
       return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
     },
 

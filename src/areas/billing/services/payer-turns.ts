@@ -1,10 +1,10 @@
 import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
 
-export type Outcome = 'done' | { error: unknown }
+export type TurnOutcome = 'done' | { error: unknown }
 
 interface Seat<Work> {
   work: Work
-  settle(outcome: Outcome): void
+  settle(outcome: TurnOutcome): void
 }
 
 // Large enough to share the cost of a commit, small enough that the first does not wait long.
@@ -15,7 +15,7 @@ const maxTogether = 32
  * order. Between processes the stored turn decides. `run` returns an outcome for each.
  */
 export const createPayerLock = <Work>(
-  run: (ids: readonly string[], works: readonly Work[]) => Promise<readonly Outcome[]>,
+  run: (ids: readonly string[], works: readonly Work[]) => Promise<readonly TurnOutcome[]>,
 ) => {
   const holdOne = createKeyedQueue()
   const waiting = new Map<string, Seat<Work>[]>()
@@ -50,7 +50,7 @@ export const createPayerLock = <Work>(
   return async (accountIds: readonly string[], work: Work): Promise<void> => {
     const ids = [...accountIds].sort()
     const key = ids.join()
-    const { promise, resolve: settle } = Promise.withResolvers<Outcome>()
+    const { promise, resolve: settle } = Promise.withResolvers<TurnOutcome>()
     const seat = { work, settle }
     const company = waiting.get(key)
     if (company && company.length < maxTogether) company.push(seat)

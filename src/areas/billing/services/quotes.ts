@@ -10,14 +10,14 @@ import { createQuoteStore } from './store.ts'
 const validMs = 10 * 60_000
 const keptMs = 24 * 3_600_000
 
-const digestOf = (value: unknown) => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32)
+const shortDigest = (value: unknown) => hash('sha256', JSON.stringify(value), 'hex').slice(0, 32)
 
 /**
  * The counts that a request changes, independent of its wording, order and price. The id of a new account differs in
  * each attempt.
  */
 const purchaseOf = (moves: readonly CountMove[]) =>
-  digestOf(
+  shortDigest(
     moves
       .map(({ accountId, name, category, item, own, below }) =>
         JSON.stringify([name === undefined ? accountId : '', category, item, own, below]),
@@ -29,7 +29,7 @@ export const quoteOf = (compared: readonly ComparedInvoice[], moves: readonly Co
   const sum = (of: (invoice: ComparedInvoice) => number) =>
     compared.reduce((total, invoice) => total + of(invoice), 0)
   return {
-    quoteId: digestOf(compared.map(comparedJson)),
+    quoteId: shortDigest(compared.map(comparedJson)),
     purchase: purchaseOf(moves),
     today: sum(({ today }) => today),
     monthly: sum(riseOf),
@@ -40,13 +40,13 @@ export const covers = (known: Pick<Quote, 'today' | 'monthly'>, { today, monthly
   today <= known.today && monthly <= known.monthly
 
 /** The key of a stored quote: the paying account, the caller, and the purchase. */
-const placeOf = ({ authAccountId, consent }: Author, { purchase }: Pick<Quote, 'purchase'>) =>
+const quoteKeyOf = ({ authAccountId, consent }: Author, { purchase }: Pick<Quote, 'purchase'>) =>
   authAccountId === undefined || consent?.caller === undefined
     ? undefined
     : { accountId: authAccountId, caller: consent.caller, request: purchase }
 
 /** The key under which a quote is also stored by its id. */
-const placeOfId = ({ accountId, request }: { accountId: string; request: string }, quoteId: string) => ({
+const quoteIdKeyOf = ({ accountId, request }: { accountId: string; request: string }, quoteId: string) => ({
   accountId,
   caller: `quote/${quoteId}`,
   request,
@@ -61,11 +61,11 @@ export const createQuotes = (store: Store) => {
   return {
     /** Whether a request that accepts charges accepts this quote. */
     async isAccepted(author: Author, quote: Quote): Promise<boolean> {
-      const place = placeOf(author, quote)
+      const place = quoteKeyOf(author, quote)
       const named = author.consent?.quoteId
       if (!place || named === quote.quoteId) return true
       if (named !== undefined) {
-        const known = await rows.find(placeOfId(place, named))
+        const known = await rows.find(quoteIdKeyOf(place, named))
         return known !== undefined && covers(known, quote)
       }
       const known = await rows.find(place)
@@ -76,10 +76,10 @@ export const createQuotes = (store: Store) => {
     async remember(author: Author, error: unknown): Promise<void> {
       if (!isFailure(error, chargesNotAccepted)) return
       const { quoteId, today, monthly } = error.details
-      const place = placeOf(author, error.details)
+      const place = quoteKeyOf(author, error.details)
       if (!place) return
       const row = { ...place, quoteId, today, monthly, at: clock.now() }
-      await rows.put(row, { ...row, ...placeOfId(place, quoteId) })
+      await rows.put(row, { ...row, ...quoteIdKeyOf(place, quoteId) })
     },
 
     round: deleteOldRows(store, {

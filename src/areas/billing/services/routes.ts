@@ -24,7 +24,7 @@ import { isTrue, type Json } from '../../../lib/json.ts'
 import { anyObject } from '../../../lib/schema.ts'
 import { recordRoutes } from '../../record-routes.ts'
 import { invalidBillingId, planIsNotAssigned } from './failures.ts'
-import type { Manner, Services } from './operations.ts'
+import type { ChangeMode, Services } from './operations.ts'
 import type { Plans } from './plans/operations.ts'
 import { itemWarnings, overridesProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
@@ -34,7 +34,7 @@ import {
   Quantities,
   ServicesAnswer,
   ServicesChange,
-  Standing,
+  StandingAnswer,
   StandingChange,
   Summary,
 } from './schema.ts'
@@ -43,7 +43,7 @@ import type { Synchronization } from './synchronization/operations.ts'
 const base = '/v2/accounts/{account_id}/services'
 const plansBase = '/v2/accounts/{account_id}/service_plans'
 
-const mannerOf = ({ envelope }: Pick<Call, 'envelope'>): Manner =>
+const mannerOf = ({ envelope }: Pick<Call, 'envelope'>): ChangeMode =>
   isTrue(envelope.merge) ? 'merge' : 'replace'
 
 /** The account chooses who pays; its reseller what it is sold. */
@@ -58,7 +58,7 @@ const assertMaySell = async (
   }
 }
 
-const csvOf = (items: readonly object[]) => {
+const summaryCsv = (items: readonly object[]) => {
   const rows = items.map((item) => flattenRow({ ...item }))
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
@@ -168,14 +168,14 @@ export const servicesRoutes = (services: Services): Route[] => {
     get(`${base}/status`, {
       summary: 'Read whether an account is in good standing',
       allow: accountMember,
-      answers: Standing,
+      answers: StandingAnswer,
       run: ({ account }) => services.standing(account),
     }),
     post(`${base}/status`, {
       summary: 'Set whether an account is in good standing',
       allow: superduper,
       body: StandingChange,
-      answers: Standing,
+      answers: StandingAnswer,
       run: (call) => services.setStanding(call, call.data),
     }),
     get(`${base}/summary`, {
@@ -187,7 +187,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: async ({ account, request }) => {
         const summary = await services.summary(account)
         return request.accepts === 'text/csv'
-          ? csvOf(summary.invoices.flatMap(({ items }) => items))
+          ? summaryCsv(summary.invoices.flatMap(({ items }) => items))
           : summary
       },
     }),

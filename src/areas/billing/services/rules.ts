@@ -95,7 +95,7 @@ export const flatItems = (invoices: readonly Invoice[]) => {
 }
 
 /** The largest amount of a line in units: each month, or at once if all of it were new. */
-const sizeOf = ({ billable, rate, total, plan }: PricedItem) =>
+const lineSize = ({ billable, rate, total, plan }: PricedItem) =>
   Math.max(Math.abs(total), billable * rate, billable * unitsOfDollars(plan.activation_charge ?? 0))
 
 /** The problems of invoices that are too large to be booked exactly. Existing ones may stay. */
@@ -113,8 +113,8 @@ export const sizeProblems = (
     for (const line of items) {
       const { category, item } = line
       const known = linesBefore.find((one) => one.category === category && one.item === item)
-      sum += sizeOf(line)
-      if (sum > maxUnits && sizeOf(line) > (known ? sizeOf(known) : 0))
+      sum += lineSize(line)
+      if (sum > maxUnits && lineSize(line) > (known ? lineSize(known) : 0))
         problems[pathOf(category, item)] = { maximum: { message, target } }
     }
   }
@@ -230,12 +230,12 @@ export const bookkeeperOfKey = (key: string): Bookkeeper => {
   return { id, type, vendor_id }
 }
 
-const firstPauseMs = 10_000
-const longestPauseMs = 3_600_000
+const firstSyncPauseMs = 10_000
+const maxSyncPauseMs = 3_600_000
 
 /** The pause before a rejected invoice is sent again. */
-export const pauseAfter = (attempts: number) =>
-  Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs)
+export const syncPauseAfter = (attempts: number) =>
+  Math.min(firstSyncPauseMs * 2 ** Math.min(attempts, 20), maxSyncPauseMs)
 
 /** Then audit entries fail; the invoice is still sent. */
 export const maxRetryWaitMs = 24 * 3_600_000

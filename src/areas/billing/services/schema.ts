@@ -85,13 +85,17 @@ export const StandingChange = open({
 })
 export type StandingChange = Static<typeof StandingChange>
 
-export const Standing = open({ in_good_standing: must(flag()), reason: anyText(), reason_code: integer() })
+export const StandingAnswer = open({
+  in_good_standing: must(flag()),
+  reason: anyText(),
+  reason_code: integer(),
+})
 
-const counted = keyed(keyed(integer()))
+const countTable = keyed(keyed(integer()))
 
 export const ServicesAnswer = open({
-  account_quantities: must(counted),
-  cascade_quantities: must(counted),
+  account_quantities: must(countTable),
+  cascade_quantities: must(countTable),
   plans: must(anyObject()),
   overrides: must(anyObject()),
   quantities: must(anyObject()),
@@ -114,7 +118,7 @@ export const ServicesAnswer = open({
   items: must(anyObject()),
 })
 
-const dollars = (description: string) => number({ description: `Dollars: ${description}` })
+const summaryDollars = (description: string) => number({ description: `Dollars: ${description}` })
 
 const taxFields = {
   name: must(anyText()),
@@ -122,15 +126,18 @@ const taxFields = {
   jurisdiction: anyText(),
   rate: must(number({ description: 'Percent' })),
   inclusive: must(flag({ description: 'Whether prices contain it' })),
-  base: must(dollars('what the items come to without taxes')),
-  amount: must(dollars('the tax, each month')),
+  base: must(summaryDollars('what the items come to without taxes')),
+  amount: must(summaryDollars('the tax, each month')),
 }
 
 const InvoiceTaxRow = open(
   {
     ...taxFields,
     today: open(
-      { base: must(dollars('what is due at once, without taxes')), amount: must(dollars('the tax on it')) },
+      {
+        base: must(summaryDollars('what is due at once, without taxes')),
+        amount: must(summaryDollars('the tax on it')),
+      },
       { description: 'On activations and prorations' },
     ),
   },
@@ -144,17 +151,17 @@ const ProrationRow = open(
     name: must(anyText()),
     quantity: must(integer({ description: 'How many came; negative: went' })),
     billable: must(integer()),
-    rate: must(dollars('the price of one')),
-    recurring: must(dollars('by how much a whole month rises')),
+    rate: must(summaryDollars('the price of one')),
+    recurring: must(summaryDollars('by how much a whole month rises')),
     days: must(integer({ description: 'Days left of the month, the day itself counted' })),
     days_in_month: must(integer()),
     taxes: list(open(taxFields, { title: 'Tax line' })),
-    total: must(dollars('due now; negative: given back')),
+    total: must(summaryDollars('due now; negative: given back')),
   },
   { title: 'Proration' },
 )
 
-const Invoice = open({
+const InvoiceSummaryAnswer = open({
   items: must(list(anyObject())),
   activation_charges: must(list(anyObject())),
   prorations: must(list(ProrationRow)),
@@ -162,10 +169,10 @@ const Invoice = open({
   summary: must(
     open(
       {
-        today: must(dollars('activations, prorations and the taxes added to them')),
-        recurring: must(dollars('each month, without the taxes that are added')),
-        taxes: dollars('the taxes that are added each month, where there are any'),
-        total: dollars('recurring and taxes, where there are any'),
+        today: must(summaryDollars('activations, prorations and the taxes added to them')),
+        recurring: must(summaryDollars('each month, without the taxes that are added')),
+        taxes: summaryDollars('the taxes that are added each month, where there are any'),
+        total: summaryDollars('recurring and taxes, where there are any'),
       },
       { title: 'Invoice summary' },
     ),
@@ -177,7 +184,7 @@ export const Summary = open(
   {
     plans: must(anyObject()),
     overrides: must(anyObject()),
-    invoices: must(list(Invoice)),
+    invoices: must(list(InvoiceSummaryAnswer)),
     quantities: must(anyObject()),
     reseller: must(anyObject()),
     ratedeck: must(anyObject()),

@@ -4,7 +4,7 @@ import { flag, section, settingsDocument, wholeNumber } from '../../../settings/
 const priority = (fallback: number, description: string) =>
   wholeNumber({ default: fallback, unit: 'rank' }, description)
 
-const services = section('Plans, charges and standing', {
+const servicesSection = section('Plans, charges and standing', {
   enforce_good_standing: flag(
     false,
     'Refuse charges of accounts that are not in good standing, and of accounts below them',
@@ -43,4 +43,4 @@ const services = section('Plans, charges and standing', {
   ),
 })
 
-export const servicesSettings = settingsDocument('services', services)
+export const servicesSettings = settingsDocument('services', servicesSection)

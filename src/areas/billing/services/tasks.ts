@@ -4,11 +4,11 @@ import type { OutputAction, OutputPart, TaskAction } from '../../work/tasks/oper
 import type { QuantityReader } from './quantities/operations.ts'
 import type { MonthCount } from './quantities/rules.ts'
 
-const accountsAtOnce = 50
+const accountsPerPart = 50
 
-const columns = ['account_id', 'year', 'month', 'category', 'item', 'quantity_bom', 'quantity_eom']
+const monthColumns = ['account_id', 'year', 'month', 'category', 'item', 'quantity_bom', 'quantity_eom']
 
-const rowOf = (accountId: string, { month, category, item, atBeginning, atEnd }: MonthCount) => ({
+const monthRowOf = (accountId: string, { month, category, item, atBeginning, atEnd }: MonthCount) => ({
   account_id: accountId,
   year: String(Math.floor(month / 100)),
   month: String(month % 100).padStart(2, '0'),
@@ -18,17 +18,17 @@ const rowOf = (accountId: string, { month, category, item, atBeginning, atEnd }:
   quantity_eom: atEnd,
 })
 
-const placeOf = (position: string | undefined): { after?: readonly [string, string] } =>
+const cursorIn = (position: string | undefined): { after?: readonly [string, string] } =>
   position === undefined ? {} : { after: JSON.parse(position) }
 
 export const createServiceTasks = (accounts: Accounts, quantities: QuantityReader): TaskAction[] => {
   async function* parts({ account }: { account: { id: string } }, position: string | undefined) {
-    let place = placeOf(position)
+    let place = cursorIn(position)
     for (;;) {
       const below = await accounts.page({
         ancestorId: account.id,
         direct: false,
-        limit: accountsAtOnce,
+        limit: accountsPerPart,
         descending: false,
         long: true,
         ...place,
@@ -36,7 +36,8 @@ export const createServiceTasks = (accounts: Accounts, quantities: QuantityReade
       const last = below.at(-1)
       if (!last) return
       const rows = []
-      for (const { id } of below) for (const count of await quantities.months(id)) rows.push(rowOf(id, count))
+      for (const { id } of below)
+        for (const count of await quantities.months(id)) rows.push(monthRowOf(id, count))
       const after = [last.sortKey, last.id] as const
       yield { rows, position: JSON.stringify(after) } satisfies OutputPart
       place = { after }
@@ -53,7 +54,7 @@ export const createServiceTasks = (accounts: Accounts, quantities: QuantityReade
       'Nothing stands where there was nothing yet, or where the month still lasts.',
     ].join('\n'),
     allow: accountAdmin,
-    columns,
+    columns: monthColumns,
     parts,
   }
 

@@ -6,7 +6,7 @@ import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { type EntryDetails, monthsTogether, reckoned, rolloverService } from '../rules.ts'
 import { createLedgerImportStore, type EntryPosition, type ImportedEntry } from './store.ts'
 
-const entryOf = ({ id, accountId, created, doc, facts }: Importer): ImportedEntry => {
+const importedEntryOf = ({ id, accountId, created, doc, facts }: Importer): ImportedEntry => {
   const { source, usage, ...details } = doc as unknown as EntryDetails &
     Pick<ImportedEntry, 'source' | 'usage'>
   const { month, amount } = facts as unknown as Pick<ImportedEntry, 'month' | 'amount'>
@@ -37,7 +37,7 @@ export const createLedgerImporter = (
   const putMany = async (set: ChangeSet, imported: readonly Importer[]) => {
     const isNew = new Map<Importer, boolean>()
     for (const [accountId, ofAccount] of Map.groupBy(imported, (record) => record.accountId)) {
-      const put = await rows.put(set, accountId, ofAccount.map(entryOf))
+      const put = await rows.put(set, accountId, ofAccount.map(importedEntryOf))
       for (const [record, is] of zip(ofAccount, put)) isNew.set(record, is)
       const first = ofAccount.find((record) => isNew.get(record))
       if (first) set.record({ accountId, kind: 'ledger', id: first.id, action: 'created' })

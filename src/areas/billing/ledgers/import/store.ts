@@ -46,7 +46,7 @@ type EntryRow = { [Name in EntryColumn]: (typeof entryShape)[Name] extends 'text
 
 const entryNames = Object.keys(entryShape) as EntryColumn[]
 
-const rowOf = ({ source, usage, forAccountId, details, ...entry }: ImportedEntry): EntryRow => ({
+const importedRowOf = ({ source, usage, forAccountId, details, ...entry }: ImportedEntry): EntryRow => ({
   ...entry,
   source_service: source.service,
   source_id: source.id,
@@ -85,7 +85,7 @@ const isMoving = `source_service NOT IN ('${rolloverService}', '${correctionServ
 
 // Ids begin with their months, so months are ranges of the key.
 const inMonth = 'account_id = $1 AND id >= $2 AND id < $3'
-const rangeOf = (month: number) => [`${month}-`, `${month}.`] as const
+const monthRange = (month: number) => [`${month}-`, `${month}.`] as const
 
 const sumMonth = `INSERT INTO ledger_months
     (account_id, month, source_service, for_account_id, amount, usage_type, usage_quantity, usage_unit)
@@ -118,7 +118,7 @@ const setPositions = (given: string) => `UPDATE ledger_entries
 const positionsPerWrite = 1000
 
 /** A computed entry as it is stored. */
-const entryOf = (accountId: string, { id, kind, month, amount }: Reckoned): ImportedEntry => {
+const computedEntryOf = (accountId: string, { id, kind, month, amount }: Reckoned): ImportedEntry => {
   const beginning = gregorianOfMonth(month)
   const common = { id, amount, usage: { type: 'month', quantity: 1, unit: 'month' }, forAccountId: accountId }
   const before = monthBefore(month)
@@ -135,7 +135,7 @@ const entryOf = (accountId: string, { id, kind, month, amount }: Reckoned): Impo
       }
 }
 
-const isSame = (a: EntryRow | undefined, b: EntryRow) =>
+const isSameRow = (a: EntryRow | undefined, b: EntryRow) =>
   a !== undefined && entryNames.every((name) => a[name] === b[name])
 
 /** The rows of entries that another system has booked. */
@@ -178,10 +178,10 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
   return {
     /** Stores entries of one account in place of those with the same id. Returns for each whether that changed it. */
     async put(set: ChangeSet, accountId: string, entries: readonly ImportedEntry[]): Promise<boolean[]> {
-      const rows = entries.map(rowOf)
+      const rows = entries.map(importedRowOf)
       const ids = rows.map(({ id }) => id)
       const before = await stored(accountId, ids)
-      const isNew = rows.map((row) => !isSame(before.get(row.id), row))
+      const isNew = rows.map((row) => !isSameRow(before.get(row.id), row))
       const added = rows.filter((_, at) => isNew[at])
       if (added.length === 0) return isNew
       const replaced = added.flatMap(({ id }) => before.get(id) ?? [])
@@ -216,7 +216,7 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
           UNION ALL
           SELECT month, CAST(sum(amount) AS BIGINT) AS units FROM ledger_entries
             WHERE account_id = $1 AND id >= $3 AND ${isMoving} GROUP BY month`,
-        [accountId, from, rangeOf(from)[0]],
+        [accountId, from, monthRange(from)[0]],
       )
       const carried = await scan(
         `SELECT month, amount AS units FROM ledger_entries
@@ -235,9 +235,9 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
     async putReckoned(accountId: string, entries: readonly Reckoned[]): Promise<number[]> {
       const sql = `SELECT ${entryNames.join(', ')} FROM ledger_entries WHERE account_id = $1 AND ${isReckoned}`
       const before = (await scan(sql, [accountId])) as EntryRow[]
-      const after = entries.map((entry) => rowOf(entryOf(accountId, entry)))
+      const after = entries.map((entry) => importedRowOf(computedEntryOf(accountId, entry)))
       const without = (some: readonly EntryRow[], others: readonly EntryRow[]) =>
-        some.filter((row) => !others.some((other) => isSame(other, row)))
+        some.filter((row) => !others.some((other) => isSameRow(other, row)))
       const [removed, added] = [without(before, after), without(after, before)]
       const statements = [...removal(accountId, removed), ...addition(accountId, added)]
       if (statements.length > 0) await writeUnrecorded(statements)
@@ -248,7 +248,7 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
     async monthsFrom(accountId: string, from: number): Promise<ReadonlyMap<number, number>> {
       const sql = `SELECT month, count(*) AS count FROM ledger_entries
         WHERE account_id = $1 AND id >= $2 GROUP BY month ORDER BY month`
-      const rows = entryCounts.list(await scan(sql, [accountId, rangeOf(from)[0]]))
+      const rows = entryCounts.list(await scan(sql, [accountId, monthRange(from)[0]]))
       return new Map(rows.map(({ month, count }) => [month, count]))
     },
 
@@ -258,7 +258,7 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
         `SELECT (SELECT count(*) FROM ledger_entries WHERE account_id = $1 AND id < $3) AS count,
             CAST(coalesce((SELECT sum(amount) FROM ledger_months WHERE account_id = $1 AND month < $2
               AND source_service <> '${rolloverService}'), 0) AS BIGINT) AS units`,
-        [accountId, month, rangeOf(month)[0]],
+        [accountId, month, monthRange(month)[0]],
       )
       return { count: Number(row?.count ?? 0), units: Number(row?.units ?? 0) }
     },
@@ -271,7 +271,7 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
             sql: 'DELETE FROM ledger_months WHERE account_id = $1 AND month = $2',
             params: [accountId, month],
           },
-          { sql: sumMonth, params: [accountId, ...rangeOf(month)] },
+          { sql: sumMonth, params: [accountId, ...monthRange(month)] },
         ]),
       ),
 
@@ -280,7 +280,7 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
       const rows = await scan(
         `SELECT ${orderedEntries.columns} FROM ledger_entries WHERE ${inMonth}
           ORDER BY month, source_service <> '${rolloverService}', created, id`,
-        [accountId, rangeOf(first)[0], rangeOf(last)[1]],
+        [accountId, monthRange(first)[0], monthRange(last)[1]],
       )
       return orderedEntries.list(rows)
     },

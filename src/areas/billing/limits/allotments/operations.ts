@@ -17,9 +17,9 @@ import {
   cycleAt,
   type IncludedCall,
   minuteOf,
-  type Stretch,
+  type UseWindow,
 } from './rules.ts'
-import { createAllotmentStore, type Use } from './store.ts'
+import { type AllotmentUse, createAllotmentStore } from './store.ts'
 
 // No cycle is longer than a month. Reports need a year and a month.
 const usesKeptDays = 400
@@ -45,7 +45,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
     return allotmentFor(table, direction, number === undefined ? undefined : await classOf(number))
   }
 
-  const useOf = async (table: AllotmentTable, call: IncludedCall): Promise<Use | undefined> => {
+  const useOf = async (table: AllotmentTable, call: IncludedCall): Promise<AllotmentUse | undefined> => {
     const key = await keyOf(table, call)
     const allotment = key === undefined ? undefined : table[key]
     const seconds = allotment ? consumptionOf(allotment, call.seconds) : 0
@@ -53,7 +53,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
     return { accountId: call.accountId, allotment: key, minute: minuteOf(call.at), seconds }
   }
 
-  const usedOf = async (account: AccountRecord, key: string, allotment: Allotment, stretch: Stretch) => {
+  const usedOf = async (account: AccountRecord, key: string, allotment: Allotment, stretch: UseWindow) => {
     const used = await Promise.all(
       countedFor(key, allotment).map((counted) => uses.used(account.id, counted, stretch)),
     )
@@ -86,7 +86,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
 
     /** Adds what calls have used to the change set that stores their records. */
     async consume(set: ChangeSet, calls: readonly IncludedCall[]) {
-      const sums = new Map<string, Use>()
+      const sums = new Map<string, AllotmentUse>()
       for (const [accountId, ofAccount] of Map.groupBy(calls, (call) => call.accountId)) {
         const account = await accounts.find(accountId)
         const table = account ? await tableOf(account) : {}
@@ -110,7 +110,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
     }),
 
     /** What is used in the current cycle of each allotment, or in the given time. */
-    async consumed(account: AccountRecord, given: Stretch | undefined) {
+    async consumed(account: AccountRecord, given: UseWindow | undefined) {
       const table = Object.entries(await tableOf(account))
       if (table.length === 0) throw failure(allotmentsNotConfigured, {})
       const rows = table.map(async ([key, allotment]) => {
@@ -128,13 +128,13 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
   }
 }
 
-const useOf = ({ accountId, facts }: Importer): Use => {
-  const { allotment, minute, seconds } = facts as unknown as Omit<Use, 'accountId'>
+const useOf = ({ accountId, facts }: Importer): AllotmentUse => {
+  const { allotment, minute, seconds } = facts as unknown as Omit<AllotmentUse, 'accountId'>
   return { accountId, allotment, minute, seconds }
 }
 
 /** Ids are `minute/allotment`, each part URL-encoded. */
-const placeOf = (id: string) => {
+const usePlaceIn = (id: string) => {
   const [minute = '', allotment = ''] = id.split('/').map(decodeURIComponent)
   return { minute: Number(minute), allotment }
 }
@@ -151,7 +151,7 @@ export const createAllotmentUseImporter = (store: Store): ImportedRecord => {
       return true
     },
     async remove(set, { accountId, id }) {
-      const { minute, allotment } = placeOf(id)
+      const { minute, allotment } = usePlaceIn(id)
       const isThere = (await uses.used(accountId, allotment, { from: minute, to: minute + 1 })) > 0
       if (isThere)
         uses

@@ -23,13 +23,13 @@ const fixedLengths = { minutely: minute, hourly: 3600, daily: daySeconds, weekly
 const daysSinceMonday = 3
 
 /** Gregorian seconds; `to` is the start of the next one. */
-export interface Stretch {
+export interface UseWindow {
   from: number
   to: number
 }
 
 /** The cycle that contains a moment. UTC; weeks begin on Monday. */
-export const cycleAt = (cycle: AllotmentCycle, gregorian: number): Stretch => {
+export const cycleAt = (cycle: AllotmentCycle, gregorian: number): UseWindow => {
   const unixSeconds = unixOfGregorian(gregorian)
   if (cycle === 'monthly') {
     const month = monthNumber(unixSeconds * 1000)

@@ -14,14 +14,14 @@ import { bookkeeperKey } from '../../services/rules.ts'
 import type { PaymentDeps } from '../deps.ts'
 import type { Composed, InvoiceIssuing, Sheet } from '../invoices/issuing.ts'
 import { monthPeriod } from '../invoices/rules.ts'
-import { pauseMs } from '../topup/operations.ts'
+import { topupPauseMs } from '../topup/operations.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { raisedToCoin } from '../transactions/rules.ts'
-import { type Bill, type BillDoc, createBillStore, type Progress } from './store.ts'
+import { type Bill, type BillDoc, type BillingProgress, createBillStore } from './store.ts'
 
-const author: Author = { requestId: 'monthly bills' }
+const billingAuthor: Author = { requestId: 'monthly bills' }
 const perPage = 100
-const atOnce = 10
+const maxConcurrentBills = 10
 const behindAllIds = '~'
 
 /** Another process may have billed the same month. */
@@ -90,7 +90,7 @@ export const createBilling = (
 
   /** Ledger entries, document, charge and their consequences are one commit. */
   const bill = async (account: AccountRecord, sheet: Sheet, month: number) => {
-    const set = new ChangeSet(author)
+    const set = new ChangeSet(billingAuthor)
     const composed = await issuing.compose(account, sheet, month)
     const { priced } = sheet
     const entryIds = priced ? debit(set, account, priced, month) : []
@@ -117,7 +117,7 @@ export const createBilling = (
   const noteNothing = async (account: AccountRecord, month: number, billed: ReadonlySet<string>) => {
     for (const priced of await books.invoices(account)) {
       if (priced.total > 0 || billed.has(bookkeeperKey(priced.bookkeeper))) continue
-      const set = new ChangeSet(author)
+      const set = new ChangeSet(billingAuthor)
       charged.billed(set, account.id, { month, invoice: priced })
       rows.add(set, billOf(account, priced, month, { ledger_id: '', invoice: {} }))
       await unlessBilled(() => store.writeUnrecorded(set.statements))
@@ -143,7 +143,7 @@ export const createBilling = (
     }
   }
 
-  const start = async (): Promise<Progress> => {
+  const start = async (): Promise<BillingProgress> => {
     const month = currentMonth()
     const known = await rows.progress()
     // The month in which a store begins to bill owes nothing for earlier months.
@@ -151,14 +151,14 @@ export const createBilling = (
     return known.month === month ? known : { month, afterAccount: '', isDone: false }
   }
 
-  const billAll = async (from: Progress, signal: AbortSignal, guard: Statement) => {
+  const billAll = async (from: BillingProgress, signal: AbortSignal, guard: Statement) => {
     let { afterAccount } = from
     let isGood = true
     while (!signal.aborted) {
       const page = await rows.accountsAfter(afterAccount, perPage)
-      for (let at = 0; at < page.length; at += atOnce) {
+      for (let at = 0; at < page.length; at += maxConcurrentBills) {
         if (signal.aborted) return
-        const some = page.slice(at, at + atOnce)
+        const some = page.slice(at, at + maxConcurrentBills)
         const results = await Promise.all(some.map((accountId) => billAccount(accountId, from.month)))
         isGood &&= results.every(Boolean)
       }
@@ -197,7 +197,7 @@ export const createBilling = (
      */
     async takeOver(set: ChangeSet): Promise<void> {
       await ledgers.importer.settle()
-      const topupsSince = clock.now() - pauseMs
+      const topupsSince = clock.now() - topupPauseMs
       let after = ''
       for (;;) {
         const last = (await rows.accountsAfter(after, perPage)).at(-1)

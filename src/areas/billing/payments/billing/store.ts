@@ -23,13 +23,13 @@ export interface BillDoc {
   invoice: object
 }
 
-export interface Progress {
+export interface BillingProgress {
   month: number
   afterAccount: string
   isDone: boolean
 }
 
-const name = 'monthly'
+const progressName = 'monthly'
 
 const itemised = itemisedSources.map((source) => `'${source}'`).join(', ')
 
@@ -115,9 +115,9 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     return rows.map((row) => row.account_id as string)
   },
 
-  async progress(): Promise<Progress | undefined> {
+  async progress(): Promise<BillingProgress | undefined> {
     const [row] = await all('SELECT month, after_account, is_done FROM billing_progress WHERE name = $1', [
-      name,
+      progressName,
     ])
     return (
       row && {
@@ -139,15 +139,15 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
       { sql: noteTopups, params: [after, last, topupsSince] },
     ]),
 
-  noteDone: (set: ChangeSet, month: number) => set.run(noteProgress, [name, month, '', 1]),
+  noteDone: (set: ChangeSet, month: number) => set.run(noteProgress, [progressName, month, '', 1]),
 
   /** `guard` makes it fail if another process does the bills now. */
-  note: ({ month, afterAccount, isDone }: Progress, guard: Statement) =>
+  note: ({ month, afterAccount, isDone }: BillingProgress, guard: Statement) =>
     writeUnrecorded([
       guard,
       {
         sql: noteProgress,
-        params: [name, month, afterAccount, isDone ? 1 : 0],
+        params: [progressName, month, afterAccount, isDone ? 1 : 0],
       },
     ]),
 })

@@ -40,7 +40,7 @@ interface Facts {
 }
 
 const kindName = 'payment_events'
-const author: Author = { requestId: 'payment events' }
+const gatewayAuthor: Author = { requestId: 'payment events' }
 // Gateways repeat an event for some days.
 const keptDays = 40
 
@@ -104,7 +104,7 @@ export const createGatewayEvents = (
     const sets: ChangeSet[] = []
     let left = sale
     for (const one of refunds.filter(({ isDone }) => isDone)) {
-      const set = new ChangeSet(author)
+      const set = new ChangeSet(gatewayAuthor)
       const id = await transactions.adopt(set, account, left, one)
       if (id === undefined) continue
       left = { ...left, refunded: left.refunded + one.amount }
@@ -157,7 +157,7 @@ export const createGatewayEvents = (
     const known = await rows.dispute(vendorId, event.disputeId)
     const state = disputeStateOf(event.status)
     if (isDecided(known?.state) || known?.state === state) return done(`it is ${known?.state} already`)
-    const set = new ChangeSet(author)
+    const set = new ChangeSet(gatewayAuthor)
     const { accountId } = sale
     rows.moveDispute(set, known?.state, { vendorId, id: event.disputeId, accountId, state })
     const step = balanceStep(known?.state, state)
@@ -174,7 +174,7 @@ export const createGatewayEvents = (
 
   const refresh = async ({ type, vendorId, event }: AboutEvent, accountId: string | undefined) => {
     if (event.kind !== 'means' || accountId === undefined) return done('nobody here has it')
-    const set = new ChangeSet(author)
+    const set = new ChangeSet(gatewayAuthor)
     const bookkeeper = { type, vendor_id: vendorId }
     const isKnown = await paymentTokens.refresh(set, accountId, { ...event, bookkeeper })
     return isKnown ? { ...done('the payment method is up to date'), sets: [set] } : done('nobody here has it')

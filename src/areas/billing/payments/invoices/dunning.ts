@@ -8,7 +8,7 @@ import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { accountDelinquentNotice, invoiceNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
 import { dunningSettings } from '../settings.ts'
-import type { Transactions, Wanted } from '../transactions/operations.ts'
+import type { PaymentOrder, Transactions } from '../transactions/operations.ts'
 import {
   isOpen,
   raisedToCoin,
@@ -17,18 +17,26 @@ import {
   type Trigger,
 } from '../transactions/rules.ts'
 import { type AboutInvoice, dunningKind, type InvoiceIssuing, invoiceMailKind } from './issuing.ts'
-import { type Invoice, invoiceNumber, invoiceRow, isOverdue, mayBecome, numberText, toPay } from './rules.ts'
+import {
+  type InvoiceDocument,
+  invoiceNumber,
+  invoiceRow,
+  isOverdue,
+  mayBecome,
+  numberText,
+  toPay,
+} from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
 // Later than every month.
-const never = 999_912
+const afterAllMonths = 999_912
 
-const sumOf = (parts: readonly { amount: number }[]) => parts.reduce((sum, { amount }) => sum + amount, 0)
+const amountSum = (parts: readonly { amount: number }[]) => parts.reduce((sum, { amount }) => sum + amount, 0)
 
 /** A draft is never stored. */
-export const isIssued = <I extends Invoice>(
+export const isIssued = <I extends InvoiceDocument>(
   invoice: I,
-): invoice is I & { status: Exclude<Invoice['status'], 'draft'> } => invoice.status !== 'draft'
+): invoice is I & { status: Exclude<InvoiceDocument['status'], 'draft'> } => invoice.status !== 'draft'
 
 export type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
 
@@ -45,37 +53,37 @@ export const createInvoiceProgress = (
   rows: InvoiceStore,
 ) => {
   /** Units that an account lacks for each unpaid invoice. Money pays the oldest one first. */
-  const shortfalls = async (accountId: string): Promise<{ invoice: Invoice; missing: number }[]> => {
+  const shortfalls = async (accountId: string): Promise<{ invoice: InvoiceDocument; missing: number }[]> => {
     const debt = -(await ledgers.balance(accountId))
     if (debt <= 0) return []
     const booked = [
-      ...(await rows.entriesBefore(accountId, never)),
-      ...(await rows.usageBefore(accountId, never)),
+      ...(await rows.entriesBefore(accountId, afterAllMonths)),
+      ...(await rows.usageBefore(accountId, afterAllMonths)),
     ]
     const uninvoiced = await rows.uninvoiced(accountId)
-    let left = debt - Math.max(0, -sumOf(booked))
+    let left = debt - Math.max(0, -amountSum(booked))
     const newestFirst = (await rows.unpaid(accountId)).reverse()
     return newestFirst.map((invoice) => {
-      const owedLater = -sumOf(uninvoiced.filter(({ month }) => month >= invoice.month))
+      const owedLater = -amountSum(uninvoiced.filter(({ month }) => month >= invoice.month))
       const missing = Math.max(0, left - Math.max(0, owedLater))
       left -= toPay(invoice)
       return { invoice, missing }
     })
   }
 
-  const missingFor = async ({ accountId, id }: Invoice): Promise<number> =>
+  const missingFor = async ({ accountId, id }: InvoiceDocument): Promise<number> =>
     (await shortfalls(accountId)).find(({ invoice }) => invoice.id === id)?.missing ?? 0
 
   /** Ends the delinquency of an account unless an invoice is overdue. `settled`: one that this change set ends. */
   const restore = async (set: ChangeSet, accountId: string, settled?: string) => {
     const now = gregorianNow(store.clock)
-    const isLate = ({ invoice, missing }: { invoice: Invoice; missing: number }) =>
+    const isLate = ({ invoice, missing }: { invoice: InvoiceDocument; missing: number }) =>
       invoice.id !== settled && missing > 0 && isOverdue(invoice, now)
     if ((await shortfalls(accountId)).some(isLate)) return
     await bookkeepers.note(set, accountId, 'payment_declined', true)
   }
 
-  const settle = (set: ChangeSet, invoice: Invoice, by: Json): boolean => {
+  const settle = (set: ChangeSet, invoice: InvoiceDocument, by: Json): boolean => {
     if (!isIssued(invoice) || !mayBecome(invoice.status, 'pay')) return false
     rows.move(set, invoice, { status: 'paid' })
     rows.tell(set, invoice, 'paid', by)
@@ -93,7 +101,7 @@ export const createInvoiceProgress = (
     restore,
 
     /** The sale that pays an invoice, raised to the gateway's smallest coin. */
-    paymentOf(invoice: Invoice, trigger: Trigger, module: string): Wanted {
+    paymentOf(invoice: InvoiceDocument, trigger: Trigger, module: string): PaymentOrder {
       const { bookkeeper, currency } = invoice.doc
       const smallest = bookkeepers.gateway(bookkeeper)?.smallestUnits(currency) ?? 1
       const amount = raisedToCoin(toPay(invoice), smallest)
@@ -129,21 +137,21 @@ interface Dunning extends AboutInvoice {
 
 interface Case {
   account: AccountRecord
-  invoice: Invoice
+  invoice: InvoiceDocument
   dunning: Dunning
   rules: SettingsOf<typeof dunningSettings>
   set: ChangeSet
   attempt: Transaction | undefined
 }
 
-type Step = Conclusion<Dunning>
+type DunningStep = Conclusion<Dunning>
 
-const lookMs = 3_600_000
+const paymentCheckMs = 3_600_000
 
-const done = (outcome: string): Step => ({ state: 'done', outcome })
+const done = (outcome: string): DunningStep => ({ state: 'done', outcome })
 
 /** Values of mail templates. */
-export const invoiceValues = ({ id, number, doc, ...invoice }: Invoice) => ({
+export const invoiceValues = ({ id, number, doc, ...invoice }: InvoiceDocument) => ({
   'invoice.id': id,
   'invoice.number': number ? numberText(number) : '',
   'invoice.total': `${dollarsOfUnits(doc.total)} ${doc.currency}`,
@@ -161,7 +169,12 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
   const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = deps
   const { clock } = store
 
-  const wait = ({ set, dunning }: Case, outcome: string, next: Partial<Dunning>, dueAt: number): Step => ({
+  const wait = (
+    { set, dunning }: Case,
+    outcome: string,
+    next: Partial<Dunning>,
+    dueAt: number,
+  ): DunningStep => ({
     state: 'waiting',
     sets: set.changes.length === 0 ? [] : [set],
     outcome,
@@ -189,13 +202,13 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited', after, ...told })
   }
 
-  const paidByBalance = async ({ set, account, invoice }: Case): Promise<Step> => {
+  const paidByBalance = async ({ set, account, invoice }: Case): Promise<DunningStep> => {
     progress.settle(set, invoice, { by: 'balance' })
     await progress.restore(set, account.id, invoice.id)
     return { state: 'done', sets: [set], outcome: 'covered by the balance' }
   }
 
-  const refused = async (one: Case, since: number, tried: number): Promise<Step> => {
+  const refused = async (one: Case, since: number, tried: number): Promise<DunningStep> => {
     const { attempt_days: days, grace_days: grace } = one.rules
     const day = days[tried]
     const isOver = day === undefined
@@ -207,17 +220,17 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     return wait(one, outcome, { stage: isOver ? 'grace' : 'trying', since, tried, nextAt }, nextAt)
   }
 
-  const tryAgain = async (one: Case): Promise<Step> => {
+  const tryAgain = async (one: Case): Promise<DunningStep> => {
     const { set, account, invoice, dunning } = one
     const { since = clock.now(), tried = 0 } = dunning
     if (invoice.doc.collection === 'balance') return refused(one, since, tried + 1)
     const { id } = await transactions.open(set, account, progress.paymentOf(invoice, 'recurring', 'dunning'))
     rows.move(set, invoice, { status: 'open', attempt: id })
     rows.tell(set, invoice, 'payment_attempt', { transaction_id: id, attempt: tried + 1 })
-    return wait(one, `try ${tried + 1}`, { since, tried: tried + 1, asked: id }, clock.now() + lookMs)
+    return wait(one, `try ${tried + 1}`, { since, tried: tried + 1, asked: id }, clock.now() + paymentCheckMs)
   }
 
-  const begin = (one: Case): Step | Promise<Step> => {
+  const begin = (one: Case): DunningStep | Promise<DunningStep> => {
     const { doc } = one.invoice
     if (doc.collection === 'charge') return refused(one, clock.now(), 0)
     if (!one.rules.of_balances) return wait(one, 'waits for the balance', {}, clock.now() + dayMs)
@@ -225,7 +238,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     return clock.now() < dueAt ? wait(one, 'is not due', {}, dueAt) : refused(one, dueAt, 0)
   }
 
-  const holdDelinquent = async (one: Case): Promise<Step> => {
+  const holdDelinquent = async (one: Case): Promise<DunningStep> => {
     const { set, account, rules } = one
     const nextAt = clock.now() + rules.uncollectible_days * dayMs
     await bookkeepers.note(set, account.id, 'payment_declined', false)
@@ -233,7 +246,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     return wait(one, 'the account is delinquent', { stage: 'delinquent', nextAt }, nextAt)
   }
 
-  const writeOff = ({ set, invoice, rules, ...one }: Case): Step => {
+  const writeOff = ({ set, invoice, rules, ...one }: Case): DunningStep => {
     if (rules.uncollectible_days === 0)
       return wait({ set, invoice, rules, ...one }, 'waits for money', {}, clock.now() + dayMs)
     rows.move(set, invoice, { status: 'uncollectible' })
@@ -243,7 +256,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
 
   const onward = { trying: tryAgain, grace: holdDelinquent, delinquent: writeOff }
 
-  const step = (one: Case): Step | Promise<Step> => {
+  const step = (one: Case): DunningStep | Promise<DunningStep> => {
     const { dunning, attempt, invoice } = one
     const { stage, nextAt = 0, since = 0, tried = 0, asked } = dunning
     if (stage === undefined) return begin(one)
@@ -256,7 +269,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
 
   return {
     kind: dunningKind,
-    async conclude({ payload }: Job<Dunning>): Promise<Step> {
+    async conclude({ payload }: Job<Dunning>): Promise<DunningStep> {
       const { accountId, invoiceId } = payload
       const account = await books.account(accountId)
       const invoice = await rows.find(accountId, invoiceId)
@@ -271,7 +284,8 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
       const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
       const rules = await settings.of(dunningSettings)
       const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
-      if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', {}, clock.now() + lookMs)
+      if (attempt && isOpen(attempt))
+        return wait(one, 'a payment is under way', {}, clock.now() + paymentCheckMs)
       return (await progress.missingFor(invoice)) === 0 ? paidByBalance(one) : step(one)
     },
   }

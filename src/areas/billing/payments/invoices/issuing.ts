@@ -3,7 +3,7 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
-import type { Entry } from '../../ledgers/rules.ts'
+import type { LedgerEntryRow } from '../../ledgers/rules.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { bookkeeperKey } from '../../services/rules.ts'
@@ -12,14 +12,14 @@ import type { PaymentDeps } from '../deps.ts'
 import { invoiceSettings } from '../settings.ts'
 import {
   amountDue,
+  type DocumentParty,
   entryLine,
   entryTax,
-  type Invoice,
   type InvoiceDoc,
+  type InvoiceDocument,
   type InvoiceLine,
   monthPeriod,
   numberPrefix,
-  type Party,
   partyOf,
   recurringLines,
   recurringTaxes,
@@ -33,7 +33,7 @@ import type { InvoiceStore, Issue } from './store.ts'
 
 /** Ledger entries of past months that are on no document. */
 interface Extras {
-  entries: readonly Entry[]
+  entries: readonly LedgerEntryRow[]
   usage: readonly UsageSum[]
 }
 
@@ -51,12 +51,12 @@ export interface Composed {
   doc: InvoiceDoc
 }
 
-const none: Extras = { entries: [], usage: [] }
+const noExtras: Extras = { entries: [], usage: [] }
 
-const isLine = ({ source }: Entry): boolean =>
+const isLine = ({ source }: LedgerEntryRow): boolean =>
   source.service === 'services' || source.service === 'prorations'
 
-const lineOf = (entry: Entry): InvoiceLine =>
+const extraLine = (entry: LedgerEntryRow): InvoiceLine =>
   entryLine(entry, entry.source.service === 'prorations' ? 'prorations' : 'services')
 
 /** The content of invoices: the same for a document and its draft. */
@@ -80,7 +80,7 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
       }),
     )
 
-  const issuerOf = async (account: AccountRecord): Promise<Party> => {
+  const issuerOf = async (account: AccountRecord): Promise<DocumentParty> => {
     const id = await accounts.resellerOf(account)
     const issuer = await books.account(id)
     const party = issuer ? partyOf(issuer) : { id, name: id }
@@ -108,7 +108,7 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
       const sheets = priced.map((invoice, index) => ({
         bookkeeper: invoice.bookkeeper,
         priced: invoice,
-        extras: index === 0 ? extras : none,
+        extras: index === 0 ? extras : noExtras,
       }))
       if (sheets.length > 0 || extras.entries.length + extras.usage.length === 0) return sheets
       return [{ bookkeeper: await bookkeepers.of(account), extras }]
@@ -120,7 +120,7 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
       const { due_days: days } = await settings.of(invoiceSettings)
       const items = [
         ...(priced ? recurringLines(priced) : []),
-        ...entries.filter(isLine).map(lineOf),
+        ...entries.filter(isLine).map(extraLine),
         ...(await usageLines(account, usage)),
       ]
       const taxes = taxesTogether([
@@ -184,14 +184,18 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
 
   const follow = (
     set: ChangeSet,
-    { accountId, id, status, attempt }: Pick<Invoice, 'accountId' | 'id' | 'status' | 'attempt'>,
+    { accountId, id, status, attempt }: Pick<InvoiceDocument, 'accountId' | 'id' | 'status' | 'attempt'>,
   ) => {
     const payload: AboutInvoice = { accountId, invoiceId: id }
     const errand = { id: `${accountId}/${id}`, accountId, payload }
     set.errand({ ...errand, kind: invoiceMailKind })
     // Where nobody is charged there is nothing to do until money comes, or the day on which it should have.
     if (status === 'open')
-      set.errand({ ...errand, kind: dunningKind, dueAt: clock.now() + (attempt === '' ? lookMs : chargeMs) })
+      set.errand({
+        ...errand,
+        kind: dunningKind,
+        dueAt: clock.now() + (attempt === '' ? firstDunningMs : chargeMs),
+      })
   }
 
   /** What a document needs beside its content. */
@@ -231,4 +235,4 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
 
 // What is charged is heard of when it has ended: this is for what is never heard of.
 const chargeMs = 3_600_000
-const lookMs = 24 * 3_600_000
+const firstDunningMs = 24 * 3_600_000

@@ -21,7 +21,7 @@ import {
   bySource,
   type CreditNote,
   creditedItems,
-  type Invoice,
+  type InvoiceDocument,
   type InvoiceStep,
   type IssuedStatus,
   invoiceNumber,
@@ -44,7 +44,7 @@ interface CreditOrder {
 
 /** An invoice after an attempt to pay it, and the transaction of that. */
 export interface Paying {
-  invoice: Invoice
+  invoice: InvoiceDocument
   transaction?: Transaction
 }
 
@@ -54,7 +54,7 @@ interface Refund {
   parts: readonly (readonly [string, number])[]
 }
 
-type Issued = Invoice & { status: IssuedStatus }
+type Issued = InvoiceDocument & { status: IssuedStatus }
 
 export type Invoices = ReturnType<typeof createInvoices>
 
@@ -65,7 +65,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
   const currentMonth = () => monthNumber(clock.now())
 
   /** What would be issued on the first of the next month. */
-  const drafts = async (account: AccountRecord): Promise<Invoice[]> => {
+  const drafts = async (account: AccountRecord): Promise<InvoiceDocument[]> => {
     const month = monthAfter(currentMonth())
     const sheets = await issuing.sheets(account, month)
     return Promise.all(
@@ -77,7 +77,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
     )
   }
 
-  const find = async (account: AccountRecord, id: string): Promise<Invoice> => {
+  const find = async (account: AccountRecord, id: string): Promise<InvoiceDocument> => {
     const issued = await rows.find(account.id, id)
     const found = issued ?? (await drafts(account)).find((draft) => draft.id === id)
     if (!found) throw failure(badIdentifier, { cause: id })
@@ -92,10 +92,10 @@ export const createInvoices = (deps: InvoiceDeps) => {
     throw invalid({ status: { state: { message, value: status } } })
   }
 
-  const attemptOf = async ({ accountId, attempt }: Invoice) =>
+  const attemptOf = async ({ accountId, attempt }: InvoiceDocument) =>
     attempt === '' ? undefined : transactions.get(accountId, attempt)
 
-  const assertNobodyPays = async (invoice: Invoice) => {
+  const assertNobodyPays = async (invoice: InvoiceDocument) => {
     const attempt = await attemptOf(invoice)
     if (attempt && isOpen(attempt))
       throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
@@ -105,7 +105,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
   const post = (
     set: ChangeSet,
     account: AccountRecord,
-    invoice: Invoice,
+    invoice: InvoiceDocument,
     entry: Pick<LedgerPosting, 'source' | 'amount' | 'identity'> & { type: string; description: string },
   ) => {
     const { type, description, ...posting } = entry
@@ -122,7 +122,12 @@ export const createInvoices = (deps: InvoiceDeps) => {
   }
 
   /** Books a refund. The document covers its own entries. Returns their ids. */
-  const giveBack = (set: ChangeSet, account: AccountRecord, invoice: Invoice, refund: Refund): string[] => {
+  const giveBack = (
+    set: ChangeSet,
+    account: AccountRecord,
+    invoice: InvoiceDocument,
+    refund: Refund,
+  ): string[] => {
     const { documentId, parts } = refund
     const month = currentMonth()
     const usage: UsageSum[] = []
@@ -143,14 +148,19 @@ export const createInvoices = (deps: InvoiceDeps) => {
     return entryIds
   }
 
-  const shares = (amount: number, invoice: Invoice) => {
+  const shares = (amount: number, invoice: InvoiceDocument) => {
     const taxes = taxShare(amount, invoice.doc)
     const parts = [['services', amount - taxes] as const, ['taxes', taxes] as const]
     return { taxes, parts: parts.filter(([, part]) => part !== 0) }
   }
 
   /** Takes back what was refunded before the whole invoice is, with its taxes (units): the next document has it. */
-  const takeReturned = (set: ChangeSet, account: AccountRecord, invoice: Invoice, returned: number) => {
+  const takeReturned = (
+    set: ChangeSet,
+    account: AccountRecord,
+    invoice: InvoiceDocument,
+    returned: number,
+  ) => {
     const parts = [['services', returned] as const, ['taxes', taxOn(returned, invoice.doc)] as const]
     for (const [service, amount] of parts.filter(([, part]) => part !== 0))
       post(set, account, invoice, {
@@ -162,7 +172,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
       })
   }
 
-  const assertLeft = (invoice: Invoice, amount: number) => {
+  const assertLeft = (invoice: InvoiceDocument, amount: number) => {
     const left = leftOf(invoice)
     if (amount > 0 && amount <= left) return
     const message = 'No more can be given back than is left of the invoice'
@@ -171,7 +181,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
     })
   }
 
-  const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: Invoice) => {
+  const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: InvoiceDocument) => {
     const gateway = bookkeepers.gateway(bookkeeper)
     return gateway?.capabilities.charges === true && bookkeepers.isReady(account, gateway, bookkeeper)
   }
@@ -201,7 +211,7 @@ export const createInvoices = (deps: InvoiceDeps) => {
     },
 
     /** Cancels an unpaid invoice. */
-    async cancel(author: Author, account: AccountRecord, id: string): Promise<Invoice> {
+    async cancel(author: Author, account: AccountRecord, id: string): Promise<InvoiceDocument> {
       const invoice = await forStep(account, id, 'void')
       await assertNobodyPays(invoice)
       const set = new ChangeSet(author)
@@ -303,7 +313,7 @@ export const createInvoicePrinting = ({ settings, rows, whitelabel }: InvoiceDep
     return printSheet(sheet, await paper(issuerId))
   }
 
-  const invoice = async (one: Invoice) => {
+  const invoice = async (one: InvoiceDocument) => {
     const notes = one.number ? await rows.notesOf(one.accountId, one.id) : []
     return print(one.issuerId, { kind: 'invoice', invoice: one, notes })
   }

@@ -3,11 +3,11 @@ import { unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import {
   type CreditNote,
-  type Invoice,
+  type DocumentParty,
+  type InvoiceDocument,
   type InvoiceLine,
   type InvoiceTax,
   numberText,
-  type Party,
   type Period,
 } from './rules.ts'
 
@@ -21,7 +21,7 @@ export interface Brand {
 
 export interface InvoiceSheet {
   kind: 'invoice'
-  invoice: Invoice
+  invoice: InvoiceDocument
   notes: readonly CreditNote[]
 }
 
@@ -44,7 +44,7 @@ const grey = '#666666'
 const line = '#cccccc'
 
 // Columns of the table of lines.
-const columns = {
+const tableColumns = {
   description: { at: margin, width: 255 },
   quantity: { at: 310, width: 65 },
   rate: { at: 380, width: 70 },
@@ -64,8 +64,8 @@ const money = (units: number) => {
   return `${whole.replace(/\B(?=(\d{3})+$)/g, ' ')}.${fraction.padEnd(2, '0')}`
 }
 
-const plain = (doc: Doc, size = 9, color = 'black') => doc.font('plain').fontSize(size).fillColor(color)
-const bold = (doc: Doc, size = 9) => doc.font('bold').fontSize(size).fillColor('black')
+const plainText = (doc: Doc, size = 9, color = 'black') => doc.font('plain').fontSize(size).fillColor(color)
+const boldText = (doc: Doc, size = 9) => doc.font('bold').fontSize(size).fillColor('black')
 
 const rule = (doc: Doc, y: number) =>
   doc.moveTo(margin, y).lineTo(right, y).lineWidth(0.5).strokeColor(line).stroke()
@@ -84,12 +84,12 @@ const drawLogo = (doc: Doc, logo: Uint8Array | undefined): boolean => {
 const drawParty = (
   doc: Doc,
   heading: string,
-  { name, address = [] }: Party,
+  { name, address = [] }: DocumentParty,
   at: { x: number; y: number },
 ) => {
-  plain(doc, 8, grey).text(heading, at.x, at.y, { width: 230 })
-  bold(doc, 10).text(name, { width: 230 })
-  plain(doc)
+  plainText(doc, 8, grey).text(heading, at.x, at.y, { width: 230 })
+  boldText(doc, 10).text(name, { width: 230 })
+  plainText(doc)
   for (const text of address) doc.text(text, { width: 230 })
   return doc.y
 }
@@ -97,20 +97,20 @@ const drawParty = (
 interface Head {
   title: string
   facts: readonly (readonly [string, string])[]
-  account: Party
-  issuer: Party
+  account: DocumentParty
+  issuer: DocumentParty
 }
 
 /** Returns the y at which the content begins. */
 const drawHead = (doc: Doc, { title, facts, account, issuer }: Head, { brand }: Paper) => {
   const name = brand.name ?? issuer.name
   if (!drawLogo(doc, brand.logo))
-    bold(doc, 16).text(name, margin, margin, { width: 240, height: 60, ellipsis: true })
-  bold(doc, 16).text(title, 305, margin, { width: right - 305, align: 'right' })
+    boldText(doc, 16).text(name, margin, margin, { width: 240, height: 60, ellipsis: true })
+  boldText(doc, 16).text(title, 305, margin, { width: right - 305, align: 'right' })
   let y = doc.y + 4
   for (const [label, value] of facts) {
-    plain(doc, 9, grey).text(label, 305, y, { width: 110, align: 'right' })
-    plain(doc).text(value, 420, y, { width: right - 420, align: 'right' })
+    plainText(doc, 9, grey).text(label, 305, y, { width: 110, align: 'right' })
+    plainText(doc).text(value, 420, y, { width: right - 420, align: 'right' })
     y = doc.y + 2
   }
   const top = Math.max(y, margin + 70) + 20
@@ -120,28 +120,31 @@ const drawHead = (doc: Doc, { title, facts, account, issuer }: Head, { brand }: 
 }
 
 const drawTableHead = (doc: Doc, y: number, currency: string) => {
-  plain(doc, 8, grey)
-  doc.text('Description', columns.description.at, y, { width: columns.description.width })
-  doc.text('Quantity', columns.quantity.at, y, { width: columns.quantity.width, align: 'right' })
-  doc.text('Price', columns.rate.at, y, { width: columns.rate.width, align: 'right' })
-  doc.text(`Amount (${currency})`, columns.amount.at, y, { width: columns.amount.width, align: 'right' })
+  plainText(doc, 8, grey)
+  doc.text('Description', tableColumns.description.at, y, { width: tableColumns.description.width })
+  doc.text('Quantity', tableColumns.quantity.at, y, { width: tableColumns.quantity.width, align: 'right' })
+  doc.text('Price', tableColumns.rate.at, y, { width: tableColumns.rate.width, align: 'right' })
+  doc.text(`Amount (${currency})`, tableColumns.amount.at, y, {
+    width: tableColumns.amount.width,
+    align: 'right',
+  })
   rule(doc, y + 13)
   return y + 19
 }
 
-const cell = (doc: Doc, column: keyof typeof columns, text: string, y: number) => {
-  const { at, width } = columns[column]
+const cell = (doc: Doc, column: keyof typeof tableColumns, text: string, y: number) => {
+  const { at, width } = tableColumns[column]
   doc.text(text, at, y, { width, align: column === 'description' ? 'left' : 'right' })
   return doc.y
 }
 
 const heightOf = (doc: Doc, text: string, size: number) =>
-  plain(doc, size).heightOfString(text, { width: columns.description.width })
+  plainText(doc, size).heightOfString(text, { width: tableColumns.description.width })
 
 const quantityText = ({ quantity, unit }: InvoiceLine) =>
   quantity === undefined ? '' : unit === undefined ? String(quantity) : `${quantity} ${unit}`
 
-const drawLines = (doc: Doc, from: number, { items, period, currency }: Invoice['doc']) => {
+const drawLines = (doc: Doc, from: number, { items, period, currency }: InvoiceDocument['doc']) => {
   let y = drawTableHead(doc, from, currency)
   for (const item of items) {
     const note = item.period && item.period.from !== period.from ? daysOf(item.period) : ''
@@ -150,13 +153,13 @@ const drawLines = (doc: Doc, from: number, { items, period, currency }: Invoice[
       doc.addPage()
       y = drawTableHead(doc, margin, currency)
     }
-    plain(doc)
+    plainText(doc)
     cell(doc, 'quantity', quantityText(item), y)
     cell(doc, 'rate', item.rate === undefined ? '' : money(item.rate), y)
     cell(doc, 'amount', money(item.amount), y)
     const end = cell(doc, 'description', item.description, y)
     if (note !== '') {
-      plain(doc, 7, grey)
+      plainText(doc, 7, grey)
       cell(doc, 'description', note, end)
     }
     y += height
@@ -165,23 +168,23 @@ const drawLines = (doc: Doc, from: number, { items, period, currency }: Invoice[
   return y + 8
 }
 
-interface Sum {
+interface PdfSum {
   label: string
   text: string
   isBold?: boolean
 }
 
-const drawSums = (doc: Doc, from: number, sums: readonly Sum[]) => {
+const drawSums = (doc: Doc, from: number, sums: readonly PdfSum[]) => {
   let y = from
   for (const { label, text, isBold } of sums) {
     if (y + 16 > bottom) {
       doc.addPage()
       y = margin
     }
-    if (isBold) bold(doc, 10)
-    else plain(doc)
+    if (isBold) boldText(doc, 10)
+    else plainText(doc)
     doc.text(label, 240, y, { width: 205, align: 'right' })
-    doc.text(text, columns.amount.at, y, { width: columns.amount.width, align: 'right' })
+    doc.text(text, tableColumns.amount.at, y, { width: tableColumns.amount.width, align: 'right' })
     y = doc.y + 4
   }
   return y
@@ -197,7 +200,7 @@ const taxLabel = ({ name, rate, jurisdiction, inclusive }: InvoiceTax) =>
     .filter((part) => part !== '')
     .join(' ')
 
-const sumsOf = ({ invoice, notes }: InvoiceSheet): Sum[] => {
+const sumsOf = ({ invoice, notes }: InvoiceSheet): PdfSum[] => {
   const { items, taxes, total, currency } = invoice.doc
   const net = items.reduce((sum, { amount }) => sum + amount, 0)
   const taxSums = taxes.map((tax) => ({ label: taxLabel(tax), text: money(tax.amount) }))
@@ -242,7 +245,7 @@ const drawNote = (doc: Doc, { note, invoiceNumber }: CreditNoteSheet, paper: Pap
     ['Invoice', invoiceNumber],
   ] as const
   const y = drawHead(doc, { title: 'Credit note', facts, account, issuer }, paper)
-  if (reason !== undefined) plain(doc).text(reason, margin, y, { width: right - margin })
+  if (reason !== undefined) plainText(doc).text(reason, margin, y, { width: right - margin })
   drawSums(doc, Math.max(doc.y, y) + 16, [
     ...(taxes === 0 ? [] : [{ label: 'Of which taxes', text: money(taxes) }]),
     { label: `Given back (${currency})`, text: money(total), isBold: true },
@@ -255,7 +258,7 @@ const drawPageNumbers = (doc: Doc) => {
     doc.switchToPage(page)
     // Text in the bottom margin would begin a new page.
     doc.page.margins.bottom = 0
-    plain(doc, 8, grey).text(`${page + 1} / ${count}`, margin, 800, {
+    plainText(doc, 8, grey).text(`${page + 1} / ${count}`, margin, 800, {
       width: right - margin,
       align: 'center',
     })

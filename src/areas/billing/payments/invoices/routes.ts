@@ -29,39 +29,39 @@ import type { InvoicePrinting, Invoices, Paying } from './operations.ts'
 import {
   creditNoteJson,
   csvRows,
-  type Invoice,
+  type InvoiceDocument,
   invoiceJson,
   invoiceRow,
   invoiceStatuses,
   numberText,
 } from './rules.ts'
 
-const dollars = (description: string) => number({ description: `Dollars: ${description}` })
+const dollarsField = (description: string) => number({ description: `Dollars: ${description}` })
 
 const period = open({ from: must(gregorian('First second')), to: must(gregorian('Last second')) })
 
-const Line = open({
+const InvoiceLineAnswer = open({
   source: must(choice(['services', 'prorations', 'usage'])),
   description: must(anyText()),
   category: anyText(),
   item: anyText(),
   quantity: number(),
   unit: anyText(),
-  rate: dollars('of one'),
-  discount: dollars('taken off'),
-  amount: must(dollars('without the taxes that are added')),
+  rate: dollarsField('of one'),
+  discount: dollarsField('taken off'),
+  amount: must(dollarsField('without the taxes that are added')),
   period,
   ledger_id: anyText(),
 })
 
-const Tax = open({
+const InvoiceTaxAnswer = open({
   name: must(anyText()),
   tax_id: anyText(),
   jurisdiction: anyText(),
   rate: number({ description: 'Percent' }),
   inclusive: must(flag()),
-  base: dollars('that it is on'),
-  amount: must(dollars('what it comes to')),
+  base: dollarsField('that it is on'),
+  amount: must(dollarsField('what it comes to')),
 })
 
 const rowFields = {
@@ -69,11 +69,11 @@ const rowFields = {
   number: anyText({ description: 'A draft has none' }),
   status: must(choice(invoiceStatuses)),
   period: must(period),
-  total: must(dollars('taxes included')),
+  total: must(dollarsField('taxes included')),
   currency: must(anyText()),
   issued: gregorian('A draft is not'),
   due: must(gregorian('When it has to be paid')),
-  credited: dollars('given back by credit notes'),
+  credited: dollarsField('given back by credit notes'),
 }
 
 export const InvoiceRow = open(rowFields, { title: 'Invoice' })
@@ -86,8 +86,8 @@ export const CreditNoteAnswer = open({
   account: must(anyObject()),
   issuer: must(anyObject()),
   reason: anyText(),
-  total: must(dollars('taxes included')),
-  taxes: must(dollars('of the total')),
+  total: must(dollarsField('taxes included')),
+  taxes: must(dollarsField('of the total')),
   currency: must(anyText()),
   ledger_ids: must(list(anyText())),
 })
@@ -97,9 +97,9 @@ export const InvoiceAnswer = open({
   account: must(anyObject()),
   issuer: must(anyObject()),
   bookkeeper: must(anyObject()),
-  items: must(list(Line)),
-  taxes: must(list(Tax)),
-  amount_due: must(dollars('still to be paid')),
+  items: must(list(InvoiceLineAnswer)),
+  taxes: must(list(InvoiceTaxAnswer)),
+  amount_due: must(dollarsField('still to be paid')),
   transaction_id: anyText({ description: 'What is to pay it, or did' }),
   credit_notes: list(CreditNoteAnswer),
   events: list(open({ at: must(integer()), event: must(anyText()) })),
@@ -116,32 +116,33 @@ export const CreditRequest = open({
 })
 export type CreditRequest = Static<typeof CreditRequest>
 
-const all = '/v2/accounts/{account_id}/invoices'
-const one = `${all}/{invoice_id}` as const
-const notes = `${one}/credit_notes` as const
+const invoicesPath = '/v2/accounts/{account_id}/invoices'
+const invoicePath = `${invoicesPath}/{invoice_id}` as const
+const notes = `${invoicePath}/credit_notes` as const
 
-const nameOf = ({ number, id }: Invoice) => `invoice-${number ? numberText(number).replaceAll('/', '-') : id}`
+const invoiceFileName = ({ number, id }: InvoiceDocument) =>
+  `invoice-${number ? numberText(number).replaceAll('/', '-') : id}`
 
-const csvOf = (invoice: Invoice) => {
+const invoiceCsv = (invoice: InvoiceDocument) => {
   const rows = csvRows(invoice).map(flattenRow)
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
   return new FileResponse(
     Buffer.from(lines.map(csvLine).join('')),
     'text/csv',
-    attachment(`${nameOf(invoice)}.csv`),
+    attachment(`${invoiceFileName(invoice)}.csv`),
   )
 }
 
 export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Route[] => {
-  const listing = (accountId: string, status: string | undefined): Listing<Invoice> => ({
+  const listing = (accountId: string, status: string | undefined): Listing<InvoiceDocument> => ({
     page: (request) => invoices.page({ accountId, status, ...request }),
     cursor: ({ issued, id }) => [timeKey(issued), id],
     row: (invoice) => JSON.stringify(invoiceRow(invoice)),
     record: (invoice) => invoiceRow(invoice),
   })
 
-  const whole = async (invoice: Invoice) => {
+  const whole = async (invoice: InvoiceDocument) => {
     const { accountId, id } = invoice
     return invoiceJson(invoice, await invoices.notesOf(accountId, id), await invoices.eventsOf(accountId, id))
   }
@@ -155,7 +156,7 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
   }
 
   return [
-    get(all, {
+    get(invoicesPath, {
       summary: 'List the invoices of an account, the newest first',
       allow: accountMember,
       query: { status: 'open, paid, void or uncollectible; draft: what the running month would become' },
@@ -168,7 +169,7 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
         return new ListResponse(listing(account.id, status))
       },
     }),
-    get(one, {
+    get(invoicePath, {
       summary: 'Read an invoice, or print it',
       record: { kind: 'invoice' },
       isLong: true,
@@ -177,20 +178,20 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
       answers: InvoiceAnswer,
       run: async ({ account, path, request }) => {
         const invoice = await invoices.find(account, path.invoice_id)
-        if (request.accepts === 'text/csv') return csvOf(invoice)
+        if (request.accepts === 'text/csv') return invoiceCsv(invoice)
         if (request.accepts !== 'application/pdf') return whole(invoice)
         const bytes = await printing.invoice(invoice)
-        return new FileResponse(bytes, 'application/pdf', attachment(`${nameOf(invoice)}.pdf`))
+        return new FileResponse(bytes, 'application/pdf', attachment(`${invoiceFileName(invoice)}.pdf`))
       },
     }),
-    post(`${one}/void`, {
+    post(`${invoicePath}/void`, {
       summary: 'Take back an invoice that was not paid',
       allow: ownReseller,
       answers: InvoiceAnswer,
       run: async ({ author, account, path }) =>
         whole(await invoices.cancel(author, account, path.invoice_id)),
     }),
-    post(`${one}/pay`, {
+    post(`${invoicePath}/pay`, {
       summary: 'Pay an invoice at once: charged where its bookkeeper charges, else from the balance',
       allow: accountAdmin,
       answers: InvoiceAnswer,

@@ -1,8 +1,8 @@
 import { gregorianOfMonth, monthAfter } from '../../../../lib/gregorian.ts'
 import { isObject, type Json, present } from '../../../../lib/json.ts'
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
-import type { Entry } from '../../ledgers/rules.ts'
-import { nameOf, taxLineJson } from '../../services/area.ts'
+import type { LedgerEntryRow } from '../../ledgers/rules.ts'
+import { itemName, taxLineJson } from '../../services/area.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { PricedItem } from '../../services/pricing/items.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -64,7 +64,7 @@ export interface InvoiceTax {
 }
 
 /** An account as it was when the document was issued. */
-export interface Party {
+export interface DocumentParty {
   id: string
   name: string
   address?: readonly string[]
@@ -75,8 +75,8 @@ type Collection = 'balance' | 'charge'
 
 /** The content of an issued invoice never changes. */
 export interface InvoiceDoc {
-  account: Party
-  issuer: Party
+  account: DocumentParty
+  issuer: DocumentParty
   bookkeeper: Bookkeeper
   collection: Collection
   currency: string
@@ -96,7 +96,7 @@ interface DocumentNumber {
   value: number
 }
 
-export interface Invoice {
+export interface InvoiceDocument {
   accountId: string
   id: string
   month: number
@@ -114,8 +114,8 @@ export interface Invoice {
 }
 
 export interface CreditNoteDoc {
-  account: Party
-  issuer: Party
+  account: DocumentParty
+  issuer: DocumentParty
   currency: string
   reason?: string
   /** Units, with taxes. */
@@ -159,7 +159,7 @@ const addressLines = ({ name, house_number, street, locality, region, postal_cod
 export const partyOf = (account: {
   id: string
   doc: { name: string; org?: unknown; addresses?: unknown }
-}): Party => {
+}): DocumentParty => {
   const { name, org, addresses } = account.doc
   const stored = isObject(addresses) ? (addresses.billing ?? addresses.emergency) : undefined
   const address = isObject(stored) ? addressLines(stored) : []
@@ -171,7 +171,7 @@ export const partyOf = (account: {
 export const numberText = ({ prefix, value }: DocumentNumber) => `${prefix}${String(value).padStart(6, '0')}`
 
 /** The number of an invoice; the id of a draft. */
-export const invoiceNumber = ({ number, id }: Pick<Invoice, 'number' | 'id'>) =>
+export const invoiceNumber = ({ number, id }: Pick<InvoiceDocument, 'number' | 'id'>) =>
   number ? numberText(number) : id
 
 /** Each issuer numbers its documents from 1 each year. `at`: Unix milliseconds. */
@@ -184,7 +184,7 @@ const recurringLine = (priced: PricedItem): InvoiceLine => {
   const { category, item, plan, billable, rate, discount, total } = priced
   return {
     source: 'services',
-    description: nameOf(priced),
+    description: itemName(priced),
     category,
     item: plan.as ?? item,
     key: item,
@@ -208,7 +208,7 @@ export const recurringTaxes = ({ taxes }: PricedInvoice): InvoiceTax[] =>
   taxes.map((line) => inUnits(taxLineJson(line)))
 
 /** A ledger entry as a line. */
-export const entryLine = (entry: Entry, source: 'services' | 'prorations'): InvoiceLine => {
+export const entryLine = (entry: LedgerEntryRow, source: 'services' | 'prorations'): InvoiceLine => {
   const { id, usage, amount, details, created } = entry
   const { start = created, end } = details.period ?? {}
   return {
@@ -224,7 +224,7 @@ export const entryLine = (entry: Entry, source: 'services' | 'prorations'): Invo
 }
 
 /** A ledger entry as a tax. Manual bookings have no metadata. */
-export const entryTax = ({ amount, details, usage }: Entry): InvoiceTax => {
+export const entryTax = ({ amount, details, usage }: LedgerEntryRow): InvoiceTax => {
   const metadata: Json = isObject(details.metadata) ? details.metadata : {}
   const number = (value: unknown) => (typeof value === 'number' ? value : undefined)
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
@@ -321,16 +321,18 @@ export const creditedItems = (amount: number, { items, total }: Pick<InvoiceDoc,
   )
 
 /** Units that can still be refunded. */
-export const leftOf = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
+export const leftOf = ({ doc, credited }: Pick<InvoiceDocument, 'doc' | 'credited'>) =>
   Math.max(0, doc.total - credited)
 
 /** Units that are still to be paid. */
-export const toPay = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
+export const toPay = ({ doc, credited }: Pick<InvoiceDocument, 'doc' | 'credited'>) =>
   Math.max(0, Math.min(doc.amountDue, doc.total - credited))
 
 /** Whether an unpaid invoice is overdue. A gateway charges at once. */
-export const isOverdue = ({ status, doc }: Pick<Invoice, 'status' | 'doc'>, gregorianSeconds: number) =>
-  status === 'uncollectible' || doc.collection === 'charge' || doc.due <= gregorianSeconds
+export const isOverdue = (
+  { status, doc }: Pick<InvoiceDocument, 'status' | 'doc'>,
+  gregorianSeconds: number,
+) => status === 'uncollectible' || doc.collection === 'charge' || doc.due <= gregorianSeconds
 
 /** Ledger -> units that an invoice took from it. */
 export const bySource = ({ items, taxes }: Pick<InvoiceDoc, 'items' | 'taxes'>) => {
@@ -342,20 +344,21 @@ export const bySource = ({ items, taxes }: Pick<InvoiceDoc, 'items' | 'taxes'>) 
   return [...sums].filter(([, amount]) => amount !== 0)
 }
 
-const dollars = (units: number | undefined) => (units === undefined ? undefined : dollarsOfUnits(units))
+const dollarsOrNone = (units: number | undefined) => (units === undefined ? undefined : dollarsOfUnits(units))
 
 const lineJson = ({ key: _, ...line }: InvoiceLine) =>
   present({
     ...line,
-    rate: dollars(line.rate),
-    discount: dollars(line.discount),
+    rate: dollarsOrNone(line.rate),
+    discount: dollarsOrNone(line.discount),
     amount: dollarsOfUnits(line.amount),
   })
 
-const taxJson = (tax: InvoiceTax) => present({ ...tax, base: dollars(tax.base), amount: dollars(tax.amount) })
+const taxJson = (tax: InvoiceTax) =>
+  present({ ...tax, base: dollarsOrNone(tax.base), amount: dollarsOrNone(tax.amount) })
 
 /** The row of a list. */
-export const invoiceRow = (invoice: Invoice) => {
+export const invoiceRow = (invoice: InvoiceDocument) => {
   const { id, number, issued, status, doc, credited } = invoice
   return {
     id,
@@ -371,7 +374,7 @@ export const invoiceRow = (invoice: Invoice) => {
 }
 
 export const invoiceJson = (
-  invoice: Invoice,
+  invoice: InvoiceDocument,
   notes: readonly CreditNote[] = [],
   events: readonly InvoiceEvent[] = [],
 ) => {
@@ -411,7 +414,7 @@ export const creditNoteJson = ({ id, invoiceId, number, issued, doc }: CreditNot
 }
 
 /** CSV rows. Taxes are rows, too; contained ones have their own kind. */
-export const csvRows = (invoice: Invoice): Json[] => {
+export const csvRows = (invoice: InvoiceDocument): Json[] => {
   const { number, doc, status } = invoice
   const head = { number: number ? numberText(number) : '', status }
   const tail = (amount: number, { from, to }: Period) => {
@@ -421,7 +424,7 @@ export const csvRows = (invoice: Invoice): Json[] => {
     ({ source, description, category, item, quantity, unit, rate, amount, period }) => ({
       ...head,
       kind: source,
-      ...{ description, category, item, quantity, unit, rate: dollars(rate) },
+      ...{ description, category, item, quantity, unit, rate: dollarsOrNone(rate) },
       ...tail(amount, period ?? doc.period),
     }),
   )

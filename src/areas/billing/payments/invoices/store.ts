@@ -9,12 +9,12 @@ import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, json, oneOf, shape, table, text } from '../../../../storage/table.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
-import { type Entry, type EntryDetails, rolloverService } from '../../ledgers/rules.ts'
+import { type EntryDetails, type LedgerEntryRow, rolloverService } from '../../ledgers/rules.ts'
 import {
   type CreditNote,
   type CreditNoteDoc,
-  type Invoice,
   type InvoiceDoc,
+  type InvoiceDocument,
   type InvoiceEvent,
   type IssuedStatus,
   invoiceRow,
@@ -45,7 +45,7 @@ const selectInvoices = `SELECT ${invoiceRows.columnsOf('i')}, ${stateRows.column
 
 type Rows = Parameters<typeof invoiceRows.list>[0]
 
-const toInvoices = (rows: Rows): Invoice[] => {
+const toInvoices = (rows: Rows): InvoiceDocument[] => {
   const states = stateRows.list(rows)
   return invoiceRows.list(rows).map(({ numberPrefix: prefix, numberValue: value, ...invoice }, index) => {
     const { status, credited, attempt } = states[index] as (typeof states)[number]
@@ -72,7 +72,7 @@ const toNote = ({
   number: { prefix, value },
 })
 
-const events = table('invoice_events', {
+const invoiceEvents = table('invoice_events', {
   accountId: text(),
   invoiceId: text(),
   id: text(),
@@ -80,7 +80,7 @@ const events = table('invoice_events', {
   event: text(),
   doc: json<Json>(),
 })
-const addEvent = events.insert()
+const addEvent = invoiceEvents.insert()
 
 const entryRows = shape({
   id: text(),
@@ -97,7 +97,7 @@ const entryRows = shape({
   details: json<EntryDetails>('doc'),
 })
 
-const toEntry = (row: ReturnType<typeof entryRows.read>): Entry => {
+const toEntry = (row: ReturnType<typeof entryRows.read>): LedgerEntryRow => {
   const { service, sourceId, usageType: type, usageQuantity: quantity, usageUnit: unit, ...rest } = row
   return { ...rest, source: { service, id: sourceId }, usage: { type, quantity, unit } }
 }
@@ -189,19 +189,19 @@ const rowText = (
 export type InvoiceStore = ReturnType<typeof createInvoiceStore>
 
 export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
-  const find = async (accountId: string, id: string): Promise<Invoice | undefined> =>
+  const find = async (accountId: string, id: string): Promise<InvoiceDocument | undefined> =>
     toInvoices(await all(`${selectInvoices} WHERE i.account_id = $1 AND i.id = $2`, [accountId, id]))[0]
 
   return {
     find,
 
-    async get(accountId: string, id: string): Promise<Invoice> {
+    async get(accountId: string, id: string): Promise<InvoiceDocument> {
       const found = await find(accountId, id)
       if (!found) throw failure(badIdentifier, { cause: id })
       return found
     },
 
-    async page({ accountId, status, after, limit, descending }: InvoicePage): Promise<Invoice[]> {
+    async page({ accountId, status, after, limit, descending }: InvoicePage): Promise<InvoiceDocument[]> {
       const side = descending ? '<' : '>'
       const order = descending ? 'DESC' : 'ASC'
       const params: (string | number)[] = [accountId, limit]
@@ -216,7 +216,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     },
 
     /** Unpaid invoices in the order in which money pays them; uncollectible ones come last. */
-    async unpaid(accountId: string): Promise<Invoice[]> {
+    async unpaid(accountId: string): Promise<InvoiceDocument[]> {
       const sql = `${selectInvoices} WHERE i.account_id = $1 AND s.status IN ('open', 'uncollectible')
         ORDER BY s.status, i.issued, i.id`
       return toInvoices(await all(sql, [accountId]))
@@ -228,7 +228,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     },
 
     /** Entries of earlier months that are on no document, the oldest first. */
-    async entriesBefore(accountId: string, month: number): Promise<Entry[]> {
+    async entriesBefore(accountId: string, month: number): Promise<LedgerEntryRow[]> {
       return entryRows.list(await scan(selectEntries, [accountId, month])).map(toEntry)
     },
 
@@ -240,7 +240,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     issue(
       set: ChangeSet,
       issue: Issue<InvoiceDoc>,
-      { month, status, attempt }: Pick<Invoice, 'month' | 'attempt'> & { status: IssuedStatus },
+      { month, status, attempt }: Pick<InvoiceDocument, 'month' | 'attempt'> & { status: IssuedStatus },
     ) {
       const { accountId, id, issuerId, series, prefix, issued, total, doc } = issue
       const place = [accountId, id, month, prefix, issued, total, JSON.stringify(doc), issuerId, series]
@@ -304,8 +304,8 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     /** Changes the state of an invoice. Fails as a conflict if it has changed since it was read. */
     move(
       set: ChangeSet,
-      before: Invoice,
-      after: Partial<Pick<Invoice, 'credited' | 'attempt'>> & { status: IssuedStatus },
+      before: InvoiceDocument,
+      after: Partial<Pick<InvoiceDocument, 'credited' | 'attempt'>> & { status: IssuedStatus },
     ) {
       const { accountId, id, status, credited, attempt } = before
       const next = { credited, attempt, ...after }
@@ -331,7 +331,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     /** Adds to the events of an invoice. */
     tell(
       set: ChangeSet,
-      { accountId, id }: Pick<Invoice, 'accountId' | 'id'>,
+      { accountId, id }: Pick<InvoiceDocument, 'accountId' | 'id'>,
       event: string,
       doc: Json = {},
     ) {
@@ -341,8 +341,8 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     },
 
     async eventsOf(accountId: string, invoiceId: string): Promise<InvoiceEvent[]> {
-      const sql = `SELECT ${events.columns} FROM invoice_events WHERE account_id = $1 AND invoice_id = $2 ORDER BY at, id`
-      return events.list(await all(sql, [accountId, invoiceId]))
+      const sql = `SELECT ${invoiceEvents.columns} FROM invoice_events WHERE account_id = $1 AND invoice_id = $2 ORDER BY at, id`
+      return invoiceEvents.list(await all(sql, [accountId, invoiceId]))
     },
 
     async notesOf(accountId: string, invoiceId: string): Promise<CreditNote[]> {
@@ -352,7 +352,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     },
 
     /** The invoice that a transaction pays. */
-    async byAttempt(accountId: string, transactionId: string): Promise<Invoice | undefined> {
+    async byAttempt(accountId: string, transactionId: string): Promise<InvoiceDocument | undefined> {
       const sql = `${selectInvoices} WHERE s.account_id = $1 AND s.attempt = $2`
       return toInvoices(await all(sql, [accountId, transactionId]))[0]
     },

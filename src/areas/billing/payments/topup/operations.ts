@@ -6,13 +6,13 @@ import { randomHex } from '../../../../lib/ids.ts'
 import { sameJson } from '../../../../lib/json.ts'
 import { unitsOfDollars } from '../../../../lib/money.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { Entry } from '../../ledgers/rules.ts'
+import type { LedgerEntryRow } from '../../ledgers/rules.ts'
 import type { LedgerBooked } from '../../ledgers/signals.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { topupSettings } from '../settings.ts'
-import type { Transactions, Wanted } from '../transactions/operations.ts'
+import type { PaymentOrder, Transactions } from '../transactions/operations.ts'
 import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import { createTopupStore } from '../transactions/store.ts'
 
@@ -32,7 +32,7 @@ type NoTopup =
   | 'topup_daily_limit'
 
 /** An account is topped up automatically at most once in this time. */
-export const pauseMs = 24 * 3_600_000
+export const topupPauseMs = 24 * 3_600_000
 
 const positiveUnits = (dollars: unknown) => {
   if (typeof dollars !== 'number' || !(dollars > 0)) return undefined
@@ -40,13 +40,13 @@ const positiveUnits = (dollars: unknown) => {
   return Number.isSafeInteger(units) && units > 0 ? units : undefined
 }
 
-const missing = (amount: unknown, threshold: unknown): NoTopup | undefined => {
+const missingTerms = (amount: unknown, threshold: unknown): NoTopup | undefined => {
   if (amount === undefined && threshold === undefined) return 'amount_and_threshold_undefined'
   if (amount === undefined) return 'amount_undefined'
   return threshold === undefined ? 'threshold_undefined' : undefined
 }
 
-interface Question {
+interface TopupState {
   isEnabled: boolean
   topup: TopupDoc | undefined
   /** Units. */
@@ -57,14 +57,14 @@ interface Question {
 }
 
 /** The units to top up, or why not. */
-export const topupDue = ({ isEnabled, topup, balance, lastAt, now }: Question): number | NoTopup => {
+export const topupDue = ({ isEnabled, topup, balance, lastAt, now }: TopupState): number | NoTopup => {
   if (!isEnabled) return 'topup_disabled'
   const amount = positiveUnits(topup?.amount)
   const threshold = positiveUnits(topup?.threshold)
-  const lack = missing(amount, threshold)
+  const lack = missingTerms(amount, threshold)
   if (lack) return lack
   if (balance >= (threshold as number)) return 'balance_above_threshold'
-  return now - lastAt < pauseMs ? 'topup_daily_limit' : (amount as number)
+  return now - lastAt < topupPauseMs ? 'topup_daily_limit' : (amount as number)
 }
 
 interface ThresholdDoc {
@@ -87,12 +87,12 @@ export const topupDescription = (trigger: 'manual' | 'automatic') =>
 /** The built-in bookkeeper charges no one: it adds a credit only. */
 export interface ToppedUp {
   transaction?: Transaction
-  ledger?: Entry
+  ledger?: LedgerEntryRow
 }
 
 type TopupTrigger = 'manual' | 'automatic'
 
-const roundAuthor: Author = { requestId: 'topup' }
+const topupAuthor: Author = { requestId: 'topup' }
 const ownCreditIsOff = {
   message: 'no bookkeeper charges this account: only its reseller can add money to it',
   reason: 'topup_without_gateway',
@@ -109,7 +109,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
   const canCharge = (bookkeeper: Bookkeeper) =>
     bookkeepers.gateway(bookkeeper)?.capabilities.charges !== false
 
-  const wantedOf = (bookkeeper: Bookkeeper, amount: number, trigger: TopupTrigger): Wanted => ({
+  const wantedOf = (bookkeeper: Bookkeeper, amount: number, trigger: TopupTrigger): PaymentOrder => ({
     type: 'sale',
     amount,
     description: topupDescription(trigger),
@@ -146,7 +146,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
   /** One change set has the claim, and the credit or the open transaction. */
   const topUp = async (account: AccountRecord, amount: number, lastAt: number) => {
     const now = clock.now()
-    const tomorrow = { state: 'waiting', dueAt: now + pauseMs } as const
+    const tomorrow = { state: 'waiting', dueAt: now + topupPauseMs } as const
     const bookkeeper = await bookkeepers.of(account)
     const gateway = bookkeepers.gateway(bookkeeper)
     const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn())
@@ -154,7 +154,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
       log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
       return { ...tomorrow, outcome: `the bookkeeper ${bookkeeper.type} is not set up` }
     }
-    const set = new ChangeSet(roundAuthor)
+    const set = new ChangeSet(topupAuthor)
     rows.claim(set, account.id, lastAt, now)
     if (gateway.capabilities.charges) {
       const { currency } = await settings.of(servicesSettings)
@@ -185,7 +185,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
       const outcome = String(decision)
       log.write('debug', 'an account is not topped up', { account_id: accountId, reason: outcome })
       return decision === 'topup_daily_limit'
-        ? { state: 'waiting', dueAt: lastAt + pauseMs, outcome }
+        ? { state: 'waiting', dueAt: lastAt + topupPauseMs, outcome }
         : { state: 'done', outcome }
     },
   }

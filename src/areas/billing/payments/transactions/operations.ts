@@ -13,9 +13,9 @@ import {
   type Absent,
   declined,
   type Gateway,
-  type Outcome,
   type OutsideRefund,
-  unknown,
+  type PaymentOutcome,
+  unknownOutcome,
 } from '../../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -24,10 +24,10 @@ import type { PaymentDeps } from '../deps.ts'
 import { transactionFailedNotice, transactionNotice } from '../notices.ts'
 import {
   coinProblems,
+  gatewayOrder,
   isOpen,
   maySend,
   neverArrived,
-  orderOf,
   resultOf,
   statusAfter,
   type Transaction,
@@ -95,7 +95,7 @@ const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
   }
 
   /** The change set that books the outcome of a transaction. */
-  const settle = async (author: Author, transaction: Transaction, outcome: Outcome) => {
+  const settle = async (author: Author, transaction: Transaction, outcome: PaymentOutcome) => {
     const set = new ChangeSet(author)
     rows.takeTurn(set, transaction)
     const status = statusAfter(outcome)
@@ -114,7 +114,7 @@ const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
   return { settle, book: post, tell }
 }
 
-export interface Wanted {
+export interface PaymentOrder {
   type: TransactionType
   /** Units. */
   amount: number
@@ -128,7 +128,7 @@ export interface Wanted {
   sale?: Transaction
 }
 
-const roundAuthor: Author = { requestId: 'transactions' }
+const transactionsAuthor: Author = { requestId: 'transactions' }
 
 const transactionId = /^\d{6}-[0-9a-f]+$/
 
@@ -157,10 +157,14 @@ export const createTransactions = (deps: TransactionDeps) => {
   }
 
   /** Refunds use the currency of the sale. */
-  const currencyOf = async ({ sale }: Pick<Wanted, 'sale'>) =>
+  const currencyOf = async ({ sale }: Pick<PaymentOrder, 'sale'>) =>
     sale?.doc.currency ?? (await settings.of(servicesSettings)).currency
 
-  const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
+  const docOf = async (
+    author: Author,
+    account: AccountRecord,
+    wanted: PaymentOrder,
+  ): Promise<TransactionDoc> => {
     const { description, trigger, module, bookkeeper, metadata, order_id, invoiceId, sale, type } = wanted
     const means = type === 'sale' ? await bookkeepers.means(account.id, bookkeeper) : undefined
     return {
@@ -178,7 +182,7 @@ export const createTransactions = (deps: TransactionDeps) => {
   const draft = async (
     author: Author,
     account: AccountRecord,
-    wanted: Wanted,
+    wanted: PaymentOrder,
     id: string,
   ): Promise<Transaction> => {
     const now = clock.now()
@@ -190,7 +194,7 @@ export const createTransactions = (deps: TransactionDeps) => {
   }
 
   /** Adds a transaction to a change set. A job carries it out at once, or at `dueAt` if the caller does not. */
-  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+  const open = async (set: ChangeSet, account: AccountRecord, wanted: PaymentOrder, dueAt?: number) => {
     const transaction = await draft(set.author, account, wanted, `${monthOf(clock.now())}-${randomHex(16)}`)
     if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
     rows.insert(set, transaction)
@@ -200,12 +204,14 @@ export const createTransactions = (deps: TransactionDeps) => {
     return transaction
   }
 
-  const safely = async <T extends Outcome | Absent>(call: () => Promise<T>): Promise<T | Outcome> => {
+  const safely = async <T extends PaymentOutcome | Absent>(
+    call: () => Promise<T>,
+  ): Promise<T | PaymentOutcome> => {
     try {
       return await call()
     } catch (error) {
       log.write('error', 'a payment gateway failed', { error: describeError(error) })
-      return unknown('gateway failed')
+      return unknownOutcome('gateway failed')
     }
   }
 
@@ -214,8 +220,8 @@ export const createTransactions = (deps: TransactionDeps) => {
     return account !== undefined && (await bookkeepers.mayCharge(account, doc.bookkeeper))
   }
 
-  const send = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
-    const order = orderOf(transaction)
+  const send = async (gateway: Gateway, transaction: Transaction): Promise<PaymentOutcome> => {
+    const order = gatewayOrder(transaction)
     if (order.kind === 'refund') return safely(() => gateway.refund(order))
     if (gateway.capabilities.tokens && !order.means)
       return declined('no_payment_token', 'no payment method available')
@@ -224,8 +230,8 @@ export const createTransactions = (deps: TransactionDeps) => {
     return safely(() => gateway.charge(order))
   }
 
-  const findOut = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
-    const found = await safely(() => gateway.lookup(orderOf(transaction)))
+  const findOut = async (gateway: Gateway, transaction: Transaction): Promise<PaymentOutcome> => {
+    const found = await safely(() => gateway.lookup(gatewayOrder(transaction)))
     if (found.status !== 'absent') return found
     return maySend(transaction, clock.now())
       ? send(gateway, transaction)
@@ -237,7 +243,7 @@ export const createTransactions = (deps: TransactionDeps) => {
 
   const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
 
-  const kind: JobKind<object, Outcome> = {
+  const kind: JobKind<object, PaymentOutcome> = {
     kind: kindName,
     everySeconds: 1,
     atOnce: 5,
@@ -245,7 +251,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     async ask({ accountId, id }) {
       const transaction = await rows.get(accountId, id)
       const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
-      if (!gateway) return unknown('there is no such bookkeeper')
+      if (!gateway) return unknownOutcome('there is no such bookkeeper')
       return begun.has(id) ? send(gateway, transaction) : findOut(gateway, transaction)
     },
 
@@ -253,7 +259,7 @@ export const createTransactions = (deps: TransactionDeps) => {
       const transaction = await rows.get(accountId, id)
       if (!isOpen(transaction)) return { state: 'done' }
       const { status, reason = '', message = '' } = resultOf(answer)
-      const set = await settlement.settle(begun.get(id) ?? roundAuthor, transaction, answer)
+      const set = await settlement.settle(begun.get(id) ?? transactionsAuthor, transaction, answer)
       return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
     },
   }
@@ -262,7 +268,7 @@ export const createTransactions = (deps: TransactionDeps) => {
   const carryOut = async (
     author: Author,
     account: AccountRecord,
-    wanted: Wanted,
+    wanted: PaymentOrder,
     alongside?: (set: ChangeSet, transaction: Transaction) => void,
   ): Promise<Transaction> => {
     const gateway = await gatewayOf(wanted.bookkeeper)
@@ -296,7 +302,7 @@ export const createTransactions = (deps: TransactionDeps) => {
     const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
     const left = sale.amount - sale.refunded
     if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
-    const wanted: Wanted = {
+    const wanted: PaymentOrder = {
       ...{ type: 'refund', trigger: 'outside', module: 'gateway' },
       amount: refund.amount,
       description: 'Refund by the payment processor',
@@ -316,9 +322,9 @@ export const createTransactions = (deps: TransactionDeps) => {
   const lookAgain = async (transaction: Transaction) => {
     const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
     if (!gateway || transaction.type !== 'sale') return
-    const found = await safely(() => gateway.lookup(orderOf(transaction)))
+    const found = await safely(() => gateway.lookup(gatewayOrder(transaction)))
     if (found.status === 'succeeded')
-      await store.commit(await settlement.settle(roundAuthor, transaction, found))
+      await store.commit(await settlement.settle(transactionsAuthor, transaction, found))
   }
 
   return {
@@ -349,7 +355,7 @@ export const createTransactions = (deps: TransactionDeps) => {
 }
 
 /** Money in units. */
-export type ManualOrder = Pick<Wanted, 'amount' | 'metadata' | 'order_id'> & {
+export type ManualOrder = Pick<PaymentOrder, 'amount' | 'metadata' | 'order_id'> & {
   description?: string
   /** Of a refund: the sale. */
   saleId?: string

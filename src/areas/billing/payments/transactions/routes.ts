@@ -71,13 +71,13 @@ export const TransactionRequest = open(
 export type TransactionRequest = Static<typeof TransactionRequest>
 
 const executor = open({ trigger: anyText(), module: anyText() })
-const status = choice(['pending', 'completed', 'failed'])
+const transactionStatus = choice(['pending', 'completed', 'failed'])
 
 export const TransactionRow = open({
   id: must(anyText()),
   amount: must(number({ description: 'Dollars; refunds are negative' })),
   currency: must(anyText()),
-  status: must(status),
+  status: must(transactionStatus),
   executor: must(executor),
   description: anyText(),
   metadata: anyObject(),
@@ -91,7 +91,7 @@ export const TransactionRecord = open({
   amount: must(number()),
   currency: must(anyText()),
   type: must(choice(['sale', 'refund'])),
-  status: must(status),
+  status: must(transactionStatus),
   description: anyText(),
   executor: must(executor),
   bookkeeper: must(anyObject()),
@@ -127,7 +127,7 @@ export const Subscription = open({
 
 const base = '/v2/accounts/{account_id}/transactions'
 
-const windowQuery = {
+const transactionWindowQuery = {
   created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
@@ -193,7 +193,7 @@ export const transactionRoutes = (
     get(base, {
       summary: 'List the money that moved, or was to move, at bookkeepers',
       allow: accountMember,
-      query: windowQuery,
+      query: transactionWindowQuery,
       answers: TransactionRow,
       list: true,
       run: async (call) => new ListResponse(listing(call.account.id, await windowOf(call))),
@@ -208,7 +208,7 @@ export const transactionRoutes = (
       summary: 'List the monthly bills of an account, the newest first',
       isLong: true,
       allow: accountMember,
-      query: windowQuery,
+      query: transactionWindowQuery,
       answers: list(RecurringRow),
       run: async (call) => {
         const { from, to } = await windowOf(call)

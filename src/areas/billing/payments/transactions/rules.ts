@@ -1,7 +1,7 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { decimalProblems, dollarsOfUnits, maxDollars } from '../../../../lib/money.ts'
-import type { Order, Outcome, PaymentMeans } from '../../../../payment/gateway.ts'
+import type { GatewayOrder, PaymentMeans, PaymentOutcome } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 
 /** `unknown` is open like `pending`: the gateway was called, and its outcome is not known. */
@@ -14,7 +14,7 @@ export type Trigger = 'manual' | 'automatic' | 'recurring' | 'outside'
 
 /** The last answer of the gateway. */
 export interface TransactionResult {
-  status: Outcome['status']
+  status: PaymentOutcome['status']
   reason?: string
   message?: string
   retryable?: boolean
@@ -116,7 +116,7 @@ export const transactionRow = (transaction: Transaction) => {
 }
 
 /** The request to the gateway. The transaction's id is its idempotency key for ever. */
-export const orderOf = ({ accountId, id, created, amount, doc }: Transaction): Order => {
+export const gatewayOrder = ({ accountId, id, created, amount, doc }: Transaction): GatewayOrder => {
   const common = {
     accountId,
     vendorId: doc.bookkeeper.vendor_id,
@@ -130,7 +130,7 @@ export const orderOf = ({ accountId, id, created, amount, doc }: Transaction): O
   return { kind: 'charge', ...common, reference: id, ...(doc.means ? { means: doc.means } : {}) }
 }
 
-export const resultOf = (outcome: Outcome): TransactionResult => {
+export const resultOf = (outcome: PaymentOutcome): TransactionResult => {
   switch (outcome.status) {
     case 'declined':
       return {
@@ -153,7 +153,7 @@ const statuses = {
   unknown: 'unknown',
 } as const
 
-export const statusAfter = ({ status }: Outcome): TransactionStatus => statuses[status]
+export const statusAfter = ({ status }: PaymentOutcome): TransactionStatus => statuses[status]
 
 // Gateways forget their keys after a day. Later a transaction that none of them knows is not sent again.
 const longestResendMs = 24 * 3_600_000

@@ -44,20 +44,20 @@ const transactions = table('transactions', {
   doc: json<TransactionDoc>(),
   bookkeeperType: text(),
 })
-const insert = transactions.insert()
+const insertTransaction = transactions.insert()
 // `refunded` stays: refunds of an imported sale may have been made here.
 const insertImported =
   transactions.insert(`ON CONFLICT (account_id, id) DO UPDATE SET created = excluded.created,
   place = excluded.place, made_at = excluded.made_at, type = excluded.type, status = excluded.status,
   amount = excluded.amount, bookkeeper_type = excluded.bookkeeper_type, doc = excluded.doc`)
 
-const rowOf = (transaction: Transaction) => ({
+const transactionRowOf = (transaction: Transaction) => ({
   ...transaction,
   refunded: 0,
   bookkeeperType: transaction.doc.bookkeeper.type,
 })
 
-const found = transactions.pick(
+const shownTransactions = transactions.pick(
   ...([
     'accountId',
     'id',
@@ -79,7 +79,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
     const { accountId, id, doc } = transaction
     set
       .keepText('transaction', JSON.stringify(doc))
-      .add(insert(rowOf(transaction)))
+      .add(insertTransaction(transactionRowOf(transaction)))
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },
 
@@ -124,7 +124,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
 
   /** Stores an imported transaction in place of an earlier import. */
   import: (set: ChangeSet, transaction: Transaction) =>
-    set.add(insertImported(rowOf(transaction))).record({
+    set.add(insertImported(transactionRowOf(transaction))).record({
       accountId: transaction.accountId,
       kind: 'transaction',
       id: transaction.id,
@@ -137,8 +137,8 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       .record({ accountId, kind: 'transaction', id, action: 'deleted' }),
 
   async find(accountId: string, id: string): Promise<Transaction | undefined> {
-    const sql = `SELECT ${found.columns} FROM transactions WHERE account_id = $1 AND id = $2`
-    return found.first(await all(sql, [accountId, id]))
+    const sql = `SELECT ${shownTransactions.columns} FROM transactions WHERE account_id = $1 AND id = $2`
+    return shownTransactions.first(await all(sql, [accountId, id]))
   },
 
   async get(accountId: string, id: string): Promise<Transaction> {
@@ -150,24 +150,24 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
   /** The newest sale at a type of bookkeeper of which so much is left. */
   async refundable(accountId: string, bookkeeperType: string, amount: number) {
     const rows = await scan(
-      `SELECT ${found.columns} FROM transactions
+      `SELECT ${shownTransactions.columns} FROM transactions
         WHERE account_id = $1 AND type = 'sale' AND status = 'completed' AND bookkeeper_type = $2
           AND amount - refunded >= $3
         ORDER BY created DESC, place DESC LIMIT 1`,
       [accountId, bookkeeperType, amount],
     )
-    return found.first(rows)
+    return shownTransactions.first(rows)
   },
 
   async page(page: TransactionPage): Promise<Transaction[]> {
     const { accountId, from, to, limit, long } = page
     const { behind, order } = keyset(['created', 'place'], page.descending)
     const after = timedPlace(page.after)
-    const sql = `SELECT ${found.columns} FROM transactions
+    const sql = `SELECT ${shownTransactions.columns} FROM transactions
       WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${after ? `AND ${behind(5)}` : ''}
       ORDER BY ${order} LIMIT $4`
     const params = [accountId, from, to, limit, ...(after ? [after.time, after.mark] : [])]
-    return found.list(await (long ? scan(sql, params) : all(sql, params)))
+    return shownTransactions.list(await (long ? scan(sql, params) : all(sql, params)))
   },
 })
 
@@ -210,7 +210,7 @@ const transactionOf = ({ accountId, id, created, doc, facts }: Importer, currenc
   }
 }
 
-const isSame = (before: Transaction | undefined, { refunded: _, ...after }: Transaction) => {
+const isSameTransaction = (before: Transaction | undefined, { refunded: _, ...after }: Transaction) => {
   if (!before) return false
   const { refunded: __, ...rest } = before
   const inOrder = ({ doc, ...columns }: Omit<Transaction, 'refunded'>) =>
@@ -231,7 +231,7 @@ export const createTransactionImporter = ({
     async put(set, arrival) {
       const { currency } = await settings.of(servicesSettings)
       const after = transactionOf(arrival, currency)
-      if (isSame(await rows.find(arrival.accountId, arrival.id), after)) return false
+      if (isSameTransaction(await rows.find(arrival.accountId, arrival.id), after)) return false
       rows.import(set, after)
       return true
     },

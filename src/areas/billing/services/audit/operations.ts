@@ -23,7 +23,7 @@ import {
   manualChanges,
   type QuantityDay,
   summaryOfOne,
-  together,
+  totalCounts,
 } from './rules.ts'
 import { type AuditPage, createAuditStore } from './store.ts'
 
@@ -94,7 +94,7 @@ export const createServiceAudit = (tools: {
     entries.days(accountId, dayNumber(from * 1000), dayNumber(to * 1000))
 
   const countsNow = async (accountId: string) =>
-    together(await quantities.of(accountId), (await services.find(accountId))?.doc.manual ?? {})
+    totalCounts(await quantities.of(accountId), (await services.find(accountId))?.doc.manual ?? {})
 
   const entryId = () => `${monthOf(clock.now())}-${randomHex(13)}`
 
@@ -155,7 +155,7 @@ export const createServiceAudit = (tools: {
   }
 }
 
-const entryOf = ({ id, created, doc }: Importer): AuditEntry => ({
+const importedAuditEntry = ({ id, created, doc }: Importer): AuditEntry => ({
   id,
   created,
   place: `-${id}`,
@@ -174,7 +174,7 @@ export const createServiceAuditImporter = (store: Store): ImportedRecord => {
   return {
     async put(set, arrival) {
       const before = await rows.find(arrival.accountId, arrival.id)
-      const after = entryOf(arrival)
+      const after = importedAuditEntry(arrival)
       if (before && JSON.stringify(before) === JSON.stringify(after)) return false
       rows.import(set, arrival.accountId, after)
       return true
@@ -189,7 +189,7 @@ export const createServiceAuditImporter = (store: Store): ImportedRecord => {
 }
 
 /** Ids are like `20250214/devices/sip_device`, each part URL-encoded. */
-const placeOf = (id: string) => {
+const dayPlaceIn = (id: string) => {
   const [day = '', category = '', item = ''] = id.split('/').map(decodeURIComponent)
   return { day: Number(day), category, item }
 }
@@ -208,7 +208,7 @@ export const createQuantityDayImporter = (store: Store): ImportedRecord => {
       return true
     },
     async remove(set, { accountId, id }) {
-      const before = await rows.day(accountId, placeOf(id))
+      const before = await rows.day(accountId, dayPlaceIn(id))
       if (before) rows.removeDay(set, accountId, before)
       return before !== undefined
     },

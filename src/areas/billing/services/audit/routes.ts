@@ -28,27 +28,27 @@ const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice
 const boundSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
 
-const timesOf = ({ created, madeAt }: Pick<AuditEntry, 'created' | 'madeAt'>) => ({
+const entryTimes = ({ created, madeAt }: Pick<AuditEntry, 'created' | 'madeAt'>) => ({
   created,
   created_ms: gregorianMilliseconds(madeAt),
 })
 
-const whole = (entry: AuditEntry) => ({ id: entry.id, ...timesOf(entry), ...entry.doc })
+const whole = (entry: AuditEntry) => ({ id: entry.id, ...entryTimes(entry), ...entry.doc })
 
-const rowOf = ({ id, doc, ...times }: AuditEntry) => ({
+const auditRowOf = ({ id, doc, ...times }: AuditEntry) => ({
   id,
   status: doc.status,
   reason: doc.reason,
   message: doc.message,
   type: doc.audit.changes.type,
   summary: doc.invoice.summary,
-  ...timesOf(times),
+  ...entryTimes(times),
 })
 
 const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow): Listing<AuditEntry> => ({
   page: (request) => audit.page({ accountId, ...window, ...request }),
   cursor: ({ place, created }) => [timeKey(created), place],
-  row: (entry) => JSON.stringify(rowOf(entry)),
+  row: (entry) => JSON.stringify(auditRowOf(entry)),
   record: whole,
 })
 

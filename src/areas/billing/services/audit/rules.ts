@@ -3,7 +3,7 @@ import { type ComparedInvoice, comparedJson } from '../pricing/invoices.ts'
 import { itemCount, itemsIn, type Quantities } from '../quantities/rules.ts'
 import { needsSync } from '../rules.ts'
 
-interface Named {
+interface NamedAccount {
   id: string
   name: string
 }
@@ -12,8 +12,8 @@ interface Named {
 export type AuditReason = 'account' | 'cascade' | 'manual' | 'plan'
 
 interface AuditFacts {
-  account: Named
-  changed: Named
+  account: NamedAccount
+  changed: NamedAccount
   types: readonly AuditReason[]
   authentication?: { type: string; account_id: string; account_name: string } | undefined
   agent?:
@@ -29,7 +29,7 @@ export interface AuditDoc {
   reason?: string
   message?: string
   audit: {
-    account: Named
+    account: NamedAccount
     changes: { type: readonly AuditReason[]; account_id: string; account_name: string }
     authentication?: AuditFacts['authentication']
     agent?: object
@@ -102,7 +102,7 @@ const dayText = (day: number) => {
 const countOf = ({ own, below, manual = own }: Pick<QuantityDay, 'own' | 'below' | 'manual'>): number =>
   manual + below
 
-const entryOf = ({ addition, removal, lastAt, ...counts }: QuantityDay): SummaryEntry => ({
+const summaryEntryOf = ({ addition, removal, lastAt, ...counts }: QuantityDay): SummaryEntry => ({
   addition,
   removal,
   quantity: countOf(counts),
@@ -155,7 +155,7 @@ export const summaryOfOne = (days: readonly QuantityDay[], now: Quantities, name
   if (ofCategory.length > 0) return categoryDays(ofCategory, itemsIn(now, name))
   const ofItem = days.filter(({ item }) => item === name)
   const same = ofItem.filter(({ category }) => category === ofItem[0]?.category)
-  return Object.fromEntries(same.map((one) => [dayText(one.day), entryOf(one)]))
+  return Object.fromEntries(same.map((one) => [dayText(one.day), summaryEntryOf(one)]))
 }
 
 export const daysNewestFirst = (summary: DaySummary) =>
@@ -164,7 +164,7 @@ export const daysNewestFirst = (summary: DaySummary) =>
     .map(([day, entry]) => ({ [day]: entry }))
 
 /** Own counts, or manual ones instead, and those of sub-accounts. */
-export const together = (
+export const totalCounts = (
   { account, cascade }: { account: Quantities; cascade: Quantities },
   manual: Quantities,
 ): Quantities => {

@@ -32,7 +32,7 @@ interface SyncAnswer {
   results?: readonly object[]
 }
 
-const entries = table('service_audit', {
+const auditEntries = table('service_audit', {
   accountId: text(),
   id: text(),
   created: integer(),
@@ -44,9 +44,9 @@ const entries = table('service_audit', {
   outcome: optional(json<SyncAnswer>()),
 })
 
-const synced = entries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
+const synced = auditEntries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
 
-const insert = entries
+const insertEntry = auditEntries
   .pick('accountId', 'id', 'created', 'status', 'bookkeeper', 'doc', 'place', 'madeAt')
   .insert()
 
@@ -68,10 +68,10 @@ const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof synced>):
   return { ...entry, doc: { ...doc, status, ...answer, bookkeeper: { ...doc.bookkeeper, results } } }
 }
 
-const days = table('quantity_days', { accountId: text(), ...dayColumns })
-const putDay = days.upsert('accountId', 'category', 'item', 'day')
+const quantityDays = table('quantity_days', { accountId: text(), ...dayColumns })
+const putDay = quantityDays.upsert('accountId', 'category', 'item', 'day')
 
-const addToDay = days.insert(`ON CONFLICT (account_id, category, item, day) DO UPDATE SET
+const addToDay = quantityDays.insert(`ON CONFLICT (account_id, category, item, day) DO UPDATE SET
   addition = quantity_days.addition + excluded.addition, removal = quantity_days.removal + excluded.removal,
   manual = excluded.manual, last_at = excluded.last_at`)
 
@@ -79,7 +79,7 @@ export const createAuditStore = ({ all }: Store) => ({
   add(set: ChangeSet, accountId: string, entry: AuditEntry) {
     const { status, bookkeeper } = entry.doc
     set
-      .add(insert({ ...entry, accountId, status, bookkeeper: bookkeeperKey(bookkeeper) }))
+      .add(insertEntry({ ...entry, accountId, status, bookkeeper: bookkeeperKey(bookkeeper) }))
       .record({ accountId, kind: 'service_audit', id: entry.id, action: 'created' })
   },
 

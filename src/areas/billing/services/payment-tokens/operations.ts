@@ -8,7 +8,7 @@ import type { Bookkeepers } from '../bookkeepers.ts'
 import type { PricingData } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 import type { ServicesDoc } from '../rules.ts'
-import { type PaymentToken, type PaymentTokens, withDefault, withoutToken, withToken } from './rules.ts'
+import { type PaymentToken, type PaymentTokens, tokensWith, withDefault, withoutToken } from './rules.ts'
 
 const maxTokens = 20
 
@@ -88,7 +88,7 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
       const kept = await vaultOf(bookkeeper).keep({ token: method, customer }, bookkeeper.vendor_id)
       const now = gregorianNow(clock)
       const saved = await save(author, account, (doc) => {
-        const tokens = withToken(doc.payment_tokens ?? {}, bookkeeper, kept, now)
+        const tokens = tokensWith(doc.payment_tokens ?? {}, bookkeeper, kept, now)
         return {
           customers: { ...doc.customers, [customerKey(bookkeeper)]: customer },
           payment_tokens: isDefault ? withDefault(tokens, kept.token, now) : tokens,
@@ -111,7 +111,7 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
       const { payment_tokens: tokens = {}, customers = {} } = before?.doc ?? {}
       const isKnown = Object.hasOwn(tokens, means.token) && customers[customerKey(bookkeeper)] === customer
       if (!before || !isKnown) return false
-      const payment_tokens = withToken(tokens, bookkeeper, means, gregorianNow(clock))
+      const payment_tokens = tokensWith(tokens, bookkeeper, means, gregorianNow(clock))
       books.services.put(set, accountId, before, { ...before.doc, payment_tokens })
       return true
     },

@@ -47,7 +47,7 @@ export const withDefault = (tokens: PaymentTokens, id: string, nowGregorian: num
 }
 
 /** The first one at a bookkeeper is the default. */
-export const withToken = (
+export const tokensWith = (
   tokens: PaymentTokens,
   { type, vendor_id }: TokenKeeper,
   { token: id, expiration, metadata }: StoredMeans,

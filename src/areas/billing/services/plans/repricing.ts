@@ -11,7 +11,7 @@ import { createPlanStore } from './store.ts'
 
 // A plan may have very many accounts: each page of them is one commit with its progress.
 
-const accountsAtOnce = 50
+const accountsPerPage = 50
 
 /** Adds an audit entry to each account whose invoice an edited plan changes, and synchronizes bookkeepers. */
 export const createRepricing = (deps: {
@@ -48,7 +48,7 @@ export const createRepricing = (deps: {
     kind: repricingKind,
     atOnce: 1,
     async conclude({ payload, dueAt }) {
-      const holders = await plans.holdersAfter(payload, accountsAtOnce)
+      const holders = await plans.holdersAfter(payload, accountsPerPage)
       const sets: ChangeSet[] = []
       for (const accountId of holders) sets.push(...(await tell(accountId, payload)))
       const last = holders.at(-1)

@@ -21,18 +21,22 @@ import { messagePrices } from '../pricing/plan.ts'
 
 // Other keys of a plan are kept.
 
-const dollars = (description: string) => number({ minimum: 0, maximum: maxDollars, description })
-const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })
+const planDollars = (description: string) => number({ minimum: 0, maximum: maxDollars, description })
+const itemCount = (description: string, minimum = 0) =>
+  integer({ minimum, maximum: 1_000_000_000, description })
 const tiers = (description: string) =>
-  keyedBy('^\\d{1,9}$', dollars('Dollars'), { description: `${description}; keys are quantities` })
+  keyedBy('^\\d{1,9}$', planDollars('Dollars'), { description: `${description}; keys are quantities` })
 
 const Discounts = open({
-  single: open({ rate: dollars('Taken off once'), minimum: count('Billable units from which it holds', 1) }),
+  single: open({
+    rate: planDollars('Taken off once'),
+    minimum: itemCount('Billable units from which it holds', 1),
+  }),
   cumulative: open({
-    rate: dollars('Taken off for each discounted unit'),
+    rate: planDollars('Taken off for each discounted unit'),
     rates: tiers('The same by number of discounted units'),
-    minimum: count('Billable units from which it holds', 1),
-    maximum: count('Units that are discounted at most'),
+    minimum: itemCount('Billable units from which it holds', 1),
+    maximum: itemCount('Units that are discounted at most'),
   }),
 })
 
@@ -40,7 +44,7 @@ const Discounts = open({
 export const jurisdiction = (description: string) =>
   text(2, 6, { pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$', description })
 
-const Tax = closed(
+const PlanTax = closed(
   {
     name: must(text(1, 128)),
     rate: must(number({ minimum: 0, maximum: 100, description: 'Percent, at most four decimals' })),
@@ -56,14 +60,14 @@ const Tax = closed(
 const ItemPlan = open({
   name: text(1, 128),
   as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
-  rate: dollars('For each billable unit when no tier matches'),
+  rate: planDollars('For each billable unit when no tier matches'),
   rates: tiers('For each billable unit: the smallest tier that is not exceeded holds for all of them'),
-  flat_rate: dollars('For all units together'),
+  flat_rate: planDollars('For all units together'),
   flat_rates: tiers('For all units together'),
-  minimum: count('Units that are billed at least'),
-  maximum: count('Units that are billed at most'),
-  step: count('Units are billed in whole steps', 1),
-  activation_charge: dollars('Once for each billable unit that is added'),
+  minimum: itemCount('Units that are billed at least'),
+  maximum: itemCount('Units that are billed at most'),
+  step: itemCount('Units are billed in whole steps', 1),
+  activation_charge: planDollars('Once for each billable unit that is added'),
   cascade: flag({ description: 'Count what all accounts below have as well' }),
   exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
   discounts: Discounts,
@@ -71,7 +75,7 @@ const ItemPlan = open({
     additions: flag({ description: 'What is added is charged at once for the days left of the month' }),
     removals: flag({ description: 'What is removed is given back alike; holds with additions only' }),
   }),
-  taxes: list(Tax, { maxItems: 20 }),
+  taxes: list(PlanTax, { maxItems: 20 }),
   quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
 })
 
@@ -86,8 +90,8 @@ const messages = (kind: string, fallback: number) =>
     {
       enabled: flag({ description: `Whether numbers may have the feature ${kind}; true without it` }),
       rate: open({
-        inbound: dollars(`For each that comes in; ${fallback} without it`),
-        outbound: dollars(`For each that goes out; ${fallback} without it`),
+        inbound: planDollars(`For each that comes in; ${fallback} without it`),
+        outbound: planDollars(`For each that goes out; ${fallback} without it`),
       }),
     },
     { description: 'What each costs is told in the summary; messages are not sent, hence not charged, here' },
@@ -100,7 +104,7 @@ export const MessagePrices = open({
 
 const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })
 
-const parts = {
+const planParts = {
   description: text(0, 1024, multiline),
   category: text(1, 128),
   merge: open({
@@ -116,12 +120,15 @@ const parts = {
 }
 
 export const ServicePlan = open(
-  { name: must(text(1, 128)), plan: must(Items), ...parts },
+  { name: must(text(1, 128)), plan: must(Items), ...planParts },
   { title: 'Service plan' },
 )
 
 /** Replace parts of a plan for one account. */
-export const PlanOverrides = open({ name: text(1, 128), plan: Items, ...parts }, { title: 'Plan overrides' })
+export const PlanOverrides = open(
+  { name: text(1, 128), plan: Items, ...planParts },
+  { title: 'Plan overrides' },
+)
 
 export const PlanRow = open({
   id: must(text(32, 32)),

@@ -4,7 +4,7 @@ import {
   type Counted,
   type ItemJson,
   itemJson,
-  nameOf,
+  itemName,
   type PricedItem,
   priceItem,
   proratesOf,
@@ -40,10 +40,10 @@ export interface Invoice {
   total: number
 }
 
-const sumOf = (lines: readonly { total: number }[]) => lines.reduce((sum, { total }) => sum + total, 0)
+const linesTotal = (lines: readonly { total: number }[]) => lines.reduce((sum, { total }) => sum + total, 0)
 
 const invoiceOf = ({ bookkeeper, plan }: PriceList, items: PricedItem[]): Invoice => {
-  const recurring = sumOf(items)
+  const recurring = linesTotal(items)
   const taxes = taxTotals(items.flatMap((item) => item.taxes))
   return { bookkeeper, plan, items, recurring, taxes, total: recurring + addedBy(taxes) }
 }
@@ -62,7 +62,7 @@ export const priceAccount = (lists: readonly PriceList[], counted: Counted): Inv
   lists.map((list) => priceList(list, counted))
 
 /** A one-time charge for added items. Units. */
-interface Activation {
+interface ActivationLine {
   category: string
   /** The key in the plan; unique in an invoice with the category. */
   key: string
@@ -79,7 +79,7 @@ interface Activation {
 export interface ComparedInvoice {
   before: Invoice | undefined
   after: Invoice
-  activations: Activation[]
+  activations: ActivationLine[]
   /** For the rest of the month of the comparison. */
   prorations: Proration[]
   /** The taxes on activations and prorations. */
@@ -91,21 +91,21 @@ export interface ComparedInvoice {
 const sameItem = (a: PricedItem) => (b: PricedItem) => a.category === b.category && a.item === b.item
 
 // A newly priced line activates nothing: its items existed already.
-const activationOf = (before: PricedItem | undefined, after: PricedItem): Activation | undefined => {
+const activationOf = (before: PricedItem | undefined, after: PricedItem): ActivationLine | undefined => {
   const rate = unitsOfDollars(after.plan.activation_charge ?? 0)
   const billable = before ? after.billable - before.billable : 0
   if (rate === 0 || billable <= 0) return undefined
   const { category, plan, item: key, held } = after
   const total = billable * rate
   const { taxes } = taxed(total, held)
-  return { category, key, item: plan.as ?? key, name: nameOf(after), billable, rate, total, taxes }
+  return { category, key, item: plan.as ?? key, name: itemName(after), billable, rate, total, taxes }
 }
 
-const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
+const bookkeeperKeyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
 type ChargedFor = (item: { category: string; key: string }) => ChargedItem
 
-const unknown: ChargedFor = () => ({ amount: Number.POSITIVE_INFINITY })
+const unlimitedCharge: ChargedFor = () => ({ amount: Number.POSITIVE_INFINITY })
 
 const compareInvoice = (
   before: Invoice | undefined,
@@ -116,7 +116,7 @@ const compareInvoice = (
   const activations = pairs.flatMap((pair) => activationOf(...pair) ?? [])
   const prorations = pairs.flatMap((pair) => prorationOf(...pair, { moment, chargedFor }) ?? [])
   const taxesToday = taxTotals([...activations, ...prorations].flatMap(({ taxes }) => taxes))
-  const today = sumOf(activations) + sumOf(prorations) + addedBy(taxesToday)
+  const today = linesTotal(activations) + linesTotal(prorations) + addedBy(taxesToday)
   return { before, after, activations, prorations, taxesToday, today }
 }
 
@@ -128,14 +128,16 @@ export const compareInvoices = (
   before: readonly Invoice[],
   after: readonly Invoice[],
   moment: number,
-  chargedFor = unknown,
+  chargedFor = unlimitedCharge,
 ): ComparedInvoice[] => {
   const terms = { moment, chargedFor }
-  const earlier = new Map(before.map((invoice) => [keyOf(invoice.bookkeeper), invoice]))
-  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, terms))
-  const present = new Set(after.map(({ bookkeeper }) => keyOf(bookkeeper)))
+  const earlier = new Map(before.map((invoice) => [bookkeeperKeyOf(invoice.bookkeeper), invoice]))
+  const kept = after.map((invoice) =>
+    compareInvoice(earlier.get(bookkeeperKeyOf(invoice.bookkeeper)), invoice, terms),
+  )
+  const present = new Set(after.map(({ bookkeeper }) => bookkeeperKeyOf(bookkeeper)))
   const ended = before
-    .filter(({ bookkeeper }) => !present.has(keyOf(bookkeeper)))
+    .filter(({ bookkeeper }) => !present.has(bookkeeperKeyOf(bookkeeper)))
     .map((invoice) =>
       compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), terms),
     )
@@ -169,7 +171,7 @@ type Difference = Record<string, unknown>
 
 type Figures = Pick<PricedItem, 'plan' | 'quantity' | 'billable' | 'rate' | 'single' | 'cumulative'>
 
-const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Figures) => ({
+const itemFigures = ({ plan, quantity, billable, rate, single, cumulative }: Figures) => ({
   quantity,
   billable,
   rate: dollarsOfUnits(rate),
@@ -180,7 +182,7 @@ const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Figur
   cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
 })
 
-const none = numbersOf({
+const noFigures = itemFigures({
   plan: {},
   quantity: 0,
   billable: 0,
@@ -213,12 +215,12 @@ const taxesBetween = (before: PricedItem | undefined, after: PricedItem | undefi
 
 /** New minus old for changed numbers; the new text for changed texts. */
 const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
-  const had = before ? numbersOf(before) : none
-  const has = after ? numbersOf(after) : none
+  const had = before ? itemFigures(before) : noFigures
+  const has = after ? itemFigures(after) : noFigures
   const difference: Difference = {}
   for (const [[key, was], is] of zip(Object.entries(had), Object.values(has)))
     if (was !== is) difference[key] = less(is, was)
-  if (before && after && nameOf(before) !== nameOf(after)) difference.name = nameOf(after)
+  if (before && after && itemName(before) !== itemName(after)) difference.name = itemName(after)
   return { ...difference, ...exceptionsBetween(before?.plan, after?.plan), ...taxesBetween(before, after) }
 }
 
@@ -228,14 +230,14 @@ interface Changes {
   difference: Difference
 }
 
-const changesOf = (before: PricedItem | undefined, after: PricedItem | undefined): Changes | undefined => {
+const itemChanges = (before: PricedItem | undefined, after: PricedItem | undefined): Changes | undefined => {
   const difference = differenceOf(before, after)
   if (!before) return { type: 'created', difference }
   if (!after) return { type: 'removed', difference }
   return Object.keys(difference).length === 0 ? undefined : { type: 'modified', difference }
 }
 
-const activationJson = ({ category, item, name, billable, rate, total, taxes }: Activation) => ({
+const activationJson = ({ category, item, name, billable, rate, total, taxes }: ActivationLine) => ({
   category,
   item,
   name,
@@ -290,11 +292,11 @@ export const invoiceJson = (invoice: Invoice) => ({
 type AnnotatedItem = ItemJson & { changes?: Changes }
 
 const annotated = (before: PricedItem | undefined, after: PricedItem): AnnotatedItem => {
-  const changes = changesOf(before, after)
+  const changes = itemChanges(before, after)
   return changes ? { ...itemJson(after), changes } : itemJson(after)
 }
 
-const gone = (before: PricedItem): AnnotatedItem => {
+const removedItem = (before: PricedItem): AnnotatedItem => {
   const nothing = {
     quantity: 0,
     billable: 0,
@@ -304,7 +306,7 @@ const gone = (before: PricedItem): AnnotatedItem => {
     total: 0,
     taxes: [],
   }
-  const changes = changesOf(before, undefined)
+  const changes = itemChanges(before, undefined)
   const changed = changes ? { changes } : {}
   return { ...itemJson({ ...before, ...nothing }), ...changed }
 }
@@ -315,7 +317,7 @@ const comparison = (compared: ComparedInvoice) => {
   return {
     items: [
       ...after.items.map((item) => annotated(before?.items.find(sameItem(item)), item)),
-      ...removed.map(gone),
+      ...removed.map(removedItem),
     ],
     ...frameOf(after, compared),
   }

@@ -126,7 +126,7 @@ const discountsJson = ({ single, cumulative, discount }: PricedItem) => ({
     : { cumulative: { rate: dollarsOfUnits(cumulative.rate), quantity: cumulative.quantity } }),
 })
 
-export const nameOf = ({ category, item, plan }: PricedItem) =>
+export const itemName = ({ category, item, plan }: PricedItem) =>
   plan.name ?? (item === allItems ? category : `${category}/${item}`)
 
 /**
@@ -147,7 +147,7 @@ export const itemJson = (priced: PricedItem) => {
   return {
     category,
     item: plan.as ?? item,
-    name: nameOf(priced),
+    name: itemName(priced),
     quantity,
     billable,
     rate: dollarsOfUnits(rate),

@@ -23,12 +23,12 @@ export const cascades = ({ plan }: PriceList) =>
 
 export type StrategyPriorities = Readonly<Record<MergeStrategy, number>>
 
-const merged = <T extends object>(...parts: (T | undefined)[]): T =>
+const mergePatches = <T extends object>(...parts: (T | undefined)[]): T =>
   parts.reduce<unknown>((whole, part) => (part ? mergePatch(whole, part) : whole), {}) as T
 
 const overridden = (plan: AssignedPlan, accountOverrides: PlanDoc): AssignedPlan => ({
   ...plan,
-  doc: merged(plan.doc, accountOverrides, plan.overrides),
+  doc: mergePatches(plan.doc, accountOverrides, plan.overrides),
 })
 
 const bookkeeperOf = ({ doc, vendorId }: AssignedPlan, fallback: Bookkeeper): Bookkeeper => {
@@ -74,8 +74,8 @@ const either = (values: readonly (boolean | undefined)[]) => {
   return given.length === 0 ? undefined : given.includes(true)
 }
 
-const together = <T extends object>(values: readonly (T | undefined)[]) =>
-  values.some((value) => value !== undefined) ? merged(...values) : undefined
+const mergedTiers = <T extends object>(values: readonly (T | undefined)[]) =>
+  values.some((value) => value !== undefined) ? mergePatches(...values) : undefined
 
 /** Counts are added, tiers merged; single values come from the highest priority. Items come lowest first. */
 const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
@@ -87,10 +87,10 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
     rate: cumulatives.findLast((discount) => discount?.rate !== undefined)?.rate,
     minimum: cumulatives.findLast((discount) => discount?.minimum !== undefined)?.minimum,
     maximum: sum(cumulatives.map((discount) => discount?.maximum)),
-    rates: together(cumulatives.map((discount) => discount?.rates)),
+    rates: mergedTiers(cumulatives.map((discount) => discount?.rates)),
   })
   const discounts = present({
-    single: together(singles),
+    single: mergedTiers(singles),
     cumulative: cumulatives.some(Boolean) ? cumulative : undefined,
   })
   const exceptions = [...new Set(items.flatMap((item) => item.exceptions ?? []))]
@@ -107,8 +107,8 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
     quantity: highest('quantity'),
     activation_charge: highest('activation_charge'),
     minimum: sum(items.map((item) => item.minimum)),
-    rates: together(items.map((item) => item.rates)),
-    flat_rates: together(items.map((item) => item.flat_rates)),
+    rates: mergedTiers(items.map((item) => item.rates)),
+    flat_rates: mergedTiers(items.map((item) => item.flat_rates)),
     cascade: either(items.map((item) => item.cascade)),
     exceptions: exceptions.length > 0 ? exceptions : undefined,
     discounts: Object.keys(discounts).length > 0 ? discounts : undefined,
@@ -119,7 +119,7 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
 
 const byStrategy: Record<MergeStrategy, (items: readonly ItemPlan[]) => ItemPlan> = {
   simple: (items) => elementAt(items, -1),
-  recursive: (items) => merged(...items),
+  recursive: (items) => mergePatches(...items),
   cumulative: accumulate,
 }
 
@@ -128,7 +128,7 @@ const plansOf = (plans: readonly AssignedPlan[]) => ascending(plans).map(({ doc 
 /** Merges each strategy's plans, then lays those of larger priority over the others. */
 const mergeGroup = (plans: readonly AssignedPlan[], priorities: StrategyPriorities): ItemPlans => {
   const groups = [...Map.groupBy(plans, strategyOf)].sort(([a], [b]) => priorities[a] - priorities[b])
-  return merged(...groups.map(([strategy, group]) => mergeItems(plansOf(group), byStrategy[strategy])))
+  return mergePatches(...groups.map(([strategy, group]) => mergeItems(plansOf(group), byStrategy[strategy])))
 }
 
 const bookkeeperKey = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
@@ -156,6 +156,6 @@ export const mergeRest = (
   accountOverrides: PlanDoc,
 ): Omit<PlanDoc, 'plan'> => {
   const docs = ascending(plans.map((plan) => overridden(plan, accountOverrides))).map(({ doc }) => doc)
-  const { plan: _, ...rest } = merged(...docs)
+  const { plan: _, ...rest } = mergePatches(...docs)
   return rest
 }

@@ -136,11 +136,11 @@ const wholeRate = 1_000_000n
 /** Millionths of the price. Old plans may contain taxes without a rate. */
 const millionths = ({ rate = 0 }: Partial<Tax>) => BigInt(unitsOfDollars(rate))
 
-const sumOf = (taxes: readonly Tax[]) => taxes.reduce((sum, tax) => sum + millionths(tax), 0n)
+const rateSum = (taxes: readonly Tax[]) => taxes.reduce((sum, tax) => sum + millionths(tax), 0n)
 
 // Differences of rounded running sums, so that they add up exactly.
 const sharesOf = (contained: bigint, taxes: readonly Tax[]): bigint[] => {
-  const all = sumOf(taxes) || 1n
+  const all = rateSum(taxes) || 1n
   let reached = 0n
   let given = 0n
   return taxes.map((tax) => {
@@ -157,7 +157,7 @@ const sharesOf = (contained: bigint, taxes: readonly Tax[]): bigint[] => {
  */
 export const taxed = (price: number, taxes: readonly Tax[]): Taxed => {
   const inside = taxes.filter(({ inclusive }) => inclusive)
-  const net = divideRounded(BigInt(price) * wholeRate, wholeRate + sumOf(inside))
+  const net = divideRounded(BigInt(price) * wholeRate, wholeRate + rateSum(inside))
   const shares = sharesOf(BigInt(price) - net, inside)
   const base = Number(net)
   const amountOf = (tax: Tax) =>
@@ -173,7 +173,7 @@ export const addedBy = (lines: readonly TaxLine[]) =>
 export const taxKey = (tax: Tax) =>
   JSON.stringify([taxId(tax), tax.jurisdiction ?? '', tax.rate, tax.inclusive === true])
 
-const together = (a: TaxLine, b: TaxLine): TaxLine => ({
+const addTaxLines = (a: TaxLine, b: TaxLine): TaxLine => ({
   tax: a.tax,
   base: a.base + b.base,
   amount: a.amount + b.amount,
@@ -181,7 +181,7 @@ const together = (a: TaxLine, b: TaxLine): TaxLine => ({
 
 /** One line for each tax. Sums of rounded lines are not rounded again. */
 export const taxTotals = (lines: readonly TaxLine[]): TaxLine[] =>
-  [...Map.groupBy(lines, ({ tax }) => taxKey(tax)).values()].map((same) => same.reduce(together))
+  [...Map.groupBy(lines, ({ tax }) => taxKey(tax)).values()].map((same) => same.reduce(addTaxLines))
 
 export const taxJson = (tax: Tax) => ({
   name: tax.name,

@@ -1,5 +1,5 @@
 import { divideRounded, dollarsOfUnits } from '../../../../lib/money.ts'
-import { nameOf, type PricedItem, priceItem, proratesOf, taxesJson } from './items.ts'
+import { itemName, type PricedItem, priceItem, proratesOf, taxesJson } from './items.ts'
 import { type ItemPlan, type Tax, type TaxLine, taxed, taxTotals } from './plan.ts'
 
 // Additions and removals within a month are charged or refunded for its remaining days.
@@ -69,7 +69,7 @@ interface Terms {
   chargedFor(item: { category: string; key: string }): ChargedItem
 }
 
-const within = (spans: readonly PriceSpan[], from: number, to: number): PriceSpan[] =>
+const spansWithin = (spans: readonly PriceSpan[], from: number, to: number): PriceSpan[] =>
   spans
     .map((span) => ({ ...span, from: Math.max(span.from, from), to: Math.min(span.to, to) }))
     .filter((span) => span.from < span.to)
@@ -85,7 +85,7 @@ export const spanOf = ({ quantity, plan, held }: PricedItem, from = 0): PriceSpa
 })
 
 const withAdded = (spans: readonly PriceSpan[], added: PriceSpan): PriceSpan[] => {
-  const kept = within(spans, 0, added.from)
+  const kept = spansWithin(spans, 0, added.from)
   const last = kept.at(-1)
   return last && last.to === added.from && isSamePrice(last, added)
     ? [...kept.slice(0, -1), { ...last, to: added.to }]
@@ -126,13 +126,13 @@ const charge = (
  * The items added last are removed first, at their charged price. Refunds need the plan of the addition or the
  * current one to grant them.
  */
-const giveBack = (
+const refundRemoval = (
   before: PricedItem,
   after: PricedItem,
   { amount, prices = [{ from: 0, to: before.quantity }] }: ChargedItem,
   left: DaysLeft,
 ): Due => {
-  const parts = within(prices, after.quantity, before.quantity).toReversed()
+  const parts = spansWithin(prices, after.quantity, before.quantity).toReversed()
   let most = Math.max(0, amount)
   const backs = parts.map((span) => {
     const isPromised = [span.plan ?? {}, after.plan].some((plan) => proratesOf(plan).removals)
@@ -147,7 +147,7 @@ const giveBack = (
     taxes: taxTotals(
       backs.flatMap(({ span, back }) => taxed(-back, span.plan ? (span.held ?? []) : after.held).taxes),
     ),
-    prices: within(prices, 0, after.quantity),
+    prices: spansWithin(prices, 0, after.quantity),
     rate: newest ? pricedAt(after, newest, newest.to).rate : after.rate,
   }
 }
@@ -158,7 +158,7 @@ const dueOf = (before: PricedItem, after: PricedItem, { moment, chargedFor }: Te
   const left = daysLeftAt(moment)
   const charged = () => chargedFor({ category: after.category, key: after.item })
   if (after.quantity < before.quantity) {
-    const back = giveBack(before, after, charged(), left)
+    const back = refundRemoval(before, after, charged(), left)
     if (back.total < 0 || (rise < 0 && removals)) return back
   }
   return (rise > 0 ? additions : rise < 0 && removals) ? charge(before, after, charged(), left) : undefined
@@ -180,7 +180,7 @@ export const prorationOf = (
       category: after.category,
       key: after.item,
       item: after.plan.as ?? after.item,
-      name: nameOf(after),
+      name: itemName(after),
       quantity: after.quantity - before.quantity,
       billable: after.billable - before.billable,
       recurring: after.total - before.total,

@@ -1,7 +1,7 @@
 import { monthAfter } from '../../../../lib/gregorian.ts'
 import { dayNumber } from '../../../../lib/time-key.ts'
 /** A change of a count, of the account's own or its sub-accounts'. */
-export interface Move {
+export interface QuantityMove {
   accountId: string
   id: string
   /** Unix milliseconds. */
@@ -13,7 +13,7 @@ export interface Move {
 }
 
 /** The moves of one count on one day. */
-export interface Sum extends Omit<Move, 'id' | 'at'> {
+export interface DaySum extends Omit<QuantityMove, 'id' | 'at'> {
   /** Like 20261121, in UTC. */
   day: number
   addition: number
@@ -22,9 +22,10 @@ export interface Sum extends Omit<Move, 'id' | 'at'> {
   lastAt: number
 }
 
-const keyOf = ({ accountId, category, item, day }: Sum) => JSON.stringify([accountId, category, item, day])
+const sumKeyOf = ({ accountId, category, item, day }: DaySum) =>
+  JSON.stringify([accountId, category, item, day])
 
-const sumOf = ({ accountId, category, item, own, below, at }: Move): Sum => {
+const moveSumOf = ({ accountId, category, item, own, below, at }: QuantityMove): DaySum => {
   const delta = own + below
   const addition = Math.max(delta, 0)
   const removal = Math.max(-delta, 0)
@@ -32,14 +33,14 @@ const sumOf = ({ accountId, category, item, own, below, at }: Move): Sum => {
 }
 
 /** The same for a parent account. */
-const seenFrom = (sum: Sum, accountId: string): Sum => ({
+const seenFrom = (sum: DaySum, accountId: string): DaySum => ({
   ...sum,
   accountId,
   own: 0,
   below: sum.own + sum.below,
 })
 
-const add = (a: Sum, b: Sum): Sum => ({
+const add = (a: DaySum, b: DaySum): DaySum => ({
   ...a,
   own: a.own + b.own,
   below: a.below + b.below,
@@ -48,12 +49,15 @@ const add = (a: Sum, b: Sum): Sum => ({
   lastAt: Math.max(a.lastAt, b.lastAt),
 })
 
-const addUp = (sums: readonly Sum[]) =>
-  [...Map.groupBy(sums, keyOf).values()].map((group) => group.reduce(add))
+const addUp = (sums: readonly DaySum[]) =>
+  [...Map.groupBy(sums, sumKeyOf).values()].map((group) => group.reduce(add))
 
 /** The sums of moves for their accounts and all parents, earlier days first. `above` returns the parents. */
-export const sumsOf = (moves: readonly Move[], above: (accountId: string) => readonly string[]): Sum[] => {
-  const own = addUp(moves.map(sumOf))
+export const sumsOf = (
+  moves: readonly QuantityMove[],
+  above: (accountId: string) => readonly string[],
+): DaySum[] => {
+  const own = addUp(moves.map(moveSumOf))
   const all = own.flatMap((sum) => [sum, ...above(sum.accountId).map((id) => seenFrom(sum, id))])
   return addUp(all).sort((a, b) => a.day - b.day)
 }
@@ -104,7 +108,7 @@ const addTo = (quantities: Quantities, category: string, item: string, delta: nu
 export const moved = <T extends Totals>(
   totals: T,
   accountId: string,
-  moves: readonly Pick<Move, 'accountId' | 'category' | 'item' | 'own' | 'below'>[],
+  moves: readonly Pick<QuantityMove, 'accountId' | 'category' | 'item' | 'own' | 'below'>[],
 ): T => {
   const account = { ...totals.account }
   const cascade = { ...totals.cascade }

@@ -3,7 +3,7 @@ import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, shape, text } from '../../../../storage/table.ts'
-import type { DayCount, Move, Sum } from './rules.ts'
+import type { DayCount, DaySum, QuantityMove } from './rules.ts'
 
 const turns = shape({ doneAt: integer() })
 
@@ -17,7 +17,7 @@ const moved = shape({
   below: integer(),
 })
 
-const counted = shape({ category: text(), item: text(), day: integer(), own: integer() })
+const ownDayCounts = shape({ category: text(), item: text(), day: integer(), own: integer() })
 
 const reshape: Statement = {
   sql: "UPDATE rounds SET done_at = done_at + 1 WHERE name = 'quantities'",
@@ -88,7 +88,7 @@ const noteDay = `INSERT INTO quantity_days
     below = excluded.below,
     last_at = excluded.last_at`
 
-const foldSum = (sum: Sum): Statement[] => {
+const foldSum = (sum: DaySum): Statement[] => {
   const { accountId, category, item, own, below, day, addition, removal, lastAt } = sum
   return [
     { sql: addTotals, params: [accountId, category, item, own, below] },
@@ -128,21 +128,21 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
   own: (accountId: string) => all<Omit<QuantityRow, 'below'>>(ownQuantitiesOf, [accountId]),
 
   /** The oldest moves that are not folded yet. */
-  async waiting(limit: number): Promise<Move[]> {
+  async waiting(limit: number): Promise<QuantityMove[]> {
     return moved.list(await all(`SELECT ${moved.columns} FROM quantity_moves ORDER BY id LIMIT $1`, [limit]))
   },
 
   /** The own counts at the end of each day on which they changed, oldest first. */
   async days(accountId: string): Promise<DayCount[]> {
     const rows = await scan(
-      `SELECT ${counted.columns} FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day`,
+      `SELECT ${ownDayCounts.columns} FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day`,
       [accountId],
     )
-    return counted.list(rows)
+    return ownDayCounts.list(rows)
   },
 
   /** Adds the sums of moves to the totals and deletes the moves. */
-  fold: (moves: readonly Move[], sums: readonly Sum[], terms: FoldTerms) =>
+  fold: (moves: readonly QuantityMove[], sums: readonly DaySum[], terms: FoldTerms) =>
     writeUnrecorded([
       terms.guard,
       takeTurn(terms.treeVersion),

@@ -7,7 +7,7 @@ import type { QuantityReader } from '../quantities/operations.ts'
 import { differencesBetween, itemsIn, type Quantities } from '../quantities/rules.ts'
 
 // An account that changes during all attempts fails with a conflict.
-const attempts = 5
+const maxRecounts = 5
 
 export type Reconciliation = ReturnType<typeof createReconciliation>
 
@@ -35,7 +35,7 @@ export const createReconciliation = (
     const counted = await recount(accountId)
     const after = await quantities.own(accountId)
     if (differencesBetween(before, after).length === 0) return differencesBetween(before, counted)
-    if (attempt === attempts) throw conflict()
+    if (attempt === maxRecounts) throw conflict()
     return findWrong(accountId, attempt + 1)
   }
 

@@ -11,7 +11,14 @@ import { createSyncStore, type SyncedInvoice, type SyncNote } from '../audit/sto
 import type { Bookkeepers } from '../bookkeepers.ts'
 import type { PricingData } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
-import { bookkeeperKey, bookkeeperOfKey, flatItems, maxRetryWaitMs, needsSync, pauseAfter } from '../rules.ts'
+import {
+  bookkeeperKey,
+  bookkeeperOfKey,
+  flatItems,
+  maxRetryWaitMs,
+  needsSync,
+  syncPauseAfter,
+} from '../rules.ts'
 import { servicesSettings } from '../settings.ts'
 
 /** Adds to a change set that the bookkeepers of changed invoices get them. */
@@ -21,14 +28,14 @@ export type SyncBookkeepers = (
   bookkeepers: readonly Bookkeeper[],
 ) => Promise<void>
 
-interface Payload {
+interface SyncPayload {
   bookkeeper: string
 }
 
 const kindName = 'synchronization'
 
 /** The first change sets the time; later ones are sent with it. */
-const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): JobDraft<Payload> => {
+const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): JobDraft<SyncPayload> => {
   const key = bookkeeperKey(bookkeeper)
   const payload = { bookkeeper: key }
   return { kind: kindName, id: `${accountId}/${key}`, accountId, dueAt, payload, again: 'keep' }
@@ -54,12 +61,12 @@ interface Deps {
   queue: Queue
 }
 
-interface Answer {
+interface SyncResult {
   syncId: string
   outcome: SyncOutcome
 }
 
-const author: Author = { requestId: 'synchronization' }
+const syncAuthor: Author = { requestId: 'synchronization' }
 // Beyond the time limit of a call, before another process takes over.
 const graceMs = 60_000
 
@@ -105,28 +112,35 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     }
   }
 
-  const taken = async (told: SyncedInvoice, { syncId, outcome }: Answer): Promise<Conclusion<Payload>> => {
+  const taken = async (
+    told: SyncedInvoice,
+    { syncId, outcome }: SyncResult,
+  ): Promise<Conclusion<SyncPayload>> => {
     const { accountId } = told
-    const set = new ChangeSet(author)
+    const set = new ChangeSet(syncAuthor)
     set.statements.push(rows.noteEntries(told, syncId, noteOf(outcome, syncId)))
     set.record({ accountId, kind: 'service_sync', id: syncId, action: 'created' })
     await bookkeepers.note(set, accountId, 'bookkeeper_rejection', outcome.status === 'synced')
     return { state: 'done', outcome: outcome.status, sets: [set] }
   }
 
-  const notTaken = (told: SyncedInvoice, { syncId, outcome }: Answer, { since }: Carried<Payload>) => {
+  const notTaken = (
+    told: SyncedInvoice,
+    { syncId, outcome }: SyncResult,
+    { since }: Carried<SyncPayload>,
+  ) => {
     const isTooLate = clock.now() - since > maxRetryWaitMs
     const statements = isTooLate ? [rows.noteEntries(told, syncId, noteOf(outcome, syncId))] : []
     const message = outcome.status === 'failed' ? outcome.message : ''
     return { state: 'waiting', outcome: message, statements } as const
   }
 
-  const toldOf = ({ accountId, payload }: Carried<Payload>): SyncedInvoice => ({ accountId, ...payload })
+  const toldOf = ({ accountId, payload }: Carried<SyncPayload>): SyncedInvoice => ({ accountId, ...payload })
 
-  const kind: JobKind<Payload, Answer> = {
+  const kind: JobKind<SyncPayload, SyncResult> = {
     kind: kindName,
     everySeconds: 2,
-    pauseMs: (attempts) => pauseAfter(attempts - 1),
+    pauseMs: (attempts) => syncPauseAfter(attempts - 1),
 
     async ask(errand) {
       const told = toldOf(errand)
