@@ -45,6 +45,7 @@ const gateway = (index: number, number: string) => ({
   resource_id: `carrier${index}`,
   uri: `sip:carrier${index}.test`,
   number,
+  type: 'gateway',
   progress_timeout_s: 6,
   failover_codes: [503],
 })

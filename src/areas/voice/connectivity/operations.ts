@@ -3,7 +3,7 @@ import { normalizeNumber } from '../../../lib/e164.ts'
 import { failure, forbidden, joinProblems, type Problems, taken } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { type ChangeSet, type Claim, conflict } from '../../../storage/change-set.ts'
-import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
+import { createCollection } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
@@ -39,20 +39,18 @@ const didClaim = (accountId: string, value: string): Claim => ({
 })
 
 const createConnectivityStore = (store: Store, sip: SipClaims) => {
-  /** Scoped to the account, not to its realm, so that servers are found after the realm changes. */
-  const userClaim = (accountId: string, user: string, realm: string | undefined) =>
-    realm === undefined ? sip.username(accountId, user) : sip.identity(user, realm)
-
   /** Names that must be unique among trunks and devices. */
-  const uniqueNamesOf = (accountId: string, doc: ConnectivityDoc): UniqueName[] =>
-    (doc.servers ?? []).flatMap((server, index) => {
+  const uniqueNamesOf = (accountId: string, { account, servers = [] }: ConnectivityDoc): UniqueName[] =>
+    servers.flatMap((server, index) => {
       const path = `servers.${index}.auth`
       const user = userOf(server)
+      const realm = account?.auth_realm
       const address = addressOf(server)
       const names: UniqueName[] = []
       if (user !== undefined)
         names.push({
-          claim: userClaim(accountId, user, doc.account?.auth_realm),
+          // Scoped to the account, not to its realm, so that servers are found after the realm changes.
+          claim: realm === undefined ? sip.username(accountId, user) : sip.identity(user, realm),
           problems: taken(`${path}.auth_user`, 'SIP credentials already in use', user),
         })
       if (address !== undefined)
@@ -63,31 +61,22 @@ const createConnectivityStore = (store: Store, sip: SipClaims) => {
       return names
     })
 
-  const claims = ({ accountId, doc }: ConnectivityRecord): StoredClaim[] => [
-    ...uniqueClaims(uniqueNamesOf(accountId, doc)),
-    // A second request is checked again.
-    ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),
-  ]
-
   const collection = createCollection<ConnectivityDoc, object>(store, {
     kind: 'connectivity',
     secrets: () => Connectivity,
     sortKey: ({ name }, id) => sortKeyOf(name ?? id),
     row: ({ name }) => ({ name }),
-    claims,
+    claims: ({ accountId, doc }) => [
+      ...uniqueClaims(uniqueNamesOf(accountId, doc)),
+      // A second request is checked again.
+      ...didsOf(doc).map(({ number }) => ({ ...didClaim(accountId, number), orElse: conflict })),
+    ],
   })
 
   return {
     ...collection,
     uniqueNamesOf,
-
     byNumber: (accountId: string, number: string) => collection.holder(didClaim(accountId, number)),
-
-    byUser: (accountId: string, user: string) => collection.holder(sip.username(accountId, user)),
-
-    byIdentity: (user: string, realm: string) => collection.holder(sip.identity(user, realm)),
-
-    byAddress: (address: string) => collection.holder(sip.address(address)),
   }
 }
 
@@ -101,44 +90,30 @@ interface Deps {
 
 export type { ConnectivityRecord, TrunkTarget }
 
-export interface TrunkServer {
-  accountId: string
-  trunkId: string
-  /** Its name, or its position among the servers. */
-  server: string
-  name: string | undefined
-  isEnabled: boolean
-  method: 'password' | 'ip'
-  /** Its SIP user name. */
-  user: string | undefined
-  realm: string | undefined
-  password: string | undefined
-  /** Formatted by `formatAddress`. */
-  address: string | undefined
-  /** Where it is or where its calls are sent, as the record names it. */
-  hosts: readonly string[]
-}
+export type TrunkServer = ReturnType<typeof serversIn>[number]
 
 const use = 'trunkstore'
 
 // One trunk may have thousands of numbers.
-const trunksAtOnce = 100
+const maxTrunksInBatch = 100
 
-const numbersIn = (doc: ConnectivityDoc) => didsOf(doc).map(({ number }) => number)
-const numbersOf = (trunk: ConnectivityRecord | undefined) => (trunk ? numbersIn(trunk.doc) : [])
+const numbersOf = (trunk: ConnectivityRecord | undefined) =>
+  didsOf(trunk?.doc ?? {}).map(({ number }) => number)
 
-const serversIn = ({ accountId, id, doc }: ConnectivityRecord): TrunkServer[] =>
+const serversIn = ({ accountId, id, doc }: ConnectivityRecord) =>
   (doc.servers ?? []).map((server, index) => ({
     accountId,
     trunkId: id,
+    /** Its name, or its position among the servers. */
     server: serverName(server, index),
     name: server.server_name || undefined,
     isEnabled: isServerOn(server),
-    method: userOf(server) === undefined ? 'ip' : 'password',
+    method: userOf(server) === undefined ? ('ip' as const) : ('password' as const),
     user: userOf(server),
     realm: doc.account?.auth_realm,
     password: server.auth.auth_password,
     address: addressOf(server),
+    /** Where it is or where its calls are sent, as the record names it. */
     hosts: [addressOf(server) ?? [], server.options?.ip ?? []].flat(),
   }))
 
@@ -163,14 +138,18 @@ export const createTrunks = (tools: Deps) => {
     return accounts.hostNames.realmProblems(claimantOf(account), 'account.auth_realm', realm)
   }
 
+  const newDids = (doc: ConnectivityDoc, own: ConnectivityRecord | undefined) => {
+    const had = new Set(numbersOf(own))
+    return didsOf(doc).filter(({ number }) => !had.has(number))
+  }
+
   /** Numbers that a callflow, a mobile device or another trunk of the account uses. */
   const numberProblems = async (
     account: AccountRecord,
     doc: ConnectivityDoc,
     own: ConnectivityRecord | undefined,
   ): Promise<Problems> => {
-    const had = new Set(numbersOf(own))
-    const wanted = didsOf(doc).filter(({ number }) => !had.has(number))
+    const wanted = newDids(doc, own)
     const view = await numbers.preload(wanted.map(({ number }) => number))
     const found = wanted.map(async ({ number, index }) => {
       const path = `servers.${index}.DIDs.${number}`
@@ -183,19 +162,17 @@ export const createTrunks = (tools: Deps) => {
     return joinProblems(...(await Promise.all(found)))
   }
 
-  /** Numbers of other accounts. The message does not tell whose they are. */
+  /** Fails for numbers of other accounts. The message does not tell whose they are. */
   const assertOwn = async (
     account: AccountRecord,
     doc: ConnectivityDoc,
     own: ConnectivityRecord | undefined,
   ) => {
-    const had = new Set(numbersOf(own))
-    const wanted = numbersIn(doc).filter((number) => !had.has(number))
+    const wanted = newDids(doc, own).map(({ number }) => number)
     const view = await numbers.preload(wanted)
-    for (const number of wanted) {
-      if ((await view.get(number))?.accountId === account.id) continue
-      throw failure(forbidden, { message: `unauthorized to use ${number}`, cause: number })
-    }
+    for (const number of wanted)
+      if ((await view.get(number))?.accountId !== account.id)
+        throw failure(forbidden, { message: `unauthorized to use ${number}`, cause: number })
   }
 
   /** Updates which numbers are used by trunks. A number that has left the account is skipped. */
@@ -286,27 +263,23 @@ export const createTrunks = (tools: Deps) => {
       return targetOf({ trunkId: trunk.id, accountId, realm }, listed)
     },
 
-    /**
-     * The server with this user name in a realm: of the owner of the realm, else of any account that names the
-     * realm.
-     */
-    async byUser(
-      user: string,
-      realm: string,
-      owner: AccountRecord | undefined,
-    ): Promise<TrunkServer | undefined> {
-      const trunk = owner ? await trunks.byUser(owner.id, user) : await trunks.byIdentity(user, realm)
+    /** The server with this user name in a realm: of the owner of the realm, else of any account that names the realm. */
+    async byUser(user: string, realm: string, owner: AccountRecord | undefined) {
+      const claim = owner ? sip.username(owner.id, user) : sip.identity(user, realm)
+      const trunk = await trunks.holder(claim)
       const wanted = user.toLowerCase()
       return trunk && serversIn(trunk).find((server) => server.user?.toLowerCase() === wanted)
     },
 
-    async byAddress(address: string): Promise<TrunkServer | undefined> {
-      const trunk = await trunks.byAddress(address)
+    async byAddress(address: string) {
+      const trunk = await trunks.holder(sip.address(address))
       return trunk && serversIn(trunk).find((server) => server.address === address)
     },
 
+    /** All servers of an account, in batches. */
     async *servers(accountId: string): AsyncGenerator<TrunkServer[]> {
-      for await (const batch of trunks.batches({ accountId }, trunksAtOnce)) yield batch.flatMap(serversIn)
+      for await (const batch of trunks.batches({ accountId }, maxTrunksInBatch))
+        yield batch.flatMap(serversIn)
     },
   }
 }

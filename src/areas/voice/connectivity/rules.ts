@@ -1,7 +1,7 @@
 import { formatAddress, parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
-import { joinProblems, type Problems, taken } from '../../../lib/failure.ts'
-import type { Json } from '../../../lib/json.ts'
+import { joinProblems, type Problems, requiredField, taken } from '../../../lib/failure.ts'
+import { type Json, present } from '../../../lib/json.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
 import type { WrittenDestination } from '../resources/hosts.rules.ts'
@@ -30,17 +30,24 @@ const writtenAddress = (text: string) => {
   return address ? formatAddress(address) : text
 }
 
-const tidyServer = (server: Server, normalize: (text: string) => string): Server => ({
-  ...server,
-  auth: { ...server.auth, ...(server.auth.ip === undefined ? {} : { ip: writtenAddress(server.auth.ip) }) },
-  ...(server.DIDs
+/** The server with other numbers. */
+const withDids = (server: Server, numbersFor: (number: string) => readonly string[]): Server =>
+  server.DIDs
     ? {
+        ...server,
         DIDs: Object.fromEntries(
-          Object.entries(server.DIDs).map(([number, did]) => [normalize(number), did]),
+          Object.entries(server.DIDs).flatMap(([number, did]) => numbersFor(number).map((one) => [one, did])),
         ),
       }
-    : {}),
-})
+    : server
+
+const tidyServer = (server: Server, normalize: (text: string) => string): Server => {
+  const { ip } = server.auth
+  return {
+    ...withDids(server, (number) => [normalize(number)]),
+    auth: { ...server.auth, ...(ip === undefined ? {} : { ip: writtenAddress(ip) }) },
+  }
+}
 
 const withoutOwnRealm = (account: NonNullable<Connectivity['account']>, accountRealm: string) => {
   const { auth_realm: realm, ...rest } = account
@@ -64,14 +71,10 @@ export const storedHalf = (
   }
 }
 
-interface ListedDid {
-  number: string
-  did: Did
-  server: Server
-  index: number
-}
+type ListedDid = ReturnType<typeof didsOf>[number]
 
-export const didsOf = ({ servers = [] }: Partial<Connectivity>): ListedDid[] =>
+/** The numbers whose calls the trunks take. */
+export const didsOf = ({ servers = [] }: Partial<Connectivity>) =>
   servers.flatMap((server, index) =>
     Object.entries(server.DIDs ?? {}).map(([number, did]) => ({ number, did, server, index })),
   )
@@ -80,17 +83,7 @@ export const didsOf = ({ servers = [] }: Partial<Connectivity>): ListedDid[] =>
 export const withNumber = (doc: ConnectivityDoc, number: string, instead?: string): ConnectivityDoc => ({
   ...doc,
   servers: (doc.servers ?? []).map((server) =>
-    server.DIDs && Object.hasOwn(server.DIDs, number)
-      ? {
-          ...server,
-          DIDs: Object.fromEntries(
-            Object.entries(server.DIDs).flatMap(([one, did]) => {
-              if (one !== number) return [[one, did]]
-              return instead === undefined ? [] : [[instead, did]]
-            }),
-          ),
-        }
-      : server,
+    withDids(server, (one) => (one === number ? [instead ?? []].flat() : [one])),
   ),
 })
 
@@ -112,31 +105,25 @@ export const endedUsers = (
 }
 
 /** Whether a server that is known by its address no longer is. */
-export const endsAddress = (
-  before: Readonly<Connectivity>,
-  after: Readonly<Connectivity> | undefined,
-): boolean => {
+export const endsAddress = (before: Readonly<Connectivity>, after: Readonly<Connectivity> | undefined) => {
   const addressesOf = ({ servers = [] }: Readonly<Connectivity>) =>
     servers.flatMap((server) => (isServerOn(server) && addressOf(server)) || [])
   const left = after ? addressesOf(after) : []
   return addressesOf(before).some((address) => !left.includes(address))
 }
 
-const required = (path: string, value: string): Problems => ({
-  [path]: { required: { message: 'Field is required but missing', value } },
-})
-
 const authProblems = (server: Server, path: string): Problems => {
   const { auth_user: user, ip } = server.auth
-  if (!isKnownByAddress(server)) return user === undefined ? required(`${path}.auth_user`, 'auth_user') : {}
-  if (ip === undefined) return required(`${path}.ip`, 'ip')
+  if (!isKnownByAddress(server))
+    return user === undefined ? requiredField(`${path}.auth_user`, 'auth_user') : {}
+  if (ip === undefined) return requiredField(`${path}.ip`, 'ip')
   if (parseAddress(ip)) return {}
   return { [`${path}.ip`]: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: ip } } }
 }
 
 const formatProblems = (server: Server, path: string): Problems =>
   server.options?.inbound_format === 'username' && server.auth.auth_user === undefined
-    ? required(`${path}.auth.auth_user`, 'auth_user')
+    ? requiredField(`${path}.auth.auth_user`, 'auth_user')
     : {}
 
 const serverProblems = (server: Server, index: number): Problems => {
@@ -170,27 +157,19 @@ const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string
   const users = servers.map(
     (server, index) => [`servers.${index}.auth.auth_user`, userOf(server)?.toLowerCase()] as const,
   )
-  const addresses = servers.map(
-    (server, index) =>
-      [`servers.${index}.auth.ip`, addressOf(server) && writtenAddress(addressOf(server) ?? '')] as const,
-  )
+  const addresses = servers.map((server, index) => {
+    const address = addressOf(server)
+    return [`servers.${index}.auth.ip`, address && writtenAddress(address)] as const
+  })
   const numbers = dids.map(
     ({ number, index }) => [`servers.${index}.DIDs.${number}`, normalize(number)] as const,
   )
-  const message = 'Two servers cannot have the same'
   const paths = [users, addresses, numbers].flatMap(repeated)
-  const many: Problems =
-    dids.length > maxDids
-      ? {
-          servers: {
-            maxProperties: {
-              message: `The servers must not have more than ${maxDids} numbers`,
-              target: maxDids,
-            },
-          },
-        }
-      : {}
-  return joinProblems(many, ...paths.map((path) => taken(path, message, path.split('.').at(-1))))
+  const message = `The servers must not have more than ${maxDids} numbers`
+  return joinProblems(
+    dids.length > maxDids ? { servers: { maxProperties: { message, target: maxDids } } } : {},
+    ...paths.map((path) => taken(path, 'Two servers cannot have the same', path.split('.').at(-1))),
+  )
 }
 
 export const connectivityProblems = (
@@ -263,28 +242,21 @@ const placeOf = (server: Server, realm: string) => {
   return { username: auth.auth_user ?? '', realm }
 }
 
-const failoverOf = (own: Did['failover'], ofServer: Did['failover']): Failover | undefined => {
-  const { e164, sip } = own ?? ofServer ?? {}
+const failoverOf = (failover: Did['failover']): Failover | undefined => {
+  const { e164, sip } = failover ?? {}
   if (e164 !== undefined) return { number: normalizeNumber(e164) }
   const place = sip === undefined ? undefined : sipPlaceIn(sip)
   if (!place) return undefined
   const { user, ...host } = place
-  return { uri: sipAddress(host), ...(user === undefined ? {} : { user }) }
+  return { uri: sipAddress(host), ...present({ user }) }
 }
 
 export const targetOf = (
   { trunkId, accountId, realm }: { trunkId: string; accountId: string; realm: string },
   { number, did, server, index }: ListedDid,
 ): TrunkTarget => {
-  const {
-    inbound_format: format = 'npan',
-    delay = 0,
-    timeout,
-    progress_timeout: progress,
-    sip_headers,
-  } = server.options ?? {}
-  const headers = Object.assign({}, ...(sip_headers ?? []))
-  const failover = failoverOf(did.failover, server.options?.failover)
+  const { inbound_format: format = 'npan', ...options } = server.options ?? {}
+  const headers = Object.assign({}, ...(options.sip_headers ?? []))
   return {
     type: 'trunk',
     trunk_id: trunkId,
@@ -293,10 +265,9 @@ export const targetOf = (
     number: formats[format](number, server),
     ...(format === 'username' ? { isRenamed: true as const } : {}),
     ...placeOf(server, realm),
-    delay_s: delay,
-    ...(timeout === undefined ? {} : { timeout_s: timeout }),
-    ...(progress === undefined ? {} : { progress_timeout_s: progress }),
+    delay_s: options.delay ?? 0,
+    ...present({ timeout_s: options.timeout, progress_timeout_s: options.progress_timeout }),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
-    ...(failover ? { failover } : {}),
+    ...present({ failover: failoverOf(did.failover ?? options.failover) }),
   }
 }

@@ -54,24 +54,10 @@ interface Deps extends Pick<AreaDeps, 'store' | 'mediaSwitch'> {
 
 export type { DeviceDoc, DeviceRecord, Restart }
 
-interface Registration {
-  registrable: boolean
-  registered?: boolean
-}
-
 interface Presence {
   ids: ReadonlySet<string>
   /** Hosts of edges that did not answer. Devices that are not in `ids` may be registered there. */
   unreachable: readonly string[]
-}
-
-interface Statuses {
-  statuses: DeviceStatus[]
-  unreachable: readonly string[]
-}
-
-interface DeviceStatus extends Registration {
-  device_id: string
 }
 
 const sipClaims = { username: usernameClaim, identity: identityClaim, address: addressClaim }
@@ -130,22 +116,6 @@ export const createDevices = (tools: Deps) => {
     for (const device of wanted) await notify(account, device, { event: syncEventOf(device.doc, restart) })
   }
 
-  /**
-   * Called after the change was committed. A phone that does not get the notification fetches its settings when
-   * it registers again.
-   */
-  const trySync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
-    for (const device of wanted) {
-      try {
-        await sync(account, [device], restart)
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error
-        // The switch does not answer, so the other phones would not get it either.
-        if (!isFailure(error, phoneUnregistered)) return
-      }
-    }
-  }
-
   const presenceOf = async (account: AccountRecord, wanted: readonly DeviceRecord[]): Promise<Presence> => {
     const phones = wanted
       .filter(({ doc }) => isRegistrable(doc.device_type))
@@ -160,15 +130,11 @@ export const createDevices = (tools: Deps) => {
     }
   }
 
-  const registrationOf = (
-    id: string,
-    deviceType: string | undefined,
-    { ids, unreachable }: Presence,
-  ): Registration => {
-    const registrable = isRegistrable(deviceType)
-    if (!registrable) return { registrable }
-    if (ids.has(id)) return { registrable, registered: true }
-    return unreachable.length > 0 ? { registrable } : { registrable, registered: false }
+  /** Without `registered` it is unknown, or the device cannot register. */
+  const registrationOf = ({ id, doc }: DeviceRecord, { ids, unreachable }: Presence) => {
+    const registrable = isRegistrable(doc.device_type)
+    if (!registrable || (unreachable.length > 0 && !ids.has(id))) return { registrable }
+    return { registrable, registered: ids.has(id) }
   }
 
   const kept = records(store, {
@@ -204,17 +170,30 @@ export const createDevices = (tools: Deps) => {
     claims: sipClaims,
     phoneOf,
     sync,
-    trySync,
     notify,
     presenceOf,
     registrationOf,
 
+    /**
+     * Called after the change was committed. A phone that does not get the notification fetches its settings when it registers
+     * again.
+     */
+    async trySync(account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) {
+      for (const device of wanted) {
+        try {
+          await sync(account, [device], restart)
+        } catch (error) {
+          if (!(error instanceof Failure)) throw error
+          // The switch does not answer, so the other phones would not get it either.
+          if (!isFailure(error, phoneUnregistered)) return
+        }
+      }
+    },
+
+    /** Every device of an account, or of one user, in batches. */
     all: (accountId: string, ownerId?: string) => devices.batches({ accountId, ownerId }),
 
-    /**
-     * The devices that ring for a user: those where the user is signed in, and the user's own where no one else
-     * is.
-     */
+    /** The devices that ring for a user: those where the user is signed in, and the user's own where no one else is. */
     async reaching(accountId: string, userId: string): Promise<string[]> {
       const [own, signedIn] = await Promise.all([
         devices.page({ accountId, ownerId: userId, limit: maxReaching, descending: false }),
@@ -227,25 +206,24 @@ export const createDevices = (tools: Deps) => {
     underRealm: devices.underRealm,
     usernamesUnder: devices.usernamesUnder,
 
-    async statuses(account: AccountRecord): Promise<Statuses> {
-      const statuses: DeviceStatus[] = []
-      const silent = new Set<string>()
+    async statuses(account: AccountRecord) {
+      const statuses: (ReturnType<typeof registrationOf> & { device_id: string })[] = []
+      const unreachable = new Set<string>()
       for await (const batch of devices.batches({ accountId: account.id })) {
         const presence = await presenceOf(account, batch)
-        for (const host of presence.unreachable) silent.add(host)
-        for (const { id, doc } of batch)
-          statuses.push({ device_id: id, ...registrationOf(id, doc.device_type, presence) })
+        for (const host of presence.unreachable) unreachable.add(host)
+        for (const device of batch)
+          statuses.push({ device_id: device.id, ...registrationOf(device, presence) })
       }
-      return { statuses, unreachable: [...silent] }
+      return { statuses, unreachable: [...unreachable] }
     },
 
-    async byUsername(accountId: string, username: string): Promise<DeviceRecord | undefined> {
-      return devices.holder(usernameClaim(accountId, username))
-    },
+    /** The account's device of this SIP user name, under the account's own realm. */
+    byUsername: (accountId: string, username: string) => devices.holder(usernameClaim(accountId, username)),
 
-    byIdentity: (username: string, realm: string): Promise<DeviceRecord | undefined> =>
-      devices.holder(identityClaim(username, realm)),
+    /** The device of this name under a realm that no account has. */
+    byIdentity: (username: string, realm: string) => devices.holder(identityClaim(username, realm)),
 
-    byAddress: (address: string): Promise<DeviceRecord | undefined> => devices.holder(addressClaim(address)),
+    byAddress: (address: string) => devices.holder(addressClaim(address)),
   }
 }

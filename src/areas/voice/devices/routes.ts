@@ -4,7 +4,7 @@ import { accepted, answer, ListResponse, made } from '../../../http/answer/answe
 import { cachedListing, collectionListing, type Listing } from '../../../http/answer/listing.ts'
 import { type Call, get, post, put, type RequestFacts } from '../../../http/route.ts'
 import { actionRequired, badIdentifier, failure, invalidAction } from '../../../lib/failure.ts'
-import { isTrue } from '../../../lib/json.ts'
+import { isTrue, present } from '../../../lib/json.ts'
 import { anyText, list } from '../../../lib/schema.ts'
 import type { ListRow, Records } from '../../../storage/records.ts'
 import { switchFails, unreachableIn } from '../../../switch/answers.ts'
@@ -52,17 +52,15 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
   const withStatus = (account: AccountRecord, ownerId: string | undefined): Listing<ListRow> => {
     const registrations = new Map<string, object>()
     const silent = new Set<string>()
-    const owner = ownerId === undefined ? {} : { ownerId }
     return {
       ...collectionListing(devices, account.id, ownerId),
       async page({ whole: _, ...request }) {
-        const query = { ...request, accountId: account.id, ...owner }
+        const query = { ...request, accountId: account.id, ...present({ ownerId }) }
         const limit = await devices.fitting(query, maxBytesAtOnce)
         const items = await devices.page({ ...query, limit })
         const presence = await devices.presenceOf(account, items)
         for (const host of presence.unreachable) silent.add(host)
-        for (const { id, doc } of items)
-          registrations.set(id, devices.registrationOf(id, doc.device_type, presence))
+        for (const device of items) registrations.set(device.id, devices.registrationOf(device, presence))
         const last = items.at(-1)
         return { items, next: last && items.length === limit ? [last.sortKey, last.id] : undefined }
       },
@@ -119,12 +117,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       prepare: tidy,
       subject: owner,
       judge: ({ account, actor, data, path }) =>
-        devices.problems({
-          account,
-          actor,
-          data: { ...data, owner_id: path.user_id },
-          before: undefined,
-        }),
+        devices.problems({ account, actor, data: { ...data, owner_id: path.user_id }, before: undefined }),
       run: async (call) => made(await devices.create(call, { ...call.data, owner_id: call.path.user_id })),
     }),
     get(`${onAccount}/status`, {
@@ -151,7 +144,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       run: async ({ account, subject: { device }, data: { data: notice } }) => {
         const { event, body } = notice
         const content = body && { contentType: body.content_type, content: body.data }
-        await devices.notify(account, device, { event, ...(content ? { body: content } : {}) })
+        await devices.notify(account, device, { event, ...present({ body: content }) })
         return accepted('NOTIFY sent')
       },
     }),

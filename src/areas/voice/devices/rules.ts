@@ -4,7 +4,7 @@ import { adminCallFields, adminFieldProblems } from '../../../auth/policies.ts'
 import { accessListProblems } from '../../../lib/access-list.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
-import { failure, forbidden, type Problems } from '../../../lib/failure.ts'
+import { failure, forbidden, joinProblems, type Problems, requiredField } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { deviceLimitProblems } from '../../../lib/packet-limits.ts'
@@ -38,54 +38,45 @@ const plainMac = (text: string) => {
 
 const isMac = (text: string) => /^[0-9a-f]{12}$/.test(text)
 
-const trimmed = (flag: unknown) => (typeof flag === 'string' ? flag.trim() : flag)
+const trimmedList = (flags: unknown) =>
+  Array.isArray(flags) ? flags.map((flag) => (typeof flag === 'string' ? flag.trim() : flag)) : []
 
-const trimmedList = (flags: unknown) => (Array.isArray(flags) ? flags.map(trimmed) : [])
-
-const tidyFlags = (flags: unknown) => {
-  if (!isObject(flags)) return trimmedList(flags)
-  const { static: fixed, dynamic } = flags
-  return {
-    ...flags,
-    ...(fixed === undefined ? {} : { static: trimmedList(fixed) }),
-    ...(dynamic === undefined ? {} : { dynamic: trimmedList(dynamic) }),
-  }
-}
-
-const tidyProvision = (provision: Json): Json =>
-  typeof provision.endpoint_brand === 'string'
-    ? { ...provision, endpoint_brand: provision.endpoint_brand.toLowerCase() }
-    : provision
-
-const tidySip = (sip: Json): Json =>
-  typeof sip.realm === 'string' ? { ...sip, realm: sip.realm.replaceAll(' ', '') } : sip
+const tidyFlags = (flags: unknown) =>
+  isObject(flags)
+    ? {
+        ...flags,
+        ...(flags.static === undefined ? {} : { static: trimmedList(flags.static) }),
+        ...(flags.dynamic === undefined ? {} : { dynamic: trimmedList(flags.dynamic) }),
+      }
+    : trimmedList(flags)
 
 /** Converts a request to the form that is stored and compared. */
 export const tidy = (data: Json): Json => {
   const tidied: Json = { ...data }
-  if (tidied.mac_address === '') delete tidied.mac_address
-  if (typeof tidied.mac_address === 'string') tidied.mac_address = plainMac(tidied.mac_address)
-  if (tidied.outbound_flags !== undefined) tidied.outbound_flags = tidyFlags(tidied.outbound_flags)
-  if (isObject(tidied.provision)) tidied.provision = tidyProvision(tidied.provision)
-  if (isObject(tidied.sip)) tidied.sip = tidySip(tidied.sip)
+  const { mac_address: mac, outbound_flags: flags, provision, sip } = data
+  if (mac === '') delete tidied.mac_address
+  else if (typeof mac === 'string') tidied.mac_address = plainMac(mac)
+  if (flags !== undefined) tidied.outbound_flags = tidyFlags(flags)
+  if (isObject(provision) && typeof provision.endpoint_brand === 'string')
+    tidied.provision = { ...provision, endpoint_brand: provision.endpoint_brand.toLowerCase() }
+  if (isObject(sip) && typeof sip.realm === 'string')
+    tidied.sip = { ...sip, realm: sip.realm.replaceAll(' ', '') }
   return tidied
 }
 
-const withoutRealm = ({ realm: _, ...sip }: NonNullable<Device['sip']>) => sip
-
-const isSameRealm = (realm: string | undefined, other: string) => realm?.toLowerCase() === other.toLowerCase()
-
 /**
- * What is stored for a request. The account's own realm is not stored, so that the device follows if it
- * changes. The type is fixed: a replacement without it does not change it.
+ * What is stored for a request. The account's own realm is not stored, so that the device follows if it changes. The type is
+ * fixed: a replacement without it does not change it.
  */
 export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc | undefined): DeviceDoc => {
   const { sync: _, ...doc } = storedPart<DeviceDoc>(data, deviceShape)
   if (before?.device_type !== undefined) doc.device_type ??= before.device_type
-  if (doc.sip && isSameRealm(doc.sip.realm, accountRealm)) doc.sip = withoutRealm(doc.sip)
+  const { realm, ...sip } = doc.sip ?? {}
+  if (realm?.toLowerCase() === accountRealm.toLowerCase()) doc.sip = sip
   return doc
 }
 
+/** `realm`: only if it is not the account's. */
 interface SipIdentity {
   username: string
   realm: string | undefined
@@ -101,28 +92,23 @@ export const sipAddressOf = ({ sip }: Partial<DeviceDoc>) => (sip?.method === 'i
 const isSipUri = (text: string) => /^sips?:|@/i.test(text)
 
 export const destinationsOf = ({ sip = {} }: Partial<DeviceDoc>): WrittenDestination[] => {
-  const { method, ip, route, proxy, forward, static_route: staticRoute, static_invite: staticInvite } = sip
-  const uris = { route, static_route: staticRoute, static_invite: staticInvite }
-  const hosts = { proxy, forward, ...(method === 'ip' && ip && parseAddress(ip) ? { ip } : {}) }
-  return [
+  const { method, ip, route, proxy, forward, static_route, static_invite } = sip
+  const fields = {
+    route,
     // A static route may be only a number or a user.
-    ...Object.entries(uris)
-      .filter(([field, text]) => text && (field === 'route' || isSipUri(text)))
-      .map(([field, text]) => ({ path: `sip.${field}`, form: 'uri' as const, text: text ?? '' })),
-    ...Object.entries(hosts)
-      .filter(([, text]) => text)
-      .map(([field, text]) => ({
-        path: `sip.${field}`,
-        form: isSipUri(text ?? '') ? ('uri' as const) : ('host' as const),
-        text: text ?? '',
-      })),
-  ]
+    static_route: static_route && isSipUri(static_route) ? static_route : undefined,
+    static_invite: static_invite && isSipUri(static_invite) ? static_invite : undefined,
+    proxy,
+    forward,
+    ip: method === 'ip' && ip && parseAddress(ip) ? ip : undefined,
+  }
+  return Object.entries(fields).flatMap(([field, text]): WrittenDestination[] =>
+    text ? [{ path: `sip.${field}`, form: field === 'route' || isSipUri(text) ? 'uri' : 'host', text }] : [],
+  )
 }
 
 export const mobileNumberOf = ({ mobile }: Partial<DeviceDoc>) =>
   mobile?.mdn ? normalizeNumber(mobile.mdn) : undefined
-
-const requiredMessage = 'Field is required but missing'
 
 const macProblems = ({ mac_address: mac }: Partial<DeviceDoc>): Problems => {
   if (mac === undefined || isMac(mac)) return {}
@@ -132,43 +118,40 @@ const macProblems = ({ mac_address: mac }: Partial<DeviceDoc>): Problems => {
 
 const addressProblems = ({ sip }: Partial<DeviceDoc>): Problems => {
   if (sip?.method !== 'ip') return {}
-  if (sip.ip === undefined) return { 'sip.ip': { required: { message: requiredMessage, value: 'ip' } } }
-  if (!sip.ip.includes(':') && parseAddress(sip.ip)) return {}
+  const { ip } = sip
+  if (ip === undefined) return requiredField('sip.ip', 'ip')
+  if (!ip.includes(':') && parseAddress(ip)) return {}
   const message = 'Must be a valid IPv4 RFC 791'
-  return { 'sip.ip': { type: { message, target: 'ipv4', cause: sip.ip, value: sip.ip } } }
+  return { 'sip.ip': { type: { message, target: 'ipv4', cause: ip, value: ip } } }
 }
 
-const forwardingProblems = (data: Partial<DeviceDoc>): Problems => {
-  const problems: Problems = {}
-  for (const field of ['call_forward', 'call_failover'] as const) {
-    const forwarding = data[field]
-    if (!isEnabled(forwarding) || forwarding?.number) continue
-    problems[`${field}.number`] = { required: { message: requiredMessage, value: 'number' } }
-  }
-  return problems
-}
+const forwardingProblems = (data: Partial<DeviceDoc>): Problems =>
+  joinProblems(
+    ...(['call_forward', 'call_failover'] as const).map((field) =>
+      isEnabled(data[field]) && !data[field]?.number ? requiredField(`${field}.number`, 'number') : {},
+    ),
+  )
+
+const invalidValue = (path: string, message: string, cause: unknown): Problems => ({
+  [path]: { invalid: { message, cause } },
+})
 
 const typeProblems = (type: string, before: DeviceDoc): Problems =>
   type === (before.device_type ?? standardType)
     ? {}
-    : { device_type: { invalid: { message: 'The type of a device cannot be changed', cause: type } } }
+    : invalidValue('device_type', 'The type of a device cannot be changed', type)
 
 const numberProblems = (data: Partial<DeviceDoc>, before: DeviceDoc): Problems => {
   const had = mobileNumberOf(before)
   if (had === undefined || mobileNumberOf(data) === had) return {}
-  const message = 'The number of a mobile device cannot be changed'
-  return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
+  return invalidValue('mobile.mdn', 'The number of a mobile device cannot be changed', data.mobile?.mdn)
 }
 
 const mobileProblems = (data: Partial<DeviceDoc>, before: DeviceDoc | undefined, type: string): Problems => {
   const number = mobileNumberOf(data)
-  if (type === 'mobile')
-    return number === undefined
-      ? { 'mobile.mdn': { required: { message: requiredMessage, value: 'mdn' } } }
-      : {}
+  if (type === 'mobile') return number === undefined ? requiredField('mobile.mdn', 'mdn') : {}
   if (number === undefined || number === (before && mobileNumberOf(before))) return {}
-  const message = 'Only devices of type `mobile` have a mobile number'
-  return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
+  return invalidValue('mobile.mdn', 'Only devices of type `mobile` have a mobile number', data.mobile?.mdn)
 }
 
 /** Problems of access lists and rate limits that the schema does not find. */

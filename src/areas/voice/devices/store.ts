@@ -36,59 +36,47 @@ const identitiesUnder = (realm: string) => {
   return { scope, name, prefix: value.slice(0, -'"]'.length) }
 }
 
-const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
 export const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
 
-const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
-  const identity = sipIdentityOf(doc)
-  if (!identity) return []
-  const problems = usernameTaken(identity.username)
-  const own = { claim: usernameClaim(accountId, identity.username), problems }
-  if (identity.realm === undefined) return [own]
-  return [own, { claim: identityClaim(identity.username, identity.realm), problems }]
-}
-
+/** Names that must be unique. */
 export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
   const { mac_address: mac } = doc
+  const { username, realm } = sipIdentityOf(doc) ?? {}
   const address = sipAddressOf(doc)
-  const names: (UniqueName | undefined)[] = [
-    ...usernamesOf(accountId, doc),
-    mac === undefined
-      ? undefined
-      : {
-          claim: macClaim(accountId, mac),
-          problems: taken('mac_address', 'MAC address already in use', mac),
-        },
-    address === undefined
-      ? undefined
-      : { claim: addressClaim(address), problems: taken('sip.ip', 'SIP IP already in use', address) },
-  ]
-  return names.filter((name) => name !== undefined)
+  const names: UniqueName[] = []
+  if (username !== undefined)
+    names.push({ claim: usernameClaim(accountId, username), problems: usernameTaken(username) })
+  if (username !== undefined && realm !== undefined)
+    names.push({ claim: identityClaim(username, realm), problems: usernameTaken(username) })
+  if (mac !== undefined)
+    names.push({
+      claim: { scope: accountId, name: 'mac_address', value: mac },
+      problems: taken('mac_address', 'MAC address already in use', mac),
+    })
+  if (address !== undefined)
+    names.push({
+      claim: addressClaim(address),
+      problems: taken('sip.ip', 'SIP IP already in use', address),
+    })
+  return names
 }
-
-/** Not unique, hence the ID at the end: devices are found by the beginning of their names. */
-const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
-  scope: accountId,
-  name: 'device_name',
-  value: `${searchKey(doc.name)}/${id}`,
-})
 
 const signedInName = 'hotdesk_user'
 
-/** Not unique, hence the ID at the end: devices are found by the users who are signed in. */
-const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): StoredClaim[] =>
-  Object.keys(hotdesk?.users ?? {}).map((userId) => ({
+// The names of devices and the users who are signed in are not unique, hence the ID at the end: devices are found by the beginning.
+const claims = ({ accountId, id, doc }: DeviceRecord): StoredClaim[] => {
+  const found = (name: string, value: string) => ({
     scope: accountId,
-    name: signedInName,
-    value: `${userId}/${id}`,
+    name,
+    value: `${value}/${id}`,
     orElse: conflict,
-  }))
-
-const claims = ({ accountId, id, doc }: DeviceRecord): StoredClaim[] => [
-  ...uniqueClaims(uniqueNamesOf(accountId, doc)),
-  { ...searchClaim(accountId, id, doc), orElse: conflict },
-  ...signedInClaims(accountId, id, doc),
-]
+  })
+  return [
+    ...uniqueClaims(uniqueNamesOf(accountId, doc)),
+    found('device_name', searchKey(doc.name)),
+    ...Object.keys(doc.hotdesk?.users ?? {}).map((userId) => found(signedInName, userId)),
+  ]
+}
 
 export const createDeviceStore = (store: Store) => {
   const collection = createCollection<DeviceDoc, object>(store, {
