@@ -87,17 +87,19 @@ const callOf = (at: Edge, dialog: unknown): EdgeCall | undefined => {
 const callsIn = (at: Edge, answer: unknown): EdgeCall[] =>
   (Array.isArray(answer) ? answer : [answer]).flatMap((dialog: unknown) => callOf(at, dialog) ?? [])
 
-const isMissing = (error: unknown) => error instanceof EdgeRefusal && error.code === 404
-
-/** An edge without profiles lists all its dialogs. */
-const dialogsOf = async (edge: Edge, accountId: string) => {
+/** The answer of an edge, or something else if it does not know the method or the profile. */
+const askOr = async <T>(ask: Promise<unknown>, otherwise: () => T) => {
   try {
-    return await edge.ask('dlg.profile_list', [profile, accountId])
+    return await ask
   } catch (error) {
-    if (isMissing(error)) return edge.ask('dlg.list', [])
+    if (error instanceof EdgeRefusal && error.code === 404) return otherwise()
     throw error
   }
 }
+
+/** An edge without profiles lists all its dialogs. */
+const dialogsOf = (edge: Edge, accountId: string) =>
+  askOr(edge.ask('dlg.profile_list', [profile, accountId]), () => edge.ask('dlg.list', []))
 
 const isOf = (accountId: string) => (call: EdgeCall) => call.variables.account_id === accountId
 
@@ -107,14 +109,8 @@ export const callsAt = async (edge: Edge, accountId: string) =>
 export const callAt = async (edge: Edge, accountId: string, callId: string) =>
   callsIn(edge, await edge.ask('dlg.dlg_list', [callId])).find(isOf(accountId))
 
-export const callsFrom = async (edge: Edge, address: string) => {
-  try {
-    return callsIn(edge, await edge.ask('dlg.list_match', ['furi', 'eq', address, 100]))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
-}
+export const callsFrom = async (edge: Edge, address: string) =>
+  callsIn(edge, await askOr(edge.ask('dlg.list_match', ['furi', 'eq', address, 100]), () => []))
 
 // The edge's own request has the next number.
 const behindTheEdges = 2
@@ -147,14 +143,11 @@ const endAnswered = async (call: EdgeCall) => {
   })
 }
 
-/** A ringing call is cancelled, as the caller would. */
-const askToEnd = (call: EdgeCall) =>
-  call.isAnswered ? endAnswered(call) : call.at.ask('tm.cancel', [call.callId, call.legs.caller.sequence])
-
-/** False: it has ended already. */
+/** A ringing call is cancelled, as the caller would. False: it has ended already. */
 export const endCall = async (call: EdgeCall) => {
+  const { at, callId, isAnswered, legs } = call
   try {
-    await askToEnd(call)
+    await (isAnswered ? endAnswered(call) : at.ask('tm.cancel', [callId, legs.caller.sequence]))
     return true
   } catch (error) {
     if (error instanceof EdgeRefusal) return false

@@ -1,5 +1,6 @@
 import { failure, isFailure, mediaSwitchUnreachable } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
+import { zip } from '../../lib/list.ts'
 import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
 import type { Batches } from '../media-switch.ts'
 
@@ -131,21 +132,12 @@ export const askOne = async <Found>(edge: Edge, question: () => Promise<Found>):
   }
 }
 
-interface HeardOf<Found> {
-  answers: readonly { edge: Edge; found: Found }[]
-  unreachable: readonly string[]
-}
-
-/** Asks all edges. The answers count even if some edges do not answer. */
-export const askAll = async <Found>(
-  edges: readonly Edge[],
-  question: (edge: Edge) => Promise<Found>,
-): Promise<HeardOf<Found>> => {
-  const outcomes = await Promise.allSettled(edges.map(question))
+/** Asks all edges. The answers count even if some edges do not answer. `unreachable`: the hosts of those. */
+export const askAll = async <Found>(edges: readonly Edge[], query: (edge: Edge) => Promise<Found>) => {
   const answers: { edge: Edge; found: Found }[] = []
   const silent: { host: string; reason: string }[] = []
-  for (const [at, outcome] of outcomes.entries()) {
-    const edge = edges[at] as Edge
+  const outcomes = await Promise.allSettled(edges.map(query))
+  for (const [edge, outcome] of zip(edges, outcomes)) {
     if (outcome.status === 'fulfilled') answers.push({ edge, found: outcome.value })
     else silent.push({ host: edge.host, reason: reasonOf(outcome.reason) })
   }

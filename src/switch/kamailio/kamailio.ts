@@ -1,12 +1,22 @@
 import { failure } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
+import type { Settings } from '../../settings/settings.ts'
 import { assertAllResponded, quickcallFailed } from '../answers.ts'
-import type { ActiveCall, Batches, MediaSwitch, Phone, Registration } from '../media-switch.ts'
+import {
+  type ActiveCall,
+  type Batches,
+  type MediaSwitch,
+  noMediaSwitch,
+  type Phone,
+  type Registration,
+} from '../media-switch.ts'
+import { switchSettings } from '../settings.ts'
 import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {
   askAll,
   askAllInParts,
   askOne,
+  createResting,
   type Edge,
   type EdgeSettings,
   type Resting,
@@ -17,7 +27,7 @@ import { createRinging } from './quickcall.ts'
 import { type Contact, contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
 
-interface Deps {
+interface EdgeDeps {
   outgoing: Outgoing
   settings: EdgeSettings
   resting: Resting
@@ -31,7 +41,7 @@ const registrationOf = ({ at: _, path: __, ...registration }: Contact): Registra
 const activeOf = ({ at: _, entry: __, id: ___, legs: ____, ...call }: EdgeCall): ActiveCall => call
 
 /** Edges that run Kamailio, over JSON-RPC. */
-export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwitch => {
+const createKamailio = ({ outgoing, settings, resting }: EdgeDeps): MediaSwitch => {
   const edges = watchedEdges({ outgoing, settings }, resting)
   const reading = readingFrom(edges, resting)
   const { timeout_ms: timeoutMs } = settings
@@ -109,5 +119,33 @@ export const createKamailio = ({ outgoing, settings, resting }: Deps): MediaSwit
 
     endCalls: (accountIds, isToEnd, hosts) =>
       tellInParts(accountIds, 1, hosts, (edge, [accountId = '']) => endCallsAt(edge, accountId, isToEnd)),
+  }
+}
+
+interface Deps {
+  settings: Settings
+  outgoing: Outgoing
+}
+
+/** The switch of the settings, which are read for each call. */
+export const createMediaSwitch = ({ settings, outgoing }: Deps): MediaSwitch => {
+  const resting = createResting()
+
+  const chosen = async () => {
+    const { adapter, kamailio } = await settings.of(switchSettings)
+    return adapter === 'kamailio' && kamailio.rpc_urls.length > 0
+      ? createKamailio({ outgoing, settings: kamailio, resting })
+      : noMediaSwitch
+  }
+
+  return {
+    registrations: async (phones) => (await chosen()).registrations(phones),
+    endRegistrations: async (phones, hosts) => (await chosen()).endRegistrations(phones, hosts),
+    notify: async (phone, notice) => (await chosen()).notify(phone, notice),
+    startQuickcall: async (call) => (await chosen()).startQuickcall(call),
+    calls: async (accountId) => (await chosen()).calls(accountId),
+    call: async (accountId, callId) => (await chosen()).call(accountId, callId),
+    hangUp: async (accountId, callId) => (await chosen()).hangUp(accountId, callId),
+    endCalls: async (accountIds, isToEnd, hosts) => (await chosen()).endCalls(accountIds, isToEnd, hosts),
   }
 }

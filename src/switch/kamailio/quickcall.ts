@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomHex } from '../../lib/ids.ts'
+import { present } from '../../lib/json.ts'
 import type { Quickcall } from '../media-switch.ts'
 import { callsFrom } from './calls.ts'
 import { reasonOf } from './edges.ts'
@@ -146,8 +147,6 @@ const referOf = (contact: Contact, number: string): SipRequest => ({
 
 const bye: SipRequest = { method: 'BYE', headers: [] }
 
-const isListed = (value: unknown): value is readonly unknown[] => Array.isArray(value)
-
 /**
  * Rings all contacts without voice. The first phone that answers is referred to the number, and calls it with
  * its own credentials, limits and prices.
@@ -161,23 +160,21 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
     at.ask(method, params, forMs)
 
   /** The code of the final response, and the rest. */
-  const wait = async (contact: Contact, params: readonly unknown[], forMs: number) => {
+  const wait = async (
+    contact: Contact,
+    params: readonly unknown[],
+    forMs: number,
+  ): Promise<readonly unknown[]> => {
     const answer = await ask(contact, 'tm.t_uac_wait', params, forMs)
-    return isListed(answer) ? answer : []
+    return Array.isArray(answer) ? answer : []
   }
 
   /** Fails silently: the phone may no longer ring. */
   const takeBack = ({ contact, callId }: Attempt) =>
-    ask(contact, 'tm.cancel', [callId, '1']).then(
-      () => undefined,
-      () => undefined,
-    )
+    ask(contact, 'tm.cancel', [callId, '1']).catch(() => undefined)
 
   const hangUp = (answered: Answered, sequence: number) =>
-    ask(answered.contact, 'tm.t_uac_start', within(answered, sequence, bye)).then(
-      () => undefined,
-      () => undefined,
-    )
+    ask(answered.contact, 'tm.t_uac_start', within(answered, sequence, bye)).catch(() => undefined)
 
   const takeOthersBack = (taken: Attempt) =>
     Promise.all(attempts.filter((one) => one !== taken).map(takeBack))
@@ -212,7 +209,7 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
     const destination = await followUp(contact, new Set(before.map((one) => one.callId))).catch(
       () => undefined,
     )
-    const end = { ...facts, ...(destination === undefined ? {} : { destination }) }
+    const end = { ...facts, ...present({ destination }) }
     return destination === 'unanswered'
       ? { hangup_cause: 'NO_ANSWER', sip_code: 480, ...end }
       : { hangup_cause: 'NORMAL_CLEARING', sip_code: 200, ...end }

@@ -1,5 +1,5 @@
 import { systemClock } from '../../lib/clock.ts'
-import { isObject } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { Identity, Phone, Registration } from '../media-switch.ts'
 import { type Edge, EdgeRefusal, forEachFew } from './edges.ts'
 
@@ -18,40 +18,38 @@ export interface Contact extends Registration {
 const placeOf = ({ username, realm }: Identity) =>
   username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
 
-const textIn = (fields: Record<string, unknown>, name: string) => {
-  const value = fields[name]
+const textIn = (fields: unknown, name: string) => {
+  const value = memberOf(fields, name)
   return typeof value === 'string' && value !== '' && value !== '[not set]' ? value : undefined
 }
 
-const numberIn = (fields: Record<string, unknown>, name: string) => {
-  const value = fields[name]
+const numberIn = (fields: unknown, name: string) => {
+  const value = memberOf(fields, name)
   return typeof value === 'number' ? value : 0
-}
-
-const contactOf = (phone: Phone, at: Edge, fields: Record<string, unknown>): Contact | undefined => {
-  const contact = textIn(fields, 'Address')
-  if (contact === undefined) return undefined
-  return {
-    phone,
-    contact,
-    received: textIn(fields, 'Received'),
-    userAgent: textIn(fields, 'User-Agent'),
-    callId: textIn(fields, 'Call-ID') ?? '',
-    expiresSeconds: numberIn(fields, 'Expires'),
-    registeredAt: numberIn(fields, 'Last-Modified'),
-    edge: at.host,
-    socket: textIn(fields, 'Socket'),
-    path: textIn(fields, 'Path'),
-    at,
-  }
 }
 
 /** The answer of `ul.lookup`: `{ Contacts: [{ Contact: { Address, ... } }] }`. */
 const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
-  const listed = isObject(answer) && Array.isArray(answer.Contacts) ? answer.Contacts : []
-  return listed.flatMap((one: unknown) => {
-    const fields = isObject(one) ? one.Contact : undefined
-    return (isObject(fields) && contactOf(phone, at, fields)) || []
+  const listed = memberOf(answer, 'Contacts')
+  return (Array.isArray(listed) ? listed : []).flatMap((one: unknown): Contact[] => {
+    const fields = memberOf(one, 'Contact')
+    const contact = textIn(fields, 'Address')
+    if (contact === undefined) return []
+    return [
+      {
+        phone,
+        contact,
+        received: textIn(fields, 'Received'),
+        userAgent: textIn(fields, 'User-Agent'),
+        callId: textIn(fields, 'Call-ID') ?? '',
+        expiresSeconds: numberIn(fields, 'Expires'),
+        registeredAt: numberIn(fields, 'Last-Modified'),
+        edge: at.host,
+        socket: textIn(fields, 'Socket'),
+        path: textIn(fields, 'Path'),
+        at,
+      },
+    ]
   })
 }
 
@@ -59,14 +57,14 @@ const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
 const isUnknown = (error: unknown) =>
   error instanceof EdgeRefusal && /^AOR (not found|has no contacts)/.test(error.message)
 
-const lookUp = async (edge: Edge, phone: Phone, place: string, timeoutMs: number) => {
-  try {
-    return contactsIn(phone, edge, await edge.ask('ul.lookup', [table, place], timeoutMs))
-  } catch (error) {
-    if (isUnknown(error)) return []
-    throw error
-  }
-}
+const lookUp = async (edge: Edge, phone: Phone, place: string, timeoutMs: number) =>
+  contactsIn(
+    phone,
+    edge,
+    await edge.ask('ul.lookup', [table, place], timeoutMs).catch((error) => {
+      if (!isUnknown(error)) throw error
+    }),
+  )
 
 interface Asked<Named extends Identity> {
   phones: readonly Named[]

@@ -82,11 +82,6 @@ interface Deps {
   numbers: Numbers
 }
 
-interface PatternedCallflow {
-  id: string
-  patterns: readonly Pattern[]
-}
-
 const callflowUse = 'callflow'
 
 /** Whether the account may release a number. A number of a mobile device stays. */
@@ -149,14 +144,11 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     await numbers.addUse(view, set, { accountId, number, usedBy: callflowUse })
   }
 
-  const isTouched = ({ changes }: ChangeSet, number: string) =>
-    changes.some(({ kind, id }) => kind === 'number' && id === number)
-
   const freeUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
-    if (isTouched(set, number)) return
+    if (set.changes.some(({ kind, id }) => kind === 'number' && id === number)) return
     const stored = await view.get(number)
-    if (stored?.accountId !== accountId || stored.usedBy !== callflowUse) return
-    await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
+    if (stored?.accountId === accountId && stored.usedBy === callflowUse)
+      await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
   }
 
   /** Updates which numbers are used by callflows. */
@@ -174,9 +166,8 @@ export const createCallflows = ({ store, numbers }: Deps) => {
   }
 
   const patternsOf = ({ doc }: CallflowRecord) => {
-    const known = compiled.get(doc)
-    if (known) return known
-    const patterns = (doc.patterns ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
+    const patterns =
+      compiled.get(doc) ?? (doc.patterns ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
     compiled.set(doc, patterns)
     return patterns
   }
@@ -241,7 +232,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     },
 
     /** Oldest first. */
-    async patterned(accountId: string): Promise<PatternedCallflow[]> {
+    async patterned(accountId: string) {
       const ids = await callflows.withPatterns(accountId)
       const found = await Promise.all(ids.map((id) => callflows.find(accountId, id)))
       return found.flatMap((callflow) =>

@@ -1,4 +1,4 @@
-import type { Problems } from '../../../lib/failure.ts'
+import { type Problems, requiredField } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
@@ -38,8 +38,7 @@ const stepProblems = ({ path, step }: Place): Problems => {
   if (!isObject(step)) return { [path]: typeProblem('object', step) }
   const { module, data, children } = step
   const problems: Problems = {}
-  if (module === undefined)
-    problems[`${path}.module`] = { required: { message: 'Field is required but missing', value: 'module' } }
+  if (module === undefined) Object.assign(problems, requiredField(`${path}.module`, 'module'))
   else if (typeof module !== 'string' || module === '' || module.length > 64)
     problems[`${path}.module`] = typeProblem('string', module)
   if (data !== undefined && !isObject(data)) problems[`${path}.data`] = typeProblem('object', data)
@@ -105,43 +104,37 @@ export const recordsNamedIn = (flow: unknown): Named[] => {
   return [...named.values()].slice(0, maxNamed)
 }
 
-interface Rewriting {
-  rewrites(text: string): string | undefined
-}
+type Rewrite = (text: string) => string | undefined
 
-const rewritingOf = (regex: string, { prefix, suffix }: Json): Rewriting[] => {
+const rewriteOf = (regex: string, { prefix, suffix }: Json): Rewrite[] => {
   const { pattern } = compilePattern(regex)
   const [before, after] = [prefix, suffix].map((part) => (typeof part === 'string' ? part : ''))
-  return pattern
-    ? [
-        {
-          rewrites(text) {
-            const captured = pattern.lastGroup(text)
-            return captured === undefined ? undefined : `${before}${captured}${after}`
-          },
-        },
-      ]
-    : []
+  if (!pattern) return []
+  return [
+    (text) => {
+      const captured = pattern.lastGroup(text)
+      return captured === undefined ? undefined : `${before}${captured}${after}`
+    },
+  ]
 }
 
 // Compiled dial plans, by the document, which is cached until it changes.
-const compiledPlans = new WeakMap<object, readonly Rewriting[]>()
+const compiledPlans = new WeakMap<object, readonly Rewrite[]>()
 
-const rewritingsOf = (plan: Json): readonly Rewriting[] => {
-  const known = compiledPlans.get(plan)
-  if (known) return known
-  const compiled = Object.entries(plan).flatMap(([regex, rule]) =>
-    regex === 'system' || !isObject(rule) ? [] : rewritingOf(regex, rule),
-  )
+const rewritesOf = (plan: Json): readonly Rewrite[] => {
+  const compiled =
+    compiledPlans.get(plan) ??
+    Object.entries(plan).flatMap(([regex, rule]) =>
+      regex === 'system' || !isObject(rule) ? [] : rewriteOf(regex, rule),
+    )
   compiledPlans.set(plan, compiled)
   return compiled
 }
 
 /** A number rewritten by the first matching rule of a dial plan. */
 export const completed = (plan: unknown, number: string): string => {
-  if (!isObject(plan)) return number
-  for (const { rewrites } of rewritingsOf(plan)) {
-    const found = rewrites(number)
+  for (const rewrite of isObject(plan) ? rewritesOf(plan) : []) {
+    const found = rewrite(number)
     if (found !== undefined) return found
   }
   return number
@@ -174,16 +167,10 @@ export const phoneNumbersAmong = (numbers: readonly string[], numbering: Diallin
   numbers.filter((number) => phoneNumberIn(number, { plans: [], numbering }) === number)
 
 /** The numbers of a request in the form that is compared, without repetitions. */
-export const tidyNumbers = (numbers: unknown, dialling: Dialling): string[] =>
-  Array.isArray(numbers)
-    ? [
-        ...new Set(
-          numbers.flatMap((text) =>
-            typeof text === 'string' ? [phoneNumberIn(text, dialling) ?? text.trim()] : [],
-          ),
-        ),
-      ]
-    : []
+export const tidyNumbers = (numbers: unknown, dialling: Dialling): string[] => {
+  const texts = (Array.isArray(numbers) ? numbers : []).filter((text) => typeof text === 'string')
+  return [...new Set(texts.map((text) => phoneNumberIn(text, dialling) ?? text.trim()))]
+}
 
 /** A callflow that lost its last number, because the account did, may still be changed. */
 export const missingNumberProblems = (doc: CallflowDoc, before: CallflowDoc | undefined): Problems => {

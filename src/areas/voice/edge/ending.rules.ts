@@ -1,3 +1,5 @@
+import { sameJson } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
 import { endedUsers, endsAddress } from '../connectivity/rules.ts'
 import type { Connectivity } from '../connectivity/schema.ts'
 import { type DeviceDoc, endsRegistration } from '../devices/rules.ts'
@@ -34,29 +36,23 @@ interface Docs {
   after: object | undefined
 }
 
-const identitiesOfDevice = ({ sip }: DeviceDoc): Registered[] =>
-  sip?.username === undefined ? [] : [{ username: sip.username, realm: sip.realm }]
-
-const identitiesOfTrunks = (before: Connectivity, after: Connectivity | undefined): Registered[] =>
-  endedUsers(before, after).map((username) => ({ username, realm: before.account?.auth_realm }))
-
-const differs = ({ before, after = {} }: Docs, fields: readonly string[]) =>
-  fields.some(
-    (field) => JSON.stringify(Reflect.get(before, field)) !== JSON.stringify(Reflect.get(after, field)),
-  )
+const differs = ({ before, after = {} }: Docs, ...fields: readonly string[]) =>
+  fields.some((field) => !sameJson(memberOf(before, field), memberOf(after, field)))
 
 /** By kind: the identities whose registrations end. Empty: only calls end. Undefined: nothing ends. */
 const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | undefined>> = {
-  account: (docs) => (docs.after === undefined || differs(docs, ['enabled', 'tree']) ? [] : undefined),
-  user: (docs) => (docs.after === undefined || differs(docs, ['enabled']) ? [] : undefined),
+  account: (docs) => (docs.after === undefined || differs(docs, 'enabled', 'tree') ? [] : undefined),
+  user: (docs) => (docs.after === undefined || differs(docs, 'enabled') ? [] : undefined),
   device({ before, after }) {
-    const ends = after === undefined || endsRegistration(before as DeviceDoc, after as DeviceDoc)
-    return ends ? identitiesOfDevice(before as DeviceDoc) : undefined
+    const { sip } = before as DeviceDoc
+    if (after && !endsRegistration(before as DeviceDoc, after as DeviceDoc)) return undefined
+    return sip?.username === undefined ? [] : [{ username: sip.username, realm: sip.realm }]
   },
   connectivity({ before, after }) {
     const [had, has] = [before as Connectivity, after as Connectivity | undefined]
-    const identities = identitiesOfTrunks(had, has)
-    return identities.length > 0 || endsAddress(had, has) ? identities : undefined
+    const users = endedUsers(had, has)
+    if (users.length === 0 && !endsAddress(had, has)) return undefined
+    return users.map((username) => ({ username, realm: had.account?.auth_realm }))
   },
 }
 

@@ -28,11 +28,6 @@ interface Known {
   earlier?: readonly HostPlace[] | undefined
 }
 
-interface HostAddresses {
-  addresses: ReadonlyMap<CarrierHost, readonly string[]>
-  isWhole: boolean
-}
-
 // Bounds for the time that DNS answers are cached, whatever their TTL.
 const [shortestMs, longestMs] = [30_000, 3_600_000]
 // How long a failed look-up is cached.
@@ -45,11 +40,6 @@ const maxServices = 8
 const heldMs = (all: readonly Found[]) => {
   const ttls = all.flatMap(({ ttlSeconds }) => (ttlSeconds === undefined ? [] : [ttlSeconds * 1000]))
   return Math.min(longestMs, Math.max(shortestMs, ttls.length === 0 ? 0 : Math.min(...ttls)))
-}
-
-interface Behind {
-  answers: readonly (Found | undefined)[]
-  places: readonly HostPlace[]
 }
 
 /** `priority weight port target`, as in SRV records. */
@@ -84,12 +74,13 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
   const addressesOf = (name: string) => Promise.all([find({ name, type: 'A' }), find({ name, type: 'AAAA' })])
 
   /** RFC 3263: without a port, SRV records may name further hosts. */
-  const behindService = async (service: string | undefined): Promise<Behind> => {
-    if (service === undefined) return { answers: [], places: [] }
-    const services = await find({ name: service, type: 'SRV' })
-    if (!services) return { answers: [undefined], places: [] }
-    const found = services.records.flatMap(serviceIn).slice(0, maxServices)
-    if (found.length === 0) return { answers: [], places: [] }
+  const behindService = async (service: string | undefined) => {
+    const services = service === undefined ? undefined : await find({ name: service, type: 'SRV' })
+    const found = (services?.records ?? []).flatMap(serviceIn).slice(0, maxServices)
+    if (found.length === 0) {
+      const isUnanswered = service !== undefined && !services
+      return { answers: isUnanswered ? [undefined] : [], places: [] }
+    }
     const sorted = found.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
     const all = await Promise.all(
       sorted.map(async ({ port, target }) => ({ port, answers: await addressesOf(target) })),
@@ -169,7 +160,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     },
 
     /** The addresses that are known within the time limit. */
-    async of(hosts: readonly CarrierHost[]): Promise<HostAddresses> {
+    async of(hosts: readonly CarrierHost[]) {
       await learnAll(hosts)
       const addresses = new Map<CarrierHost, readonly string[]>()
       let isWhole = true

@@ -18,15 +18,18 @@ export interface CarrierHost {
   port: number | undefined
 }
 
+/** An address in the form in which addresses are compared. Undefined: a name. */
+export const literalOf = (host: string): string | undefined => {
+  const address = parseAddress(host)
+  return address && formatAddress(address)
+}
+
 const services = { udp: '_sip._udp', tcp: '_sip._tcp', tls: '_sips._tcp' } as const
 
 /**
  * The form in which hosts are compared: a normalized address, or a name in lower case without the final dot.
  */
-export const plainHost = (text: string) => {
-  const address = parseAddress(text)
-  return address ? formatAddress(address) : text.replace(/\.$/, '').toLowerCase()
-}
+export const plainHost = (text: string) => literalOf(text) ?? text.replace(/\.$/, '').toLowerCase()
 
 /** The names to look up for a host that is called over SIP (RFC 3263). */
 export const namesToLookUp = (
@@ -38,23 +41,13 @@ export const namesToLookUp = (
   return { host, service: port === undefined ? `${services[transport]}.${host}` : undefined }
 }
 
-export const hostOf = ({
-  server,
-  port,
-  transport,
-  force_port: isForced,
-}: Readonly<Gateway>): CarrierHost[] =>
+export const hostOf = ({ server, port, transport, force_port }: Readonly<Gateway>): CarrierHost[] =>
   parseAddress(server)
     ? []
-    : [{ ...namesToLookUp(server, port, transport), port: isForced ? (port ?? 5060) : undefined }]
+    : [{ ...namesToLookUp(server, port, transport), port: force_port ? (port ?? 5060) : undefined }]
 
-export const isOneOf = (addresses: readonly string[], address: Address) => {
-  const wanted = formatAddress(address)
-  return addresses.some((text) => {
-    const found = parseAddress(text)
-    return found !== undefined && formatAddress(found) === wanted
-  })
-}
+export const isOneOf = (addresses: readonly string[], address: Address) =>
+  addresses.map(literalOf).includes(formatAddress(address))
 
 export const comesFrom = (
   { port: only }: CarrierHost,
@@ -134,9 +127,4 @@ export const includesHost = ({ names, networks }: HostSet, host: string, address
 export const hostOfUrl = (url: string): string[] => {
   const host = URL.parse(url)?.hostname
   return host === undefined || host === '' ? [] : [host.replace(/^\[(.*)\]$/, '$1')]
-}
-
-export const literalOf = (host: string): string | undefined => {
-  const address = parseAddress(host)
-  return address && formatAddress(address)
 }

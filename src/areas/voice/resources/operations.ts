@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type AccountRecord, type Actor, isSuperduper } from '../../../auth/identity.ts'
 import { type Address, formatAddress } from '../../../lib/cidr.ts'
 import { joinProblems } from '../../../lib/failure.ts'
+import { present } from '../../../lib/json.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { bracketed, sipAddress } from '../../../lib/sip-host.ts'
 import type { Outgoing } from '../../../outgoing/client.ts'
@@ -70,31 +71,18 @@ interface TargetQuestion extends CarrierCallQuery {
   isGlobalOnly?: true | undefined
 }
 
-interface OwnersCarrier {
-  carrier?: Carrier
-  /** False: DNS has not answered. */
-  isSure: boolean
-}
-
-interface KnownCarrier extends Pick<OwnersCarrier, 'isSure'> {
-  resourceId?: string
-  /** Undefined: a carrier of the whole system. */
-  accountId?: string | undefined
-}
-
 const standardProgressSeconds = 10
 
 // No caller waits for more attempts.
 const maxTargets = 20
 
-const credentialsOf = ({ server, username, password, realm = server }: Readonly<Gateway>) => {
-  if (username === undefined) return {}
-  if (password === undefined) return { username }
-  return { username, realm, ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
-}
+const credentialsOf = ({ server, username, password, realm = server }: Readonly<Gateway>) =>
+  username === undefined || password === undefined
+    ? present({ username })
+    : { username, realm, ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
 
 const targetOf = ({ carrier, gateway, number }: Choice, global: boolean): GatewayTarget => {
-  const { server, port, transport, proxy, codecs, custom_sip_headers: headers } = gateway
+  const { server, port, transport, proxy, codecs, custom_sip_headers: headers = {} } = gateway
   return {
     type: 'gateway',
     resource_id: carrier.id,
@@ -103,10 +91,10 @@ const targetOf = ({ carrier, gateway, number }: Choice, global: boolean): Gatewa
     ...credentialsOf(gateway),
     ...(proxy === undefined ? {} : { proxy: sipAddress({ host: proxy, transport }) }),
     ...(codecs?.length ? { codecs } : {}),
-    ...(headers && Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
     progress_timeout_s: gateway.progress_timeout ?? standardProgressSeconds,
     failover_codes: failoverCodesOf(carrier.doc),
-    ...(carrier.doc.from_uri_realm === undefined ? {} : { from_realm: carrier.doc.from_uri_realm }),
+    ...present({ from_realm: carrier.doc.from_uri_realm }),
     global,
   }
 }
@@ -205,33 +193,23 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
   const mayStandAt = async (ownerId: string, { address }: Origin) =>
     ownerId === systemScope || (await outgoing.mayCall(`http://${bracketed(formatAddress(address))}`))
 
-  /** The carrier of an owner with this address, or with a name that resolves to it. */
-  const carrierOfOwner = async (ownerId: string, origin: Origin): Promise<OwnersCarrier> => {
+  /**
+   * The carrier of an owner with this address, or with a name that resolves to it. `isSure`: false if DNS has not answered.
+   */
+  const carrierOfOwner = async (
+    ownerId: string,
+    origin: Origin,
+  ): Promise<{ carrier?: Carrier | undefined; isSure: boolean }> => {
     const carriers = await carriersOf(ownerId)
     const plain = carrierOf(carriers, origin)
-    if (plain) return { carrier: plain, isSure: true }
     const named = carriers.flatMap((carrier) => carrier.hosts)
-    if (named.length === 0 || !(await mayStandAt(ownerId, origin))) return { isSure: true }
+    if (plain || named.length === 0 || !(await mayStandAt(ownerId, origin)))
+      return { carrier: plain, isSure: true }
     const { addresses, isWhole } = await hosts.of(named)
     const carrier = carriers.find((one) =>
       one.hosts.some((host) => comesFrom(host, addresses.get(host) ?? [], origin)),
     )
-    return carrier ? { carrier, isSure: true } : { isSure: isWhole }
-  }
-
-  const carrierAt = async (origin: Origin, account: AccountRecord | undefined): Promise<KnownCarrier> => {
-    let isSure = true
-    for (const ownerId of [systemScope, ...(account ? chainOf(account) : [])]) {
-      const found = await carrierOfOwner(ownerId, origin)
-      isSure &&= found.isSure
-      if (found.carrier)
-        return {
-          resourceId: found.carrier.id,
-          accountId: ownerId === systemScope ? undefined : ownerId,
-          isSure,
-        }
-    }
-    return { isSure }
+    return { carrier, isSure: carrier !== undefined || isWhole }
   }
 
   return {
@@ -259,7 +237,16 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
      * The carrier of an address: one of the whole system or, for calls to a number of an account, one of the
      * account or of those above it. So a customer's carrier opens the door only to the customer.
      */
-    carrierAt,
+    async carrierAt(origin: Origin, account: AccountRecord | undefined) {
+      let isSure = true
+      for (const ownerId of [systemScope, ...(account ? chainOf(account) : [])]) {
+        const found = await carrierOfOwner(ownerId, origin)
+        isSure &&= found.isSure
+        const accountId = ownerId === systemScope ? undefined : ownerId
+        if (found.carrier) return { resourceId: found.carrier.id, accountId, isSure }
+      }
+      return { isSure }
+    },
 
     /** Whether an address belongs to a carrier of the whole system. Such an address identifies no one else. */
     async isCarriers(address: Address): Promise<boolean> {

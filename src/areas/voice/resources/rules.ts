@@ -1,6 +1,6 @@
 import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
-import { joinProblems, type Problems } from '../../../lib/failure.ts'
+import { joinProblems, type Problems, requiredField } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
 import type { Place } from '../../../lib/removal.ts'
@@ -59,20 +59,18 @@ export const failoverCodesOf = ({ failover_codes: codes }: Readonly<Resource>): 
 const compiled = (texts: readonly string[] | undefined): Pattern[] =>
   (texts ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
 
-const networkOfGateway = ({ server, port, force_port: isForced }: Readonly<Gateway>): Network[] => {
-  const cidr = parseAddress(server) && parseNetwork(server)
-  return cidr ? [{ cidr, port: isForced ? (port ?? 5060) : undefined }] : []
-}
-
 const networksOf = ({ enabled, gateways, inbound_ips: others = [] }: Readonly<Resource>): Network[] => {
   if (enabled === false) return []
-  return [
-    ...gateways.filter(isOn).flatMap(networkOfGateway),
-    ...others.flatMap((text) => {
-      const cidr = parseNetwork(text)
-      return cidr ? [{ cidr }] : []
-    }),
+  const written = [
+    ...gateways
+      .filter((gateway) => isOn(gateway) && parseAddress(gateway.server))
+      .map(({ server, port = 5060, force_port }) => ({ text: server, port: force_port ? port : undefined })),
+    ...others.map((text) => ({ text, port: undefined })),
   ]
+  return written.flatMap(({ text, port }) => {
+    const cidr = parseNetwork(text)
+    return cidr ? [{ cidr, port }] : []
+  })
 }
 
 const isOn = ({ enabled }: { enabled?: boolean }) => enabled !== false
@@ -91,24 +89,16 @@ export const compileCarrier = (id: string, doc: Readonly<Resource>): Carrier => 
   hosts: doc.enabled === false ? [] : doc.gateways.filter(isOn).flatMap(hostOf),
 })
 
-const offers = (
-  { flags = [], require_flags: requires, ignore_flags: ignores }: Resource,
-  wanted: readonly string[],
-) => {
-  if (ignores) return true
-  if (wanted.length === 0) return !requires
-  return wanted.every((flag) => flags.includes(flag))
-}
+const offers = ({ flags = [], require_flags, ignore_flags }: Resource, wanted: readonly string[]) =>
+  ignore_flags || (wanted.length === 0 ? !require_flags : wanted.every((flag) => flags.includes(flag)))
 
-const callerFits = ({ callerRules, doc }: Carrier, caller: string | undefined) => {
-  if (!doc.cid_rules?.length) return true
-  return caller !== undefined && callerRules.some((rule) => rule.matches(caller))
-}
+const callerFits = ({ callerRules, doc }: Carrier, caller: string | undefined) =>
+  !doc.cid_rules?.length || (caller !== undefined && callerRules.some((rule) => rule.matches(caller)))
 
 /** The first group of the first matching rule, or the whole number if the rule has no group. */
 const dialled = (rules: readonly Pattern[], number: string): string | undefined => {
-  for (const rule of rules) if (rule.matches(number)) return rule.firstGroup(number) ?? number
-  return undefined
+  const rule = rules.find((one) => one.matches(number))
+  return rule && (rule.firstGroup(number) ?? number)
 }
 
 /** Undefined: the resource is not for this class. */
@@ -119,11 +109,8 @@ const classOf = ({ doc: { classifiers } }: Carrier, name: string | undefined): C
 }
 
 /** `any`: a resource that lists the class and has no rules takes every number of it. */
-const rulesFor = ({ doc, rules, classRules }: Carrier, name = ''): readonly Pattern[] | 'any' => {
-  const own = classRules.get(name)
-  if (own) return own
-  return doc.classifiers && !doc.rules?.length ? 'any' : rules
-}
+const rulesFor = ({ doc, rules, classRules }: Carrier, name = ''): readonly Pattern[] | 'any' =>
+  classRules.get(name) ?? (doc.classifiers && !doc.rules?.length ? 'any' : rules)
 
 interface Fit {
   carrier: Carrier
@@ -199,28 +186,19 @@ export const carrierOf = (carriers: readonly Carrier[], { address, port }: Origi
 export const isAmong = (carriers: readonly Carrier[], address: Address) =>
   carriers.some(({ networks }) => networks.some(({ cidr }) => isInCidr(address, cidr)))
 
-const patternProblems = (path: string, texts: readonly string[] = []): Problems =>
-  Object.fromEntries(
-    texts.flatMap((text, index) => {
-      const { problem } = compilePattern(text)
-      return problem
-        ? [[`${path}.${index}`, { pattern: { message: `The pattern ${problem}`, value: text } }]]
-        : []
-    }),
-  )
+const patternProblem = (path: string, value: string | undefined): Problems => {
+  const problem = value === undefined ? undefined : compilePattern(value).problem
+  return problem === undefined ? {} : { [path]: { pattern: { message: `The pattern ${problem}`, value } } }
+}
 
-const classifierProblems = (classifiers: Resource['classifiers'] = {}): Problems =>
-  Object.fromEntries(
-    Object.entries(classifiers).flatMap(([name, { regex }]) => {
-      const problem = regex === undefined ? undefined : compilePattern(regex).problem
-      const told = { pattern: { message: `The pattern ${problem}`, value: regex } }
-      return problem === undefined ? [] : [[`classifiers.${name}.regex`, told]]
-    }),
-  )
-
-const wrongHost = (path: string, value: string): Problems => ({
-  [path]: { wrong_format: { message: 'Must be a host name or an address', format: 'hostname', value } },
-})
+const hostProblem = ({ path, host: value }: { path: string; host: string }): Problems =>
+  isSipHost(value)
+    ? {}
+    : {
+        [path]: {
+          wrong_format: { message: 'Must be a host name or an address', format: 'hostname', value },
+        },
+      }
 
 const hostFields = ['server', 'proxy'] as const
 
@@ -237,26 +215,6 @@ export const carrierHosts = (resource: Partial<Resource>): string[] => [
   ...hostsOf(resource).map(({ host }) => host),
   ...(resource.inbound_ips ?? []),
 ]
-
-const hostProblems = (resource: Partial<Resource>): Problems => {
-  const { from_uri_realm: realm } = resource
-  const shown = realm === undefined ? [] : [{ path: 'from_uri_realm', host: realm }]
-  const hosts = [...hostsOf(resource), ...shown]
-  return joinProblems(...hosts.map(({ path, host }) => (isSipHost(host) ? {} : wrongHost(path, host))))
-}
-
-const gatewayProblems = ({ gateways = [] }: Partial<Resource>): Problems =>
-  joinProblems(
-    ...gateways.map(({ invite_format: format, username, password }, index) =>
-      (format === 'username' || password !== undefined) && username === undefined
-        ? {
-            [`gateways.${index}.username`]: {
-              required: { message: 'Field is required but missing', value: 'username' },
-            },
-          }
-        : {},
-    ),
-  )
 
 // Headers that the sender of a call writes itself: others would break or divert the message.
 const ownHeaders = new Set(
@@ -276,44 +234,44 @@ export const headerProblems = (path: string, headers: Readonly<Record<string, st
       ]),
   )
 
-const allHeaderProblems = ({ gateways = [] }: Partial<Resource>): Problems =>
-  joinProblems(
-    ...gateways.map(({ custom_sip_headers: headers }, index) =>
-      headerProblems(`gateways.${index}.custom_sip_headers`, headers),
-    ),
+const gatewayProblems = (gateway: Gateway, index: number): Problems => {
+  const { invite_format: format, username, password, custom_sip_headers: headers } = gateway
+  const path = `gateways.${index}`
+  const isUserMissing = (format === 'username' || password !== undefined) && username === undefined
+  return joinProblems(
+    isUserMissing ? requiredField(`${path}.username`, 'username') : {},
+    headerProblems(`${path}.custom_sip_headers`, headers),
   )
-
-// A mistyped length would let in half of the world.
-const shortestPrefix = { 4: 8, 6: 16 } as const
-
-const networkProblem = (text: string) => {
-  const network = parseNetwork(text)
-  if (!network)
-    return { wrong_format: { message: 'Must be an address or a CIDR', format: 'cidr', value: text } }
-  const target = shortestPrefix[network.family]
-  return network.prefixLength < target
-    ? { minimum: { message: `The prefix must have at least ${target} bits`, target, value: text } }
-    : undefined
 }
 
-const inboundProblems = ({ inbound_ips: networks = [] }: Partial<Resource>): Problems =>
-  Object.fromEntries(
-    networks.flatMap((text, index) => {
-      const problem = networkProblem(text)
-      return problem ? [[`inbound_ips.${index}`, problem]] : []
-    }),
-  )
+// A mistyped length would let in half of the world.
+const minPrefix = { 4: 8, 6: 16 } as const
 
-export const resourceProblems = (resource: Partial<Resource>): Problems =>
-  joinProblems(
-    patternProblems('rules', resource.rules),
-    patternProblems('cid_rules', resource.cid_rules),
-    classifierProblems(resource.classifiers),
-    hostProblems(resource),
-    gatewayProblems(resource),
-    allHeaderProblems(resource),
-    inboundProblems(resource),
+const networkProblem = (path: string, value: string): Problems => {
+  const network = parseNetwork(value)
+  const message = 'Must be an address or a CIDR'
+  if (!network) return { [path]: { wrong_format: { message, format: 'cidr', value } } }
+  const target = minPrefix[network.family]
+  return network.prefixLength < target
+    ? { [path]: { minimum: { message: `The prefix must have at least ${target} bits`, target, value } } }
+    : {}
+}
+
+export const resourceProblems = (resource: Partial<Resource>): Problems => {
+  const { rules = [], cid_rules = [], classifiers = {}, gateways = [], inbound_ips = [] } = resource
+  const { from_uri_realm: realm } = resource
+  return joinProblems(
+    ...rules.map((text, index) => patternProblem(`rules.${index}`, text)),
+    ...cid_rules.map((text, index) => patternProblem(`cid_rules.${index}`, text)),
+    ...Object.entries(classifiers).map(([name, { regex }]) =>
+      patternProblem(`classifiers.${name}.regex`, regex),
+    ),
+    ...hostsOf(resource).map(hostProblem),
+    realm === undefined ? {} : hostProblem({ path: 'from_uri_realm', host: realm }),
+    ...gateways.map(gatewayProblems),
+    ...inbound_ips.map((text, index) => networkProblem(`inbound_ips.${index}`, text)),
   )
+}
 
 const narrowing: readonly (string | undefined)[] = ['rules', 'cid_rules', 'classifiers']
 

@@ -1,8 +1,8 @@
 // How a decision is told to edges.
 // No flow rings more, whatever leads back to where.
 
+import { present, sameJson } from '../../../lib/json.ts'
 import type { E911 } from '../../numbers/phone-numbers/schema.ts'
-import type { CallerId } from './callers.rules.ts'
 import type { RouteAnswer } from './schema.ts'
 import type { Ending, Stage } from './stages.ts'
 
@@ -50,17 +50,12 @@ export interface Said {
   accountId: string
 }
 
-const sameId = (a: CallerId | undefined, b: CallerId | undefined) => JSON.stringify(a) === JSON.stringify(b)
-
-const refusalOf = (end: Ending) => {
-  const code = end.sipCode ?? codes[end.reason] ?? 480
-  return {
-    reason: end.reason,
-    ...(end.module === undefined ? {} : { module: end.module }),
-    sip_code: code,
-    sip_reason: end.sipReason ?? sipReasons[code] ?? 'Declined',
-  }
-}
+const refusalOf = ({ reason, module, sipCode = codes[reason] ?? 480, sipReason }: Ending) => ({
+  reason,
+  ...present({ module }),
+  sip_code: sipCode,
+  sip_reason: sipReason ?? sipReasons[sipCode] ?? 'Declined',
+})
 
 const kindOf = ({ targets }: Stage) => {
   if (targets.some(({ type }) => type !== 'gateway')) return 'ring'
@@ -69,13 +64,7 @@ const kindOf = ({ targets }: Stage) => {
 
 export const routeResponse = (stage: Stage, { number, variables, limits, accountId }: Said): RouteAnswer => {
   const [first] = stage.targets
-  const base = {
-    account_id: accountId,
-    number,
-    limits,
-    variables,
-    left_out: [...stage.leftOut],
-  }
+  const base = { account_id: accountId, number, limits, variables, left_out: [...stage.leftOut] }
   if (!first) {
     const end = stage.end ?? { reason: strongestOf(stage) }
     return { decision: 'refuse', ...base, targets: [], caller_id: {}, ...refusalOf(end) }
@@ -85,8 +74,8 @@ export const routeResponse = (stage: Stage, { number, variables, limits, account
     .slice(0, maxTargets)
     .map(({ account_id: owner, caller_id: callerId, isForwarded: _, ...target }) => ({
       ...target,
-      ...(owner === accountId ? {} : { account_id: owner }),
-      ...(sameId(callerId, first.caller_id) ? {} : { caller_id: callerId }),
+      ...(owner === undefined || owner === accountId ? {} : { account_id: owner }),
+      ...(callerId === undefined || sameJson(callerId, first.caller_id) ? {} : { caller_id: callerId }),
     }))
   return {
     decision: kindOf(stage),
@@ -99,7 +88,7 @@ export const routeResponse = (stage: Stage, { number, variables, limits, account
 
 export const refused = (reason: string, number: string, accountId?: string): RouteAnswer => ({
   decision: 'refuse',
-  ...(accountId === undefined ? {} : { account_id: accountId }),
+  ...present({ account_id: accountId }),
   number,
   targets: [],
   caller_id: {},

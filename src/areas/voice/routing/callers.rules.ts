@@ -51,13 +51,10 @@ const textAt = (doc: object, ...path: string[]) => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-const firstText = (party: Party, ...path: string[]) => {
-  for (const doc of layersOf(party)) {
-    const found = textAt(doc, ...path)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
+const textsAt = (party: Party, ...path: string[]) =>
+  layersOf(party).flatMap((doc) => textAt(doc, ...path) ?? [])
+
+const firstText = (party: Party, ...path: string[]) => textsAt(party, ...path)[0]
 
 export const idOf = (name: string | undefined, number: string | undefined): CallerId =>
   present({ name, number })
@@ -89,7 +86,7 @@ export const emergencyName = (party: Party) =>
 
 /** The numbers that device, user and account want to show. */
 export const numbersFor = (party: Party, kind: 'external' | 'emergency') =>
-  layersOf(party).flatMap((doc) => textAt(doc, 'caller_id', kind, 'number') ?? [])
+  textsAt(party, 'caller_id', kind, 'number')
 
 /** Whether an E.164 number is in a list of numbers and blocks (`+4930123*`). Other texts never are. */
 export const isAllowed = (number: string, allowed: readonly string[]) =>
@@ -108,13 +105,11 @@ const isUndisturbed = (party: Party) =>
 
 export const dialPlansOf = (party: Party) => layersOf(party).map((doc) => memberOf(doc, 'dial_plan'))
 
-const textsIn = (value: unknown) =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-
 /** Flags by which carriers are chosen. */
 export const outboundFlags = ({ device }: Party): readonly string[] => {
   const flags = memberOf(device?.doc, 'outbound_flags')
-  return textsIn(Array.isArray(flags) ? flags : memberOf(flags, 'static'))
+  const listed = Array.isArray(flags) ? flags : memberOf(flags, 'static')
+  return Array.isArray(listed) ? listed.filter((flag) => typeof flag === 'string') : []
 }
 
 const isOff = (doc: object | undefined) => memberOf(doc, 'enabled') === false

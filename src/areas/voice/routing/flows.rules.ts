@@ -36,15 +36,17 @@ const memberIn = (value: unknown, id: unknown, type: unknown): Member[] =>
     ? [{ type, id, weight: numberIn(memberOf(value, 'weight'), 1, 100) ?? 1, ...timingIn(value) }]
     : []
 
+/** Members in the data of a `ring_group`. */
 export const membersIn = ({ endpoints }: Json): Member[] =>
-  Array.isArray(endpoints)
-    ? endpoints.flatMap((value) => memberIn(value, memberOf(value, 'id'), memberOf(value, 'endpoint_type')))
-    : []
+  (Array.isArray(endpoints) ? endpoints : []).flatMap((value) =>
+    memberIn(value, memberOf(value, 'id'), memberOf(value, 'endpoint_type')),
+  )
 
+/** Members of a group's record. */
 export const membersOf = (endpoints: unknown): Member[] =>
-  isObject(endpoints)
-    ? Object.entries(endpoints).flatMap(([id, value]) => memberIn(value, id, memberOf(value, 'type')))
-    : []
+  Object.entries(isObject(endpoints) ? endpoints : {}).flatMap(([id, value]) =>
+    memberIn(value, id, memberOf(value, 'type')),
+  )
 
 /** Members who ring one after the other: by weight if the strategy says so. */
 export const inTurn = (members: readonly Member[], strategy: unknown): Member[] => {

@@ -1,4 +1,5 @@
 // How calls over carriers are paid for, and how long they may last.
+import { present } from '../../../lib/json.ts'
 import { unitsOfDollars } from '../../../lib/money.ts'
 import type { EffectiveLimits } from '../../billing/limits/schema.ts'
 import { chargeOf } from '../../calls/cdrs/intake/rules.ts'
@@ -56,11 +57,9 @@ const unlimited = -1
 
 /** The smallest of some bounds, each of which may be absent or unlimited. */
 export const boundOf = (...bounds: readonly (number | undefined)[]) => {
-  const real = bounds.filter((bound) => bound !== undefined && bound !== unlimited)
-  return real.length === 0 ? undefined : Math.min(...(real as number[]))
+  const real = bounds.flatMap((bound) => (bound === undefined || bound === unlimited ? [] : [bound]))
+  return real.length === 0 ? undefined : Math.min(...real)
 }
-
-const atMost = (calls: number | undefined) => (calls === undefined ? {} : { calls })
 
 const sumOf = (counts: readonly number[]) =>
   counts.includes(unlimited) ? unlimited : counts.reduce((sum, count) => sum + count, 0)
@@ -113,7 +112,7 @@ export const billingOf = (
   const usedOf = (name: Trunk) => reserved.filter(({ trunk }) => trunk === name).length
   const trunk = bought.find((name) => limits[name] === unlimited || usedOf(name) < limits[name])
   // For switches that count calls themselves.
-  const bounded = (calls: number | undefined) => (mayExceed ? {} : atMost(calls))
+  const bounded = (calls: number | undefined) => (mayExceed ? {} : present({ calls }))
   if (trunk) {
     const all = sumOf(bought.map((name) => limits[name]))
     return { billing: 'flat_rate', trunk, ...bounded(boundOf(most, all)) }

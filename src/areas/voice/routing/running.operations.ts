@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { deleteOldRows } from '../../../jobs/rounds.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
-import { isObject } from '../../../lib/json.ts'
+import { isObject, present } from '../../../lib/json.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { createKeyedQueue } from '../../../lib/one-at-a-time.ts'
@@ -89,8 +89,7 @@ export const createRunningCalls = (tools: Deps) => {
     running: readonly RunningCall[],
   ): Promise<Funds> => {
     const allotment = await allotments.leftFor(account, direction, classification ?? '')
-    const included = allotment === undefined ? {} : { allotment }
-    return { ...(await moneyOf(account)), reserved: reserved(running), ...included }
+    return { ...(await moneyOf(account)), reserved: reserved(running), ...present({ allotment }) }
   }
 
   const priceOf = async (report: RunningCallReport): Promise<CallPrice | undefined> => {
@@ -99,7 +98,7 @@ export const createRunningCalls = (tools: Deps) => {
       call_id,
       call_direction: direction,
       timestamp: 0,
-      ...(caller_id_number === undefined ? {} : { caller_id_number }),
+      ...present({ caller_id_number }),
       custom_channel_vars: { account_billing: perMinute, e164_destination: number },
     }
     const [leg] = await billing.price([{ accountId, record }])
@@ -154,7 +153,7 @@ export const createRunningCalls = (tools: Deps) => {
       id,
       allowed: true,
       account_billing: paid,
-      ...(trunk === undefined ? {} : { trunk }),
+      ...present({ trunk }),
       ...(seconds === undefined ? {} : { seconds: Math.max(1, Math.min(most, seconds - marginSeconds)) }),
     }
   }
@@ -269,10 +268,9 @@ export const createRunningCalls = (tools: Deps) => {
     const account = await accounts.find(accountId)
     if (!account)
       return reports.map((report) => [report, { id: report.id, allowed: false, reason: 'unknown_account' }])
-    const [begun, going] = [
-      reports.filter(({ account_billing: paid }) => paid === undefined),
-      reports.filter(({ account_billing: paid }) => paid !== undefined),
-    ]
+    const { begun = [], going = [] } = Object.groupBy(reports, ({ account_billing: paid }) =>
+      paid === undefined ? 'begun' : 'going',
+    )
     return atAccount(accountId, async () => {
       const answers = going.length > 0 ? await goOn(author, account, going) : []
       for (const report of begun) answers.push([report, await begin(author, account, report)])
