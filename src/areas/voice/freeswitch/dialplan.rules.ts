@@ -21,22 +21,20 @@ const ofRecord = ({ account_id: accountId, variables }: RouteAnswer): Action[] =
   ...(accountId === undefined
     ? []
     : [set('accountcode', accountId), set(variableName('account_id'), accountId)]),
-  ...Object.entries(variables).flatMap(([name, value]) =>
-    wordText(name) === undefined || wordText(value) === undefined ? [] : [set(variableName(name), value)],
-  ),
+  ...Object.entries(variables)
+    .filter(([name, value]) => wordText(name) !== undefined && wordText(value) !== undefined)
+    .map(([name, value]) => set(variableName(name), value)),
 ]
+
+const setOrUnset = (name: string, value: string | undefined): Action =>
+  value === undefined ? ['unset', name] : set(name, value)
 
 /** The directory has set the caller ID for calls within the account: it is replaced or removed. */
 const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): Action[] => {
   const shownNumber = numberText(number)
-  const shownName = shownText(name ?? '') || shownNumber
   return [
-    shownName === undefined
-      ? ['unset', 'effective_caller_id_name']
-      : set('effective_caller_id_name', shownName),
-    shownNumber === undefined
-      ? ['unset', 'effective_caller_id_number']
-      : set('effective_caller_id_number', shownNumber),
+    setOrUnset('effective_caller_id_name', shownText(name ?? '') || shownNumber),
+    setOrUnset('effective_caller_id_number', shownNumber),
     ...(privacy === undefined ? [] : [['privacy', privacy] as const]),
   ]
 }
@@ -125,37 +123,34 @@ export const actionsFor = (route: RouteAnswer, from: Bringer): Action[] => {
   const { decision, account_id: accountId, otherwise } = route
   if (decision === 'refuse') return [...ofRecord(route), respond(route.sip_code, route.sip_reason)]
   const dialled = stepsFor(route.targets).flatMap((step) => dialledIn(step, accountId))
-  const nobody = dialled.length === 0 && otherwise === undefined
+  const isEnded = dialled.length === 0 || otherwise !== undefined
   return [
     ...ofRecord(route),
     ...limits(route, from),
     ...callerId(route),
     set('hangup_after_bridge', 'true'),
     ...bridges(dialled, route),
-    ...(otherwise ? [respond(otherwise.sip_code, otherwise.sip_reason)] : []),
-    ...(nobody ? [respond(480, undefined)] : []),
+    ...(isEnded ? [respond(otherwise?.sip_code, otherwise?.sip_reason)] : []),
   ]
 }
 
 export const refusing = (code: number, reason: string): Action[] => [respond(code, reason)]
 
-export const callDocument = (context: string, actions: readonly Action[]) =>
-  dialplanDocument({
+/** The dialplan of one call. */
+export const callDocument = (context: string, actions: readonly Action[]) => {
+  const children = actions.map(([application, data]) => ({
+    name: 'action',
+    attributes: { application, data },
+  }))
+  return dialplanDocument({
     name: 'context',
     attributes: { name: context },
     children: [
       {
         name: 'extension',
         attributes: { name: 'crosspoint' },
-        children: [
-          {
-            name: 'condition',
-            children: actions.map(([application, data]) => ({
-              name: 'action',
-              attributes: { application, data },
-            })),
-          },
-        ],
+        children: [{ name: 'condition', children }],
       },
     ],
   })
+}

@@ -31,20 +31,13 @@ const lines = ({ name, attributes = {}, children = [] }: Element, indent: string
   return [`${opening}>`, ...children.flatMap((child) => lines(child, `${indent}  `)), `${indent}</${name}>`]
 }
 
-const documentOf = (section: string, child: Element) =>
-  `${lines(
-    {
-      name: 'document',
-      attributes: { type: 'freeswitch/xml' },
-      children: [{ name: 'section', attributes: { name: section }, children: [child] }],
-    },
-    '',
-  ).join('\n')}\n`
+const documentOf = (section: string, child: Element) => {
+  const children = [{ name: 'section', attributes: { name: section }, children: [child] }]
+  return `${lines({ name: 'document', attributes: { type: 'freeswitch/xml' }, children }, '').join('\n')}\n`
+}
 
 /** FreeSWITCH then reads its own files. */
 export const notFound = documentOf('result', { name: 'result', attributes: { status: 'not found' } })
-
-const directoryDocument = (domain: Element) => documentOf('directory', domain)
 
 export const dialplanDocument = (context: Element) => documentOf('dialplan', context)
 
@@ -75,8 +68,6 @@ const listOf = (name: string, entries: readonly (readonly [string, string | unde
   ),
 })
 
-const shown = (text: string | undefined) => (text === undefined ? undefined : shownText(text))
-
 export const userDocument = (user: SwitchUser): string | undefined => {
   const { accountId, deviceId, ownerId, callerId, ha1 } = user
   const realm = realmText(user.realm)
@@ -88,7 +79,7 @@ export const userDocument = (user: SwitchUser): string | undefined => {
   ])
   const variables = listOf('variable', [
     ['user_context', ownContext],
-    ['effective_caller_id_name', shown(callerId.name)],
+    ['effective_caller_id_name', shownText(callerId.name ?? '')],
     ['effective_caller_id_number', numberText(callerId.number)],
     ['accountcode', accountId],
     ['ecallmgr_Account-ID', accountId],
@@ -96,7 +87,7 @@ export const userDocument = (user: SwitchUser): string | undefined => {
     ['ecallmgr_Authorizing-Type', deviceId === undefined ? undefined : 'device'],
     ['ecallmgr_Owner-ID', ownerId],
   ])
-  return directoryDocument({
+  return documentOf('directory', {
     name: 'domain',
     attributes: { name: realm },
     children: [{ name: 'user', attributes: { id: username }, children: [params, variables] }],

@@ -1,4 +1,5 @@
 // The dial strings for the targets of a route, and their steps.
+import { present } from '../../../lib/json.ts'
 import type { RouteAnswer } from '../routing/schema.ts'
 import {
   codecText,
@@ -33,7 +34,7 @@ const headersOf = ({ headers = {} }: Target): Variable[] =>
 
 const codecsOf = ({ codecs = [] }: Target): Variable[] => {
   const known = codecs.filter((codec) => codecText(codec) !== undefined)
-  return known.length === 0 ? [] : [['absolute_codec_string', `^^:${known.join(':')}`]]
+  return [['absolute_codec_string', known.length === 0 ? undefined : `^^:${known.join(':')}`]]
 }
 
 const hidden: Readonly<Record<string, string>> = {
@@ -42,15 +43,11 @@ const hidden: Readonly<Record<string, string>> = {
   number: 'hide_number',
 }
 
-const callerIdOf = ({ caller_id: callerId }: Target): Variable[] => {
-  if (!callerId) return []
-  const { name, number, privacy } = callerId
-  return [
-    ['origination_caller_id_name', name === undefined ? undefined : shownText(name)],
-    ['origination_caller_id_number', numberText(number)],
-    ['origination_privacy', privacy === undefined ? undefined : hidden[privacy]],
-  ]
-}
+const callerIdOf = ({ caller_id: callerId = {} }: Target): Variable[] => [
+  ['origination_caller_id_name', shownText(callerId.name ?? '')],
+  ['origination_caller_id_number', numberText(callerId.number)],
+  ['origination_privacy', hidden[callerId.privacy ?? '']],
+]
 
 const recordedAs = (
   { type, resource_id: resourceId, account_billing: billing, called }: Target,
@@ -190,19 +187,18 @@ const chainsOf = (gateways: readonly Target[]): Target[][] => {
 
 /** A single chain of gateways: one step for each. Otherwise one step, with the first gateway of each chain. */
 const stepsOf = (cluster: readonly Target[]): Step[] => {
-  const from = Math.min(...cluster.map(({ delay_s: delay }) => delay))
-  const chains = chainsOf(cluster.filter(isGateway))
+  const [chain, ...others] = chainsOf(cluster.filter(isGateway))
   const phones = cluster.filter((target) => !isGateway(target))
-  const [chain] = chains
-  if (chain && chains.length === 1 && phones.length === 0)
+  if (chain && others.length === 0 && phones.length === 0)
     return chain.map((gateway) => ({
       targets: [gateway],
       from: gateway.delay_s,
-      ...(gateway.failover_codes === undefined ? {} : { failsOver: gateway.failover_codes }),
+      ...present({ failsOver: gateway.failover_codes }),
     }))
   // The next gateway of a chain would begin before the phones have rung out.
-  const firsts = chains.flatMap((one) => one.slice(0, 1))
-  return [{ targets: [...phones, ...firsts].toSorted((a, b) => a.delay_s - b.delay_s), from }]
+  const firsts = [chain ?? [], ...others].flatMap((one) => one.slice(0, 1))
+  const targets = [...phones, ...firsts].toSorted((a, b) => a.delay_s - b.delay_s)
+  return [{ targets, from: Math.min(...cluster.map(({ delay_s: delay }) => delay)) }]
 }
 
 export const stepsFor = (targets: readonly Target[]): Step[] => {

@@ -1,5 +1,6 @@
 import { type Actor, userKind } from '../../../auth/identity.ts'
 import { type Address, parseAddress } from '../../../lib/cidr.ts'
+import { present } from '../../../lib/json.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { CarrierDecisions, Edge, Sender } from '../edge/operations.ts'
@@ -21,7 +22,7 @@ interface Deps {
 /** FreeSWITCH may have its own extensions in other contexts. */
 const contexts: ReadonlySet<string> = new Set([ownContext, 'public'])
 
-const longestNumber = 64
+const maxNumberLength = 64
 
 const portIn = (text: string | undefined) => {
   const port = Number(text)
@@ -42,14 +43,11 @@ export type SwitchDocuments = ReturnType<typeof createSwitchDocuments>
 
 /** Answers for mod_xml_curl of FreeSWITCH, with the same checks as for other edges. */
 export const createSwitchDocuments = ({ records, accounts, edge, routing, carriers }: Deps) => {
-  const callerIdOf = async ({ account, device }: Sender) => {
+  const callerIdOf = async ({ account: { id, doc }, device }: Sender) => {
     const holder = device && holderOf(device)
-    const user = holder === undefined ? undefined : await records.find(account.id, userKind, holder)
-    const party = {
-      account: { id: account.id, doc: account.doc, isDisabled: false, isTold: true },
-      ...(device ? { device } : {}),
-      ...(user ? { user } : {}),
-    }
+    const user = holder === undefined ? undefined : await records.find(id, userKind, holder)
+    const account = { id, doc, isDisabled: false, isTold: true }
+    const party = { account, ...present({ device, user }) }
     return { ownerId: user?.id, callerId: internalId(party, undefined) }
   }
 
@@ -96,7 +94,7 @@ export const createSwitchDocuments = ({ records, accounts, edge, routing, carrie
 
   const dialplan = async (actor: Actor, question: SwitchQuestion): Promise<Action[]> => {
     const number = question['Caller-Destination-Number'] ?? ''
-    if (number === '' || number.length > longestNumber) return refusing(484, 'Address Incomplete')
+    if (number === '' || number.length > maxNumberLength) return refusing(484, 'Address Incomplete')
     const call = { number, caller: question['Caller-Caller-ID-Number'] || undefined }
     const address = parseAddress(question['Caller-Network-Addr'] ?? '')
     if (!address) return forbidden
