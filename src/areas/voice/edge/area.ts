@@ -12,7 +12,7 @@ import { createEnding } from './ending.operations.ts'
 import { createEdgeExport } from './export.operations.ts'
 import { createCarrierDecisions, createEdge } from './operations.ts'
 import { createEdgeReporting } from './reports.operations.ts'
-import { edgeCarrierRoutes, edgeExportRoutes, edgeReportRoutes, edgeRoutes } from './routes.ts'
+import { edgeRoutes } from './routes.ts'
 
 /** What the SIP edges of the network ask, and what they tell. */
 export const edgeArea = area({
@@ -36,31 +36,16 @@ export const edgeArea = area({
     routing: routingArea,
   },
   create(tools, { cdrs: { intake, legs }, phoneNumbers: { numbers }, routing: { running }, ...needs }) {
-    const { store, feed, refusals, validate } = tools
-    const edge = createEdge({ records: store.records, ...needs })
-    const reporting = createEdgeReporting({
-      store,
-      edge,
-      intake,
-      legs,
-      running,
-      refusals,
-      validate,
-      ...needs,
-    })
-    const carriers = createCarrierDecisions({ ...needs, numbers })
-    const edgeExport = createEdgeExport({ store, feed, edge, ...needs })
-    const ending = createEnding({ ...tools, edge, ...needs })
+    const edge = createEdge({ records: tools.store.records, ...needs })
+    const deps = { ...tools, ...needs, numbers, intake, legs, running, edge }
+    const carriers = createCarrierDecisions(deps)
+    const edgeExport = createEdgeExport(deps)
+    const ending = createEnding(deps)
     return {
       offers: { edge, carriers },
       gates: [ending.gate],
       jobs: ending.jobs,
-      routes: [
-        ...edgeRoutes(edge),
-        ...edgeCarrierRoutes(carriers),
-        ...edgeExportRoutes(edgeExport),
-        ...edgeReportRoutes(reporting),
-      ],
+      routes: edgeRoutes({ edge, carriers, edgeExport, reporting: createEdgeReporting(deps) }),
     }
   },
 })

@@ -1,10 +1,9 @@
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { sequenceText } from '../../../events/events.ts'
-import type { Feed } from '../../../events/feed.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { present } from '../../../lib/json.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { Trunks } from '../connectivity/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { sipAddressOf, sipIdentityOf } from '../devices/rules.ts'
@@ -12,9 +11,7 @@ import type { Resources } from '../resources/operations.ts'
 import { assertMayHaveCredentials, type Edge, mayAsk, ownRealm, type Sender } from './operations.ts'
 import type { EdgeExportRow } from './schema.ts'
 
-interface Deps {
-  store: Pick<Store, 'fence'>
-  feed: Pick<Feed, 'newest'>
+interface Deps extends Pick<AreaDeps, 'store' | 'feed'> {
   edge: Edge
   accounts: Pick<Accounts, 'byRealm'>
   devices: Pick<Devices, 'all' | 'usernamesUnder'>

@@ -1,4 +1,5 @@
 import { isObject } from '../../../lib/json.ts'
+import { elementAt } from '../../../lib/list.ts'
 import { memberOf } from '../../../lib/member.ts'
 import type { CdrRow } from '../../calls/cdrs/columns.ts'
 import { monthOfGregorian, storedCallId } from '../../calls/cdrs/intake/rules.ts'
@@ -32,9 +33,9 @@ const likenessOf = ({ refusal, sender: { accountId, deviceId } }: Concern) => {
 
 export const gathered = (concerns: readonly Concern[]): Alike[] =>
   Array.from(Map.groupBy(concerns, likenessOf), ([likeness, alike]) => {
-    const last = alike.at(-1)
-    return last && { sender: last.sender, likeness, report: { ...last.refusal, count: alike.length } }
-  }).filter((one) => one !== undefined)
+    const { sender, refusal } = elementAt(alike, -1)
+    return { sender, likeness, report: { ...refusal, count: alike.length } }
+  })
 
 const hourSeconds = 3600
 const alertSeconds = 7 * 24 * hourSeconds
@@ -55,14 +56,7 @@ export const emergencyAlerts = (
   { name, resellerId, now }: { name: string; resellerId: string; now: number },
 ): CausedAlert[] =>
   [...new Set([accountId, resellerId])].map((id) => ({
-    cause: [
-      'emergency_call',
-      accountId,
-      deviceId ?? accountId,
-      number,
-      Math.floor(at / hourSeconds),
-      id,
-    ].join('/'),
+    cause: `emergency_call/${accountId}/${deviceId ?? accountId}/${number}/${Math.floor(at / hourSeconds)}/${id}`,
     alert: {
       title: 'Emergency call',
       message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
@@ -123,19 +117,16 @@ export const partedRecord = (sent: unknown): { record: unknown; reservations: re
 
 type MediaQuality = NonNullable<Cdr['media_quality']>
 
-/** Names of a figure in `X-RTP-Stat` and `P-RTP-Stat`, in `RTP-RxStat` and in `RTP-TxStat`. */
-interface Names {
-  stat: string
-  received?: string
-  sent?: string
-}
-
-const names: Readonly<Record<keyof MediaQuality, Names>> = {
-  packets_sent: { stat: 'PS', sent: 'Pkt' },
-  packets_received: { stat: 'PR', received: 'Pkt' },
-  packets_lost: { stat: 'PL', received: 'LostPkt' },
-  jitter_ms: { stat: 'JI', received: 'AvgJit' },
-}
+/** Names of each value in `X-RTP-Stat` and `P-RTP-Stat` (`stat`), in `RTP-RxStat` and in `RTP-TxStat`. */
+const names: readonly [
+  field: keyof MediaQuality,
+  name: { stat: string; received?: string; sent?: string },
+][] = [
+  ['packets_sent', { stat: 'PS', sent: 'Pkt' }],
+  ['packets_received', { stat: 'PR', received: 'Pkt' }],
+  ['packets_lost', { stat: 'PL', received: 'LostPkt' }],
+  ['jitter_ms', { stat: 'JI', received: 'AvgJit' }],
+]
 
 // At most 9 digits: no call has more packets.
 const figureIn = (text: unknown, name: string | undefined): number | undefined => {
@@ -144,15 +135,14 @@ const figureIn = (text: unknown, name: string | undefined): number | undefined =
   return found ? Number(found[1]) : undefined
 }
 
-export const qualityIn = (said: unknown): MediaQuality | undefined => {
-  if (!isObject(said)) return undefined
-  const { stat, received, sent } = said
-  const figures = Object.entries(names).flatMap(([field, called]) => {
-    const figure =
-      figureIn(stat, called.stat) ?? figureIn(received, called.received) ?? figureIn(sent, called.sent)
-    return figure === undefined ? [] : [[field, figure] as const]
+export const qualityIn = (headers: unknown): MediaQuality | undefined => {
+  if (!isObject(headers)) return undefined
+  const { stat, received, sent } = headers
+  const values = names.flatMap(([field, name]) => {
+    const value = figureIn(stat, name.stat) ?? figureIn(received, name.received) ?? figureIn(sent, name.sent)
+    return value === undefined ? [] : [[field, value] as const]
   })
-  return figures.length === 0 ? undefined : Object.fromEntries(figures)
+  return values.length === 0 ? undefined : Object.fromEntries(values)
 }
 
 export const withQuality = (record: unknown): unknown => {

@@ -12,7 +12,21 @@ import type { EdgeReporting } from './reports.operations.ts'
 import { carrierQuestionIn, questionIn } from './rules.ts'
 import { CarrierAnswer, EdgeAnswer, EdgeExportRow, EdgeReports, EdgeReportsTaken } from './schema.ts'
 
-export const edgeRoutes = (edge: Edge): Route[] => [
+const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
+  const given = memberOf(sent, name) ?? []
+  if (Array.isArray(given)) return given
+  const message = 'Value did not match type(s): array'
+  throw invalid({ [name]: { type: { message, target: 'array' } } })
+}
+
+interface Deps {
+  edge: Edge
+  carriers: CarrierDecisions
+  edgeExport: EdgeExport
+  reporting: EdgeReporting
+}
+
+export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Route[] => [
   get('/v2/edge', {
     summary: 'Tell an edge proxy what holds for a packet',
     allow: anyToken,
@@ -28,9 +42,6 @@ export const edgeRoutes = (edge: Edge): Route[] => [
     fails: [forbidden],
     run: async ({ actor, query }) => lasting(await edge.decide(actor, questionIn(query)), maxAgeSeconds),
   }),
-]
-
-export const edgeCarrierRoutes = (carriers: CarrierDecisions): Route[] => [
   get('/v2/edge/carrier', {
     summary: 'Tell an edge proxy whether calls from an address may come in',
     allow: superduper,
@@ -46,9 +57,6 @@ export const edgeCarrierRoutes = (carriers: CarrierDecisions): Route[] => [
       return lasting(data, data.max_age_s)
     },
   }),
-]
-
-export const edgeExportRoutes = (edgeExport: EdgeExport): Route[] => [
   get('/v2/edge/export', {
     summary: 'Tell an edge proxy all that holds in a realm, and where in the feed of events that was',
     isLong: true,
@@ -66,16 +74,6 @@ export const edgeExportRoutes = (edgeExport: EdgeExport): Route[] => [
       return new RowsResponse(rows, () => ({ sequence }))
     },
   }),
-]
-
-const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
-  const given = memberOf(sent, name) ?? []
-  if (Array.isArray(given)) return given
-  const message = 'Value did not match type(s): array'
-  throw invalid({ [name]: { type: { message, target: 'array' } } })
-}
-
-export const edgeReportRoutes = (reporting: EdgeReporting): Route[] => [
   post('/v2/edge/reports', {
     summary: 'Take the records of calls and the refusals of an edge. What was taken before changes nothing',
     allow: superduper,

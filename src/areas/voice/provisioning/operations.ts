@@ -1,5 +1,5 @@
 import type { Job, JobKind } from '../../../jobs/queue.ts'
-import type { Json } from '../../../lib/json.ts'
+import { type Json, present } from '../../../lib/json.ts'
 import { withoutEchoes } from '../../../lib/secrets.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
@@ -18,40 +18,32 @@ const provisionedMac = (doc: Json | undefined): string | undefined => {
 const minuteMs = 60_000
 const pausesMs = [1, 5, 15, 60].map((minutes) => minutes * minuteMs)
 
-const pauseAfter = (failures: number) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs
+const maxReplyLength = 2000
 
-const maxReply = 2000
-
-const replyOf = (status: number | undefined, text: string): Json => {
-  const reply = text.slice(0, maxReply)
-  return { ...(status === undefined ? {} : { status }), reply }
+const alertOf = (
+  { accountId, id, payload: { mac } }: Job<KnownPhone>,
+  { status, text, doc = {} }: Reply,
+  resellerId: string,
+): Alert => {
+  const { name, owner_id: ownerId } = doc
+  return {
+    title: 'Provisioning Error',
+    message: `The settings of the phone ${typeof name === 'string' ? name : id} (${mac}) could not be handed to the provisioning service.`,
+    category: 'provisioner',
+    level: 'error',
+    metadata: {
+      device_id: id,
+      mac_address: mac,
+      ...present({ status }),
+      reply: text.slice(0, maxReplyLength),
+    },
+    from: [
+      { type: 'account', value: accountId },
+      ...(typeof ownerId === 'string' ? [{ type: 'user' as const, value: ownerId }] : []),
+    ],
+    to: [...new Set([accountId, resellerId])].map((type) => ({ type, value: 'admins' })),
+  }
 }
-
-interface Untaken {
-  accountId: string
-  resellerId: string
-  deviceId: string
-  mac: string
-  name: string | undefined
-  ownerId: string | undefined
-  reply: Json
-}
-
-const causeOf = ({ accountId, deviceId }: Pick<Untaken, 'accountId' | 'deviceId'>) =>
-  `provisioner/${accountId}/${deviceId}`
-
-const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, reply }: Untaken): Alert => ({
-  title: 'Provisioning Error',
-  message: `The settings of the phone ${name ?? deviceId} (${mac}) could not be handed to the provisioning service.`,
-  category: 'provisioner',
-  level: 'error',
-  metadata: { device_id: deviceId, mac_address: mac, ...reply },
-  from: [
-    { type: 'account', value: accountId },
-    ...(ownerId === undefined ? [] : [{ type: 'user' as const, value: ownerId }]),
-  ],
-  to: [...new Set([accountId, resellerId])].map((id) => ({ type: id, value: 'admins' })),
-})
 
 interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'outgoing'> {
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
@@ -68,7 +60,6 @@ interface KnownPhone {
   mac: string
 }
 
-const deviceKind = 'device'
 const maxReplyBytes = 65_536
 
 /** The response of the service. Without `status` it did not respond. */
@@ -84,25 +75,23 @@ interface Reply {
  * raises an alert for admins; success removes it.
  */
 export const createProvisioning = ({ store, settings, outgoing, accounts, alerts }: Deps) => {
-  const bodyOf = async ({ accountId, id, payload: { mac } }: Job<KnownPhone>) => {
-    const device = await store.records.find(accountId, deviceKind, id)
+  const bodyOf = ({ accountId, id, payload: { mac } }: Job<KnownPhone>, doc: Json | undefined) => {
     const place = { account_id: accountId, device_id: id, mac_address: mac }
-    return provisionedMac(device?.doc) === undefined
-      ? { device, body: { operation: 'remove', ...place } }
-      : { device, body: { operation: 'update', ...place, device: { id, ...device?.doc } } }
+    return provisionedMac(doc) === undefined
+      ? { operation: 'remove', ...place }
+      : { operation: 'update', ...place, device: { id, ...doc } }
   }
 
   const send = async (url: string, body: Json): Promise<Reply> => {
     const { authorization_header: authorization, timeout_ms: timeoutMs } =
       await settings.of(provisioningSettings)
-    const headers = authorization === undefined ? {} : { authorization }
     try {
       const { status, text: reply } = await outgoing.send({
         purpose: 'provisioner',
         method: 'POST',
         url,
         json: body,
-        headers,
+        headers: present({ authorization }),
         timeoutMs,
         maxBytes: maxReplyBytes,
         isOperators: true,
@@ -114,19 +103,9 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
     }
   }
 
-  const untaken = async (errand: Job<KnownPhone>, { doc, status, text }: Reply): Promise<Untaken> => {
-    const { accountId, id, payload } = errand
+  const resellerOf = async (accountId: string) => {
     const account = await accounts.find(accountId)
-    const textIn = (key: string) => (typeof doc?.[key] === 'string' ? doc[key] : undefined)
-    return {
-      accountId,
-      resellerId: account ? await accounts.resellerOf(account) : accountId,
-      deviceId: id,
-      mac: payload.mac,
-      name: textIn('name'),
-      ownerId: textIn('owner_id'),
-      reply: replyOf(status, text),
-    }
+    return account ? accounts.resellerOf(account) : accountId
   }
 
   const urlOf = async () => (await settings.of(provisioningSettings)).provisioning_url
@@ -135,21 +114,22 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
     kind: 'provisioning',
     atOnce: 1,
     isOn: async () => (await urlOf()) !== undefined,
-    pauseMs: pauseAfter,
+    pauseMs: (failures) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs,
 
     async ask(errand) {
-      const { device, body } = await bodyOf(errand)
-      return { ...(await send(String(await urlOf()), body)), ...(device && { doc: device.doc }) }
+      const doc = (await store.records.find(errand.accountId, 'device', errand.id))?.doc
+      return { ...(await send(String(await urlOf()), bodyOf(errand, doc))), ...present({ doc }) }
     },
 
     async conclude(errand, reply) {
       const { accountId, id } = errand
-      const cause = causeOf({ accountId, deviceId: id })
+      const cause = `provisioner/${accountId}/${id}`
       const set = new ChangeSet({ requestId: 'provisioning' })
       set.record({ accountId, kind: 'provisioning', id, action: 'edited' })
       if (reply.isTaken) await alerts.withdraw(set, cause)
       // Only the first failure raises an alert, also if an admin has deleted it since.
-      else if (errand.attempts === 0) await alerts.raise(set, cause, alertOf(await untaken(errand, reply)))
+      else if (errand.attempts === 0)
+        await alerts.raise(set, cause, alertOf(errand, reply, await resellerOf(accountId)))
       const outcome = [reply.status, reply.text].join(' ')
       return { state: reply.isTaken ? 'done' : 'waiting', sets: [set], outcome }
     },

@@ -33,26 +33,19 @@ export const routingArea = area({
     trunks: connectivityArea,
   },
   settings: [routingSettings],
-  create(
-    { store, settings, validate },
-    { phoneNumbers: { numbers }, limits: { limits, allotments }, ledgers, cdrs: { billing }, ...needs },
-  ) {
-    const { records } = store
-    const { accounts, carriers } = needs
-    const { balance } = ledgers
-    const running = createRunningCalls({
-      store,
-      settings,
-      accounts,
+  create(tools, { phoneNumbers: { numbers }, limits, ledgers: { balance }, cdrs: { billing }, ...needs }) {
+    const { records } = tools.store
+    const { destinations } = needs.carriers
+    const running = createRunningCalls({ ...tools, ...needs, ...limits, numbers, balance, billing })
+    const routing = createRouting({
+      ...tools,
+      ...needs,
+      records,
       numbers,
-      limits,
-      allotments,
-      balance,
-      billing,
-      validate,
+      limits: limits.limits,
+      running,
+      destinations,
     })
-    const { destinations } = carriers
-    const routing = createRouting({ ...needs, records, settings, numbers, limits, running, destinations })
     return {
       offers: { route: routing.route, running },
       routes: [...routingRoutes(routing), ...runningCallRoutes(running)],

@@ -1,7 +1,7 @@
 import { anyToken, superduper } from '../../../auth/policies.ts'
 import { lasting } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
-import { forbidden, invalid } from '../../../lib/failure.ts'
+import { forbidden, invalid, requiredField } from '../../../lib/failure.ts'
 import { memberOf } from '../../../lib/member.ts'
 import type { Routing } from './operations.ts'
 import { maxAgeSeconds, questionIn } from './rules.ts'
@@ -30,8 +30,7 @@ export const routingRoutes = (routing: Routing): Route[] => [
 
 const callsIn = (sent: unknown): readonly unknown[] => {
   const calls = memberOf(sent, 'calls')
-  if (calls === undefined || calls === null)
-    throw invalid({ calls: { required: { message: 'Field is required but missing', value: 'calls' } } })
+  if (calls === undefined || calls === null) throw invalid(requiredField('calls'))
   if (!Array.isArray(calls))
     throw invalid({ calls: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
   if (calls.length > maxCalls) {
