@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { recoveryLink } from '../areas/accounts/sign-in/recovery/rules.ts'
+import { recoveryLink } from '../areas/accounts/sign-in/rules.ts'
 import { openDatabase, type RunningServer, startServer } from '../compose.ts'
 import { type Config, ConfigError, settingsTable } from '../config/config.ts'
 import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../config/env.ts'

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
 import { mailsTo, textOf } from '../support/servers/outbox.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
 import { type CommandLine, hasTerminal, openCommandLine } from '../support/run/command-line.ts'
 import { eventually } from '../support/run/eventually.ts'
 import { createCuttable } from '../support/servers/cuttable.ts'

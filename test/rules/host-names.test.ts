@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isPublicSuffix } from '../../src/areas/accounts/accounts/host-names/public-suffix.ts'
-import { namesAbove } from '../../src/areas/accounts/accounts/host-names/rules.ts'
+import { isPublicSuffix, namesAbove } from '../../src/areas/accounts/accounts/host-names/rules.ts'
 
 describe('a public suffix', () => {
   it.each(['com', 'co.uk', 'com.au', 'xn--55qx5d.cn', 'xn--p1ai', 'foo.ck', 'github.io', 'synology.me'])(

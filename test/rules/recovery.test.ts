@@ -4,7 +4,7 @@ import {
   linkHost,
   recoveryLink,
   recoveryProblems,
-} from '../../src/areas/accounts/sign-in/recovery/rules.ts'
+} from '../../src/areas/accounts/sign-in/rules.ts'
 
 describe('the address in a recovery mail', () => {
   it('carries the reset id in its query, before its fragment', () => {

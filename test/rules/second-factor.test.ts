@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest'
 import {
   appLabel,
   freshStep,
+  hotp,
+  otpauthUrl,
   pauseAfter,
   plainRecoveryCode,
   recoveryCodeText,
+  totpStep,
 } from '../../src/areas/accounts/multi-factor/rules.ts'
-import { hotp, otpauthUrl, totpStep } from '../../src/areas/accounts/multi-factor/totp.ts'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 
 const secret = Buffer.from('12345678901234567890')

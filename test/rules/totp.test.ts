@@ -7,7 +7,7 @@ import {
   matchTotp,
   otpauthUrl,
   totpStep,
-} from '../../src/areas/accounts/multi-factor/totp.ts'
+} from '../../src/areas/accounts/multi-factor/rules.ts'
 
 const key = Buffer.from('12345678901234567890')
 

@@ -1,12 +1,27 @@
+import type { Static } from 'typebox'
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
-import { monthOf } from '../../../lib/time-key.ts'
+import { monthOf, timeKey } from '../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { readsOf } from '../../../storage/collection.ts'
+import { createCollection, readsOf } from '../../../storage/collection.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
-import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
+import type { LoginAttempt } from './schema.ts'
+
+type AttemptDoc = Omit<Static<typeof LoginAttempt>, 'id'>
+
+/** Value of the owner column for second factors, so that an index lists them. */
+const secondFactors = 'multi_factor'
+
+const createAttemptStore = (store: Store) =>
+  createCollection<AttemptDoc, object>(store, {
+    kind: 'login_attempt',
+    ownerId: (doc) => (doc.auth_type === 'multi_factor' ? secondFactors : ''),
+    sortKey: (doc) => timeKey(doc.timestamp),
+    row: (doc) => doc,
+  })
 
 /** What is stored of a request that tries to sign in. */
 export interface SignInClient {
@@ -19,7 +34,7 @@ export interface SignInClient {
 interface Attempt {
   account: AccountRecord
   user: UserRecord | undefined
-  type: AttemptType
+  type: AttemptDoc['auth_type']
   module: string
   succeeded: boolean
   message: string

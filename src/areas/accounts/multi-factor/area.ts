@@ -3,14 +3,12 @@ import { importingInto } from '../../adoption.ts'
 import { area } from '../../area.ts'
 import { usersArea } from '../users/area.ts'
 import { userBeginsAnew, userDeleted } from '../users/signals.ts'
-import { createFactors } from './factors.ts'
-import { createProviders } from './operations.ts'
+import { createFactors, createProviderStore, createProviders, type ProviderDoc } from './operations.ts'
 import { createPasskeys } from './passkeys/operations.ts'
 import { passkeyRoutes } from './passkeys/routes.ts'
 import { multiFactorRoutes } from './routes.ts'
 import { Provider } from './schema.ts'
 import { passkeySettings } from './settings.ts'
-import { createProviderStore, type ProviderDoc } from './store.ts'
 
 export const multiFactorArea = area({
   name: 'multiFactor',

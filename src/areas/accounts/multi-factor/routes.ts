@@ -14,8 +14,7 @@ import { notConfigured } from '../../../lib/failure.ts'
 import { anyObject } from '../../../lib/schema.ts'
 import { recordRoutes } from '../../record-routes.ts'
 import type { Users } from '../users/operations.ts'
-import type { Factors } from './factors.ts'
-import type { Providers as ProviderOperations } from './operations.ts'
+import type { Factors, Providers as ProviderOperations } from './operations.ts'
 import { ProviderRow, Providers } from './schema.ts'
 
 interface Deps {

@@ -1,11 +1,9 @@
 import { importingInto } from '../../adoption.ts'
 import { area } from '../../area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
-import { createLoginLock } from './login-lock.ts'
-import { createSecurity } from './operations.ts'
+import { createLoginLock, createSecurity, createSecurityStore, type SecurityDoc } from './operations.ts'
 import { securityRoutes } from './routes.ts'
 import { SecuritySettings } from './schema.ts'
-import { createSecurityStore, type SecurityDoc } from './store.ts'
 
 export const securityArea = area({
   name: 'security',

@@ -4,8 +4,7 @@ import { answer, one, removed } from '../../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import { authModuleNames } from '../../../settings/auth-modules.ts'
-import type { LoginLock } from './login-lock.ts'
-import type { Security } from './operations.ts'
+import type { LoginLock, Security, SecurityRecord } from './operations.ts'
 import {
   AvailableMethods,
   LockStatus,
@@ -13,7 +12,6 @@ import {
   SecuritySettingsRecord,
   SecurityView,
 } from './schema.ts'
-import type { SecurityRecord } from './store.ts'
 
 const onAccount = '/v2/accounts/{account_id}/security'
 const loginLock = `${onAccount}/login_lock` as const

@@ -10,6 +10,7 @@ import type { TokenSubject } from '../../../auth/tokens.ts'
 import {
   badIdentifierList,
   failure,
+  invalid,
   invalidCredentials,
   missingParameter,
   preconditionFailed,
@@ -21,6 +22,7 @@ import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ApiKeys } from '../api-keys/operations.ts'
+import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
 import type { Security } from '../security/operations.ts'
 import { notRenewable } from './failures.ts'
 
@@ -179,3 +181,38 @@ export const createSignIn = (tools: Deps) => {
     },
   }
 }
+
+interface ImpersonationDeps extends DepsOf<'store' | 'tokens'> {
+  signIn: SignIn
+  attempts: LoginAttempts
+}
+
+/** The caller; of nested impersonations the first one. */
+const originalOf = ({ accountId, user, claims }: Actor) => {
+  const userId = claims?.original_account_id ? claims.original_owner_id : user?.id
+  return { accountId: claims?.original_account_id ?? accountId, ...(userId ? { userId } : {}) }
+}
+
+export type Impersonation = ReturnType<typeof createImpersonation>
+
+export const createImpersonation = ({ store, signIn, tokens, attempts }: ImpersonationDeps) => ({
+  /** Needs no second factor. The attempt is stored before the session is returned. */
+  async begin(visit: SignInClient, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
+    await assertInService(store, account)
+    if (user.doc.enabled === false) {
+      throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
+    }
+    const original = originalOf(actor)
+    const session = await signIn.openSession(account, user, { origins: await tokens.originsOf(actor) })
+    const by = original.userId ? `user ${original.userId}` : 'an API key'
+    await attempts.keep(visit, {
+      account,
+      user,
+      type: 'impersonation',
+      module: 'cb_user_auth',
+      succeeded: true,
+      message: `impersonated by ${by} of account ${original.accountId}`,
+    })
+    return session
+  },
+})

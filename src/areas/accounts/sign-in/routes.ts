@@ -1,12 +1,15 @@
 import {
   accountAdminPerson,
+  anyAdminPerson,
   anyone,
   anyToken,
   impersonator,
   superduper,
   userOrAdmin,
 } from '../../../auth/policies.ts'
-import { answer, FileResponse } from '../../../http/answer/answers.ts'
+import type { Tokens } from '../../../auth/tokens.ts'
+import { answer, FileResponse, ListResponse } from '../../../http/answer/answers.ts'
+import { collectionListing } from '../../../http/answer/listing.ts'
 import { qrPng } from '../../../http/answer/qr-png.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import {
@@ -22,21 +25,100 @@ import {
   preconditionFailed,
   validationError,
 } from '../../../lib/failure.ts'
-import { anyObject } from '../../../lib/schema.ts'
+import { anyObject, anyText, must, open } from '../../../lib/schema.ts'
+import { systemScope } from '../../../storage/change-set.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import type { SignInClient } from '../login-attempts/operations.ts'
 import { PasskeyOptions, PasskeySignIn } from '../multi-factor/passkeys/schema.ts'
 import { accountIsLocked } from '../security/failures.ts'
 import type { Users } from '../users/operations.ts'
-import { assertAction } from './actions.ts'
 import { notRenewable } from './failures.ts'
-import type { Impersonation } from './impersonation.ts'
-import { keyRoutes } from './keys.ts'
 import type { Credentials, Login } from './login.ts'
-import type { Session, SignIn } from './operations.ts'
-import { methodMeant, methodProblems } from './rules.ts'
-import { ApiAuth, Enrolment, LoginResult, TokenInfo, UserAuth } from './schema.ts'
-import { visitOf } from './visit.ts'
+import type { Impersonation, Session, SignIn } from './operations.ts'
+import type { Recovery } from './recovery/operations.ts'
+import { methodMeant, methodProblems, sentence } from './rules.ts'
+import {
+  ApiAuth,
+  Enrolment,
+  LoginResult,
+  RecoveryAnswer,
+  RecoveryRequest,
+  Redemption,
+  TokenInfo,
+  UserAuth,
+} from './schema.ts'
+
+const KeyRow = open({ id: must(anyText()) }, { title: 'Signing key row' })
+const Key = open(
+  { id: must(anyText()), public_key_pem: must(anyText()) },
+  { title: 'Signing key', description: 'What tokens are verified with' },
+)
+
+const onKeys = '/v2/auth/keys'
+const oneKey = `${onKeys}/{key_id}` as const
+const pem = 'application/x-pem-file'
+
+const keyRoutes = (tokens: Tokens): Route[] => {
+  const keys = tokens.signingKeys
+  const subject = ({ path }: { path: { key_id: string } }) => keys.get(systemScope, path.key_id)
+
+  return [
+    get(onKeys, {
+      summary: 'List the keys that tokens are signed with',
+      allow: anyAdminPerson,
+      answers: KeyRow,
+      list: true,
+      run: () => new ListResponse(collectionListing(keys, systemScope)),
+    }),
+    get(oneKey, {
+      summary: 'Read a public key',
+      record: { kind: 'signing_key', owner: 'nobody' },
+      allow: anyAdminPerson,
+      subject,
+      answers: Key,
+      produces: [pem],
+      run: ({ subject: key, request }) => {
+        const { public_key_pem } = key.doc
+        if (request.accepts === pem) return new FileResponse(Buffer.from(public_key_pem), pem)
+        return answer({ data: { id: key.id, public_key_pem }, revision: key.revision })
+      },
+    }),
+    put(oneKey, {
+      summary: 'Sign with a new key from now on; older keys still verify what they signed',
+      allow: superduper,
+      subject,
+      answers: Key,
+      fails: [actionRequired, invalidAction],
+      run: async (call) => {
+        assertAction(call, 'reset_private_key')
+        const key = await tokens.rotateSigningKey(call.author)
+        return answer({ data: { id: key.id, public_key_pem: key.doc.public_key_pem } })
+      },
+    }),
+  ]
+}
+
+// No header that could be a credential.
+const toldHeaders = ['host', 'origin', 'referer', 'user-agent', 'accept-language', 'x-forwarded-for']
+const longestHeader = 512
+
+const visitOf = ({ author, request }: Pick<Call, 'author' | 'request'>): SignInClient => {
+  const headers: Record<string, string> = {}
+  for (const name of toldHeaders) {
+    const value = request.header(name)
+    if (value !== undefined) headers[name] = value.slice(0, longestHeader)
+  }
+  return { author, clientAddress: request.clientAddress, peerAddress: request.peerAddress, headers }
+}
+
+/** The `action` of a request, next to its data. */
+const assertAction = (call: Pick<Call, 'request'>, ...actions: string[]) => {
+  const action = call.request.value('action')
+  if (action === undefined) throw failure(actionRequired, {})
+  if (!actions.includes(String(action))) throw failure(invalidAction, {})
+  return String(action)
+}
 
 interface Deps extends DepsOf<'tokens'> {
   signIn: SignIn
@@ -227,6 +309,35 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
       assertAction(call, 'reset_signature_secret')
       await users.resetSignatureSecret(call.author, call.subject)
       return {}
+    },
+  }),
+]
+
+const onRecovery = '/v2/user_auth/recovery'
+
+export const recoveryRoutes = (recovery: Recovery): Route[] => [
+  put(onRecovery, {
+    summary: 'Ask for a mail that leads to a new password',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    body: RecoveryRequest,
+    answers: RecoveryAnswer,
+    judge: ({ data }) => recovery.judge(data),
+    run: async ({ author, data }) => {
+      await recovery.request(author, data)
+      return sentence
+    },
+  }),
+  post(onRecovery, {
+    summary: 'Sign in with the reset id of a mail',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    body: Redemption,
+    tellsOnce: true,
+    answers: LoginResult,
+    run: async (call) => {
+      const { token, result } = await recovery.redeem(visitOf(call), call.data.reset_id)
+      return answer({ data: result, authToken: token, headers: { 'cache-control': 'no-store' } })
     },
   }),
 ]

@@ -1,12 +1,173 @@
+import { type UserDoc, type UserRecord, userPhotoKind } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { FileResponse, harmless } from '../../../http/answer/answers.ts'
 import { del, get, post, type Route } from '../../../http/route.ts'
-import { invalid } from '../../../lib/failure.ts'
-import { imageTypes } from '../../../lib/image-type.ts'
+import { badIdentifier, failure, invalid, tooLarge } from '../../../lib/failure.ts'
+import { imageTypeOf, imageTypes } from '../../../lib/image-type.ts'
+import { memberOf } from '../../../lib/member.ts'
 import { anyText, integer, must, open } from '../../../lib/schema.ts'
+import { maskUrls } from '../../../lib/secrets.ts'
+import { removalWithOwner } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { createFiles, type FileContent } from '../../../storage/files.ts'
+import { holderOf, requireRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { Users } from './operations.ts'
-import type { Image, Photos } from './photo.ts'
-import { vcardOf } from './vcard.ts'
+import { maxPhotoBytes } from './rules.ts'
+import { createUserStore } from './store.ts'
+
+type Image = FileContent
+
+const assertImage = ({ contentType, bytes }: Image): string => {
+  if (bytes.length > maxPhotoBytes) throw failure(tooLarge, { limit: maxPhotoBytes })
+  const found = imageTypeOf(bytes)
+  const claimsImage = contentType.startsWith('image/')
+  if (found && (!claimsImage || contentType === found)) return found
+  throw invalid({
+    file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
+  })
+}
+
+type Photos = ReturnType<typeof createPhotos>
+
+export const createPhotos = (store: Store) => {
+  const users = createUserStore(store)
+  const photos = createFiles(store, userPhotoKind)
+  const find = (user: UserRecord) => photos.find(user.accountId, user.id)
+
+  const mark = (set: ChangeSet, user: UserRecord, hasAvatar: boolean) =>
+    users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, hasAvatar } }))
+
+  return {
+    find,
+
+    async get(user: UserRecord): Promise<Image> {
+      const photo = await find(user)
+      if (!photo) throw failure(badIdentifier, { cause: user.id })
+      return photos.contentOf(photo)
+    },
+
+    async put(author: Author, user: UserRecord, { contentType, bytes }: Image) {
+      const image = { contentType: assertImage({ contentType, bytes }), bytes }
+      const set = new ChangeSet(author)
+      requireRecord(set, holderOf(user))
+      const { doc } = await photos.put(set, user, image)
+      mark(set, user, true)
+      await store.commit(set)
+      return doc
+    },
+
+    async remove(author: Author, user: UserRecord) {
+      const photo = await find(user)
+      if (!photo) throw failure(badIdentifier, { cause: user.id })
+      const set = new ChangeSet(author)
+      photos.remove(set, photo)
+      mark(set, user, false)
+      await store.commit(set)
+      return photo.doc
+    },
+
+    removeWith: removalWithOwner(photos),
+  }
+}
+
+// vCard 3.0: RFC 2426.
+
+interface Address {
+  address?: unknown
+  types?: unknown
+}
+
+interface Profile {
+  addresses?: readonly Address[]
+  birthday?: string
+  nicknames?: readonly string[]
+  note?: string
+  role?: string
+  'sort-string'?: string
+  title?: string
+}
+
+const maxOctets = 75
+
+/** Commas, semicolons and backslashes carry meaning; a line break is written as `\n`, other controls are left out. */
+const escaped = (text: string) =>
+  text
+    .toWellFormed()
+    .replace(/[\\;,]/g, '\\$&')
+    .replace(/\r\n|\r|\n/g, '\\n')
+    .replace(/\p{Cc}/gu, '')
+
+/** Lines longer than 75 octets go on after a line break and a space; no letter is cut in two. */
+const folded = (line: string) => {
+  const parts: string[] = []
+  let part = ''
+  let octets = 0
+  for (const letter of line) {
+    const size = Buffer.byteLength(letter)
+    if (octets + size > maxOctets) {
+      parts.push(part)
+      part = ''
+      octets = 1
+    }
+    part += letter
+    octets += size
+  }
+  return [...parts, part].join('\r\n ')
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+const property = (name: string, value: unknown) => (isText(value) ? [`${name}:${escaped(value)}`] : [])
+
+/** Types are parameters, where hardly anything may stand. */
+const typeParameter = (types: unknown) => {
+  const words = (Array.isArray(types) ? types : []).filter((type) => /^[\w-]{1,20}$/.test(String(type)))
+  return words.length > 0 ? `;TYPE=${words.join(',')}` : ''
+}
+
+const addressLines = (addresses: unknown) =>
+  (Array.isArray(addresses) ? addresses : []).flatMap(({ address, types }: Address) =>
+    isText(address) ? [`ADR${typeParameter(types)}:;;${escaped(address)};;;;`] : [],
+  )
+
+const photoLine = ({ contentType, bytes }: Image) => {
+  const kind = (contentType.split('/')[1] ?? '').toUpperCase()
+  return `PHOTO;ENCODING=b;TYPE=${kind}:${bytes.toString('base64')}`
+}
+
+const listLine = (name: string, values: unknown) => {
+  const texts = (Array.isArray(values) ? values : []).filter(isText)
+  return texts.length > 0 ? [`${name}:${texts.map(escaped).join(',')}`] : []
+}
+
+const externalNumber = (doc: UserDoc) => memberOf(doc.caller_id, 'external', 'number')
+
+/** A user as an address book reads it. */
+const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undefined) => {
+  const profile: Profile = doc.profile ?? {}
+  const cards = memberOf(doc.addresses, 'vcard')
+  const lines = [
+    'BEGIN:VCARD',
+    'VERSION:3.0',
+    `N:${escaped(doc.last_name)};${escaped(doc.first_name)};;;`,
+    `FN:${escaped(`${doc.first_name} ${doc.last_name}`)}`,
+    ...property('ORG', organisation),
+    ...property('EMAIL', doc.email),
+    ...property('TEL', externalNumber(doc)),
+    ...addressLines(profile.addresses),
+    ...addressLines(cards),
+    ...listLine('NICKNAME', profile.nicknames),
+    ...property('BDAY', profile.birthday),
+    ...property('TITLE', profile.title),
+    ...property('ROLE', profile.role),
+    ...property('NOTE', profile.note),
+    ...property('SORT-STRING', profile['sort-string']),
+    ...(photo ? [photoLine(photo)] : []),
+    'END:VCARD',
+  ]
+  return `${lines.map((line) => folded(maskUrls(line))).join('\r\n')}\r\n`
+}
 
 const aUser = '/v2/accounts/{account_id}/users/{user_id}'
 const photo = `${aUser}/photo` as const

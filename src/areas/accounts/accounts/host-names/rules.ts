@@ -1,8 +1,22 @@
-// Which account may have a host name. Names form a tree: the owner of a name owns all names below it.
+import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
 import type { AccountRecord } from '../../../../auth/identity.ts'
 import { hostNameOf } from '../../../../lib/host-name.ts'
-import { isPublicSuffix } from './public-suffix.ts'
+
+// 240 KB of data: read with the first host name that is checked.
+const load = createRequire(import.meta.url)
+const library = (): typeof import('tldts') => load('tldts')
+
+/** Whether a host is on publicsuffix.org, such as `co.uk`: different owners have the names below it. */
+export const isPublicSuffix = (host: string): boolean => {
+  const { publicSuffix, isIcann, isPrivate } = library().parse(host, {
+    allowPrivateDomains: true,
+    validateHostname: false,
+  })
+  return publicSuffix === host && (isIcann === true || isPrivate === true)
+}
+
+// Which account may have a host name. Names form a tree: the owner of a name owns all names below it.
 
 const uses = ['realm', 'domain', 'conference'] as const
 

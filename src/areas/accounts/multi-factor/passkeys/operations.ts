@@ -16,11 +16,10 @@ import { readsOf } from '../../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../../storage/records.ts'
 import type { DepsOf } from '../../../area.ts'
 import { passkeySettings } from '../settings.ts'
-import { readAssertion } from './assertion.ts'
 import { contextOf, type Party, type Purpose, partyAt, userHandleOf } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
 import { createPasskeyStore, credentialClaim, type Passkey } from './store.ts'
-import { assertionOptions, readNew, registrationOptions } from './webauthn.ts'
+import { assertionOptions, readAssertion, readNew, registrationOptions } from './webauthn.ts'
 
 interface Holder {
   account: AccountRecord

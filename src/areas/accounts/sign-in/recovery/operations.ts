@@ -23,8 +23,15 @@ import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import { passwordRecoveryNotice } from '../notices.ts'
 import type { AccountNames, Session, SignIn } from '../operations.ts'
+import {
+  accountKeys,
+  isLinkedTo,
+  linkHost,
+  recoveryLink,
+  recoveryProblems,
+  recoveryValues,
+} from '../rules.ts'
 import type { Resets } from './resets.ts'
-import { accountKeys, isLinkedTo, linkHost, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
 
 interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'rounds' | 'log'> {
   resets: Resets

@@ -1,15 +1,38 @@
-import type { UserRecord } from '../../../../auth/identity.ts'
+import { passwordResetKind, type UserRecord } from '../../../../auth/identity.ts'
 import { sha256Hex } from '../../../../auth/keyring.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
 import { removalWithOwner } from '../../../../storage/attachment.ts'
-import type { ChangeSet } from '../../../../storage/change-set.ts'
-import { putDocument } from '../../../../storage/collection.ts'
-import { holderOf, requireRecord } from '../../../../storage/records.ts'
+import { type ChangeSet, conflict, systemScope } from '../../../../storage/change-set.ts'
+import { createCollection, putDocument } from '../../../../storage/collection.ts'
+import { holderOf, requireRecord, type StoredRecord } from '../../../../storage/records.ts'
+import type { Store } from '../../../../storage/store.ts'
 import type { DepsOf } from '../../../area.ts'
-import { maxResets } from './rules.ts'
-import { createResetStore, type ResetRecord, resetClaim } from './store.ts'
+import { maxResets } from '../rules.ts'
+
+/** Only the digest of a reset ID is stored. */
+interface Reset {
+  hash: string
+  /** Gregorian seconds. */
+  expires: number
+}
+
+interface ResetHidden {
+  resets: readonly Reset[]
+}
+
+type ResetRecord = StoredRecord<object, ResetHidden>
+
+const resetClaim = (hash: string) => ({ scope: systemScope, name: 'reset_id', value: hash })
+
+const createResetStore = (store: Store) =>
+  createCollection<object, ResetHidden>(store, {
+    kind: passwordResetKind,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+    claims: ({ hidden }) => hidden.resets.map(({ hash }) => ({ ...resetClaim(hash), orElse: conflict })),
+  })
 
 interface ResetFacts {
   lifetimeSeconds?: number

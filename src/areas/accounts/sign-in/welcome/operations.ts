@@ -8,8 +8,7 @@ import type { DepsOf } from '../../../area.ts'
 import type { Users } from '../../users/operations.ts'
 import { newUserNotice } from '../notices.ts'
 import type { Resets } from '../recovery/resets.ts'
-import { recoveryLink } from '../recovery/rules.ts'
-import { linkSeconds, namedHost, welcomeValues } from './rules.ts'
+import { linkSeconds, namedHost, recoveryLink, welcomeValues } from '../rules.ts'
 
 interface Deps extends DepsOf<'store' | 'settings' | 'mail'> {
   resets: Resets
