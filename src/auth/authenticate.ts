@@ -1,4 +1,4 @@
-import { failure, invalidCredentials, SignInRefusal } from '../lib/failure.ts'
+import { failure, invalidCredentials, SignInRefusal, signInRefused } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { crossbarSettings } from '../settings/documents.ts'
@@ -85,10 +85,6 @@ interface Visitor {
   pledge(): Promise<() => Promise<void>>
 }
 
-/** The reason is for the log alone. */
-const refused = (reason: string, accountId?: string) =>
-  failure(invalidCredentials, {}, new SignInRefusal(reason, accountId))
-
 const isFormed = (text: string, method: DigestMethod) =>
   isDigest(method, basicText.exec(text)?.[2]?.toLowerCase() ?? '')
 
@@ -174,17 +170,18 @@ export const createAuthenticate = (tools: Deps) => {
       if (!isFormed(text, method)) throw misshapen(method)
       const giveBack = await pledge()
       entry = await check(method, text, clientAddress)
-      if (!entry) throw refused('wrong Basic credentials', namedIn(text))
+      if (!entry) throw signInRefused('wrong Basic credentials', namedIn(text))
       await giveBack()
       deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
       evictOldest(known, maxBasic)
     }
     const { account, user } = entry
-    if (user.doc.enabled === false) throw refused('the user is disabled', account.id)
+    if (user.doc.enabled === false) throw signInRefused('the user is disabled', account.id)
     await assertInService(store, account)
     // Asked each time: the account's settings may have changed since the password was checked.
-    if (!(await admitsPassword(account, user))) throw refused('a password alone will not do', account.id)
+    if (!(await admitsPassword(account, user)))
+      throw signInRefused('a password alone will not do', account.id)
     const scopes = await scopesOf(account, user)
     return {
       accountId: account.id,

@@ -1,37 +1,10 @@
-import { type LogLevel, type LogOptions, logLevels } from '../lib/log.ts'
+import { type LogLevel, logLevels } from '../lib/log.ts'
 import { type LogFormat, logFormats } from '../lib/log-format.ts'
 import { mistakeInPostgresUrl } from '../lib/postgres-url.ts'
 import type { ObjectStorePlace } from '../object-store/object-store.ts'
 
-/** Everything that a process is told at its start. */
-export interface Config extends LogOptions {
-  host: string
-  port: number
-  dataDir: string
-  databaseUrl: string | undefined
-  /** How many connections to PostgreSQL a process opens at most. */
-  databaseConnections: number
-  /** How many threads answer requests; undefined: by the processors of the machine. */
-  httpThreads: number | undefined
-  /** Where call records of older months go; undefined: they stay in the store. */
-  callArchive: ObjectStorePlace | undefined
-  masterAccount: string
-  masterRealm: string
-  adminUsername: string
-  /** Undefined: one is made up and printed once. */
-  adminPassword: string | undefined
-  smtpUrl: string | undefined
-  /** `host:port` texts; empty: those of the system. */
-  dnsServers: readonly string[]
-  /** Whether the log has a line for each request. */
-  logsAccess: boolean
-  /** Where spans are sent, by OTLP over HTTP; undefined: none are recorded. */
-  otlpEndpoint: string | undefined
-  /** What the server is called where spans are looked at. */
-  serviceName: string
-  /** How long the listener stays after SIGTERM while `/readyz` is red. */
-  drainSeconds: number
-}
+/** The settings of a process. */
+export type Config = ReturnType<typeof readConfig>
 
 interface Setting {
   name: string
@@ -251,7 +224,7 @@ interface StandardError {
 export const readConfig = (
   environment: Readonly<Record<string, string | undefined>>,
   standardError: StandardError = { isTerminal: false, hasColors: false },
-): Config => {
+) => {
   const mistakes: string[] = []
   const values = new Map<string, string>()
   for (const { name, fallback, mistakeIn } of settingsTable) {

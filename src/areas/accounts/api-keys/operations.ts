@@ -13,10 +13,9 @@ import {
   forbidden,
   hasProblems,
   invalid,
-  invalidCredentials,
   joinProblems,
   type Problems,
-  SignInRefusal,
+  signInRefused,
 } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -47,10 +46,6 @@ const maxKnown = 5_000
 const isHashOf = (text: string, hash: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(text)), Buffer.from(hash))
 
-/** The reason is for the log alone. */
-const refused = (reason: string, accountId?: string) =>
-  failure(invalidCredentials, {}, new SignInRefusal(reason, accountId))
-
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 /** Named API keys of accounts: beside the one that every account has, with limits. */
@@ -72,10 +67,10 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
   const sessionOf = async (text: string) => {
     const key = await find(text)
     const account = key && (await records.find(key.accountId, accountKind, key.accountId))
-    if (!account) throw refused('unknown API key')
-    if (!isAlive(key)) throw refused('the API key has ended', account.id)
+    if (!account) throw signInRefused('unknown API key')
+    if (!isAlive(key)) throw signInRefused('the API key has ended', account.id)
     const { enabled, scopes } = await security.policyOf(account, 'cb_api_auth')
-    if (!enabled) throw refused('this way to sign in is disabled', account.id)
+    if (!enabled) throw signInRefused('this way to sign in is disabled', account.id)
     const inServiceUntil = await assertInService(store, account)
     const unsigned = { user: undefined, claims: undefined, token: undefined }
     const actor = { accountId: account.id, account, key, method: 'cb_api_auth' as const, ...unsigned }
@@ -110,9 +105,9 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
     async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
       const key = await find(text)
-      if (key && !isAlive(key)) throw refused('the API key has ended', key.accountId)
+      if (key && !isAlive(key)) throw signInRefused('the API key has ended', key.accountId)
       if (key && !isFromAllowedNetwork(key, clientAddress))
-        throw refused('the API key is not for this network', key.accountId)
+        throw signInRefused('the API key is not for this network', key.accountId)
       return key
     },
 

@@ -10,6 +10,7 @@ import {
   invalidCredentials,
   notConfigured,
   SignInRefusal,
+  signInRefused,
 } from '../../../lib/failure.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import type { DepsOf } from '../../area.ts'
@@ -19,7 +20,7 @@ import { Assertion } from '../multi-factor/passkeys/schema.ts'
 import type { LoginLock, ModulePolicy, Security } from '../security/operations.ts'
 import type { Users } from '../users/operations.ts'
 import type { KnownNetworks } from './networks.ts'
-import type { AccountNames, Session, SignIn } from './operations.ts'
+import { type AccountNames, type Session, type SignIn, wayDisabled } from './operations.ts'
 
 interface Deps extends DepsOf<'store' | 'deriver' | 'validate'> {
   users: Users
@@ -67,10 +68,6 @@ const jsonIn = (text: string): unknown => {
   }
 }
 
-/** The reason is for the log alone. */
-const noCredentials = (reason: string, account?: AccountRecord) =>
-  failure(invalidCredentials, {}, new SignInRefusal(reason, account?.id))
-
 const noDigest = (method: DigestMethod) => {
   const cause = `credentials are no password: send ${digestWanted(method)}`
   const data = { message: 'invalid credentials', cause }
@@ -84,8 +81,6 @@ const notThroughProxy = 'this came through no allowed proxy'
 
 const outsideProxies = ({ id }: AccountRecord) =>
   failure(forbidden, { cause: proxyRefusal }, new SignInRefusal(notThroughProxy, id))
-
-const wayDisabled = 'this way to sign in is disabled'
 
 export type Login = ReturnType<typeof createLogin>
 
@@ -167,7 +162,7 @@ export const createLogin = (tools: Deps) => {
       if (user) reason = 'the user is disabled'
     }
     for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')
-    throw noCredentials(reason, candidates[0])
+    throw signInRefused(reason, candidates[0]?.id)
   }
 
   const noteFactor = (
@@ -303,12 +298,12 @@ export const createLogin = (tools: Deps) => {
     async byPasskey(visit: SignInClient, host: string | undefined, assertion: Assertion): Promise<Session> {
       const passkey = await passkeys.claimedBy(assertion)
       const user = passkey && (await users.find(passkey.accountId, passkey.doc.owner_id))
-      if (!user) throw noCredentials('unknown passkey')
+      if (!user) throw signInRefused('unknown passkey')
       const account = await signIn.accountOf(user)
-      if (user.doc.enabled === false) throw noCredentials('the user is disabled', account)
+      if (user.doc.enabled === false) throw signInRefused('the user is disabled', account.id)
       await lock.assertUnlocked(account)
       const policy = await security.policyOf(account, module)
-      if (!policy.enabled) throw noCredentials(wayDisabled, account)
+      if (!policy.enabled) throw signInRefused(wayDisabled, account.id)
       await assertInService(store, account)
       await assertThroughProxy(visit, account, user)
       try {

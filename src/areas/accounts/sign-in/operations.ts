@@ -11,10 +11,10 @@ import {
   badIdentifierList,
   failure,
   invalid,
-  invalidCredentials,
   missingParameter,
   preconditionFailed,
   SignInRefusal,
+  signInRefused,
 } from '../../../lib/failure.ts'
 import { isId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -52,6 +52,8 @@ type Proof = Pick<TokenSubject, 'origins' | 'multiFactor' | 'purpose' | 'lifetim
 /** Apps of web clients, of which the server knows the names. */
 const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
   Array.isArray(names) ? names.map((name) => ({ id: name, name, label: name })) : []
+
+export const wayDisabled = 'this way to sign in is disabled'
 
 export type SignIn = ReturnType<typeof createSignIn>
 
@@ -135,10 +137,7 @@ export const createSignIn = (tools: Deps) => {
       const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
       if (!account) throw failure(badIdentifierList, { values: [key] }, new SignInRefusal('unknown API key'))
       const { enabled } = await security.policyOf(account, 'cb_api_auth')
-      if (!enabled) {
-        const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
-        throw failure(invalidCredentials, {}, refusal)
-      }
+      if (!enabled) throw signInRefused(wayDisabled, account.id)
       await assertInService(store, account)
       const terms = await termsOf(account, undefined, 'cb_api_auth')
       const subject = { account, user: undefined, method: 'cb_api_auth' as const, ...terms }

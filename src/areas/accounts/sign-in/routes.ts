@@ -130,7 +130,7 @@ interface Deps extends DepsOf<'tokens'> {
 
 /** The response to a sign-in, which no cache may store. */
 const opened = ({ token, result }: Session) =>
-  answer({ data: result, status: 201, authToken: token, headers: { 'cache-control': 'no-store' } })
+  answer({ data: result, status: 201, authToken: token, headers: noStore })
 
 /** `method` stands in the data, beside them or in the query. */
 const methodIn = ({ request }: Pick<Call, 'request'>) => request.value('method')
@@ -141,6 +141,9 @@ const credentialsIn = (call: Pick<Call<string, UserAuth>, 'data' | 'request'>): 
   method: methodMeant(methodIn(call)),
 })
 
+const noStore = { 'cache-control': 'no-store' }
+const byUser = { allow: anyone, price: { is: 'signIn', setting: 'user_auth_tokens' } } as const
+
 const byDigest = {
   body: UserAuth,
   query: { method: 'md5 or sha: what the digest was made by; md5 unless given' },
@@ -149,14 +152,13 @@ const byDigest = {
 
 const qrCode = (url: string, type: string) =>
   type === 'image/png'
-    ? new FileResponse(qrPng(url), type, { 'cache-control': 'no-store' })
-    : answer({ data: [{ qr_url: url }], headers: { 'cache-control': 'no-store' } })
+    ? new FileResponse(qrPng(url), type, noStore)
+    : answer({ data: [{ qr_url: url }], headers: noStore })
 
 export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Deps): Route[] => [
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
-    allow: anyone,
-    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byUser,
     ...byDigest,
     tellsOnce: true,
     answers: LoginResult,
@@ -165,8 +167,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   }),
   put('/v2/multi_factor/qrcode', {
     summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
-    allow: anyone,
-    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byUser,
     ...byDigest,
     tellsOnce: true,
     answers: Enrolment,
@@ -186,13 +187,12 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
       answer({
         data: await login.passkeyOptions(request.header('host')),
         status: 200,
-        headers: { 'cache-control': 'no-store' },
+        headers: noStore,
       }),
   }),
   put('/v2/multi_factor/passkeys', {
     summary: 'Sign in with a passkey alone',
-    allow: anyone,
-    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byUser,
     body: PasskeySignIn,
     tellsOnce: true,
     answers: LoginResult,
@@ -318,8 +318,7 @@ const onRecovery = '/v2/user_auth/recovery'
 export const recoveryRoutes = (recovery: Recovery): Route[] => [
   put(onRecovery, {
     summary: 'Ask for a mail that leads to a new password',
-    allow: anyone,
-    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byUser,
     body: RecoveryRequest,
     answers: RecoveryAnswer,
     judge: ({ data }) => recovery.judge(data),
@@ -330,14 +329,13 @@ export const recoveryRoutes = (recovery: Recovery): Route[] => [
   }),
   post(onRecovery, {
     summary: 'Sign in with the reset id of a mail',
-    allow: anyone,
-    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    ...byUser,
     body: Redemption,
     tellsOnce: true,
     answers: LoginResult,
     run: async (call) => {
       const { token, result } = await recovery.redeem(visitOf(call), call.data.reset_id)
-      return answer({ data: result, authToken: token, headers: { 'cache-control': 'no-store' } })
+      return answer({ data: result, authToken: token, headers: noStore })
     },
   }),
 ]

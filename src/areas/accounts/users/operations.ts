@@ -184,9 +184,15 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     return { doc: full, hidden }
   }
 
-  const save = async (author: Author, before: UserRecord, after: UserRecord) => {
+  const change = (set: ChangeSet, user: UserRecord, content: { doc?: UserDoc; hidden?: UserHidden }) => {
+    const after = users.revise(user, content)
+    users.replace(set, user, after)
+    return after
+  }
+
+  const save = async (author: Author, user: UserRecord, content: { doc?: UserDoc; hidden?: UserHidden }) => {
     const set = new ChangeSet(author)
-    users.replace(set, before, after)
+    const after = change(set, user, content)
     await store.commit(set)
     return after
   }
@@ -245,7 +251,7 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     },
 
     async replace(author: Author, account: AccountRecord, user: UserRecord, data: Json): Promise<UserRecord> {
-      return save(author, user, users.revise(user, await compose(author, account, data, user)))
+      return save(author, user, await compose(author, account, data, user))
     },
 
     /** Removes a user and its objects of these types. Other objects keep their owner. */
@@ -269,13 +275,8 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     },
 
     /** Ends every session of the user. */
-    async resetSignatureSecret(author: Author, user: UserRecord) {
-      return save(
-        author,
-        user,
-        users.revise(user, { hidden: { ...user.hidden, signatureSecret: randomHex(32) } }),
-      )
-    },
+    resetSignatureSecret: (author: Author, user: UserRecord) =>
+      save(author, user, { hidden: { ...user.hidden, signatureSecret: randomHex(32) } }),
 
     /** When the password expires (Gregorian seconds); undefined: never. */
     passwordExpiry,
@@ -290,33 +291,18 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       return holder && users.find(accountId, holder.id)
     },
 
-    enable(set: ChangeSet, user: UserRecord): UserRecord {
-      const after = users.revise(user, { doc: { ...user.doc, enabled: true } })
-      users.replace(set, user, after)
-      return after
-    },
+    enable: (set: ChangeSet, user: UserRecord) => change(set, user, { doc: { ...user.doc, enabled: true } }),
 
     /** Sets a new password, enables the user, and ends sessions, second factors and mailed links. */
     async beginAnew(set: ChangeSet, account: AccountRecord, user: UserRecord, password: string) {
-      const { doc, hidden } = await compose(
-        set.author,
-        account,
-        { ...user.doc, enabled: true, password },
-        user,
-      )
-      users.replace(
-        set,
-        user,
-        users.revise(user, { doc, hidden: { ...hidden, signatureSecret: randomHex(32) } }),
-      )
+      const data = { ...user.doc, enabled: true, password }
+      const { doc, hidden } = await compose(set.author, account, data, user)
+      change(set, user, { doc, hidden: { ...hidden, signatureSecret: randomHex(32) } })
       set.tell(userBeginsAnew, user)
     },
 
     /** After a recovery the user must choose a new password. */
-    requirePasswordUpdate(set: ChangeSet, user: UserRecord): UserRecord {
-      const after = users.revise(user, { doc: { ...user.doc, require_password_update: true } })
-      users.replace(set, user, after)
-      return after
-    },
+    requirePasswordUpdate: (set: ChangeSet, user: UserRecord) =>
+      change(set, user, { doc: { ...user.doc, require_password_update: true } }),
   }
 }

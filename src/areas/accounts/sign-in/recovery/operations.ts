@@ -5,13 +5,7 @@ import {
   type UserRecord,
 } from '../../../../auth/identity.ts'
 import type { Job, JobKind } from '../../../../jobs/queue.ts'
-import {
-  failure,
-  forbidden,
-  invalidCredentials,
-  SignInRefusal,
-  validationError,
-} from '../../../../lib/failure.ts'
+import { failure, forbidden, SignInRefusal, signInRefused, validationError } from '../../../../lib/failure.ts'
 import { newId, randomKey } from '../../../../lib/ids.ts'
 import { addressOf } from '../../../../mail/mail.ts'
 import { crossbarSettings } from '../../../../settings/documents.ts'
@@ -22,7 +16,7 @@ import type { LoginAttempts, SignInClient } from '../../login-attempts/operation
 import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import { passwordRecoveryNotice } from '../notices.ts'
-import type { AccountNames, Session, SignIn } from '../operations.ts'
+import { type AccountNames, type Session, type SignIn, wayDisabled } from '../operations.ts'
 import {
   accountKeys,
   isLinkedTo,
@@ -183,10 +177,7 @@ export const createRecovery = (tools: Deps) => {
       const account = await signIn.accountOf(user)
       await assertInService(store, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
-      if (!enabled) {
-        const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
-        throw failure(invalidCredentials, {}, refusal)
-      }
+      if (!enabled) throw signInRefused(wayDisabled, account.id)
       const set = new ChangeSet(visit.author)
       resets.remove(set, found.record)
       const after = users.requirePasswordUpdate(set, user)
