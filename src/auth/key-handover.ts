@@ -34,9 +34,6 @@ const author: Author = { requestId: 'key-handover' }
 const identityId = 'server_key'
 const requestKind = 'key_request'
 
-const byId = (_doc: object, id: string) => id
-const noRow = () => ({})
-
 const spki = (key: KeyObject) => key.export({ type: 'spki', format: 'der' }).toString('base64')
 const fromSpki = (text: string) =>
   createPublicKey({ key: Buffer.from(text, 'base64'), type: 'spki', format: 'der' })
@@ -62,9 +59,9 @@ const unseal = (key: Buffer, sealed: string) => {
 }
 
 const collections = (store: Store) => ({
-  identities: createCollection<Identity, object>(store, { kind: 'server_key', sortKey: byId, row: noRow }),
-  requests: createCollection<Request, object>(store, { kind: requestKind, sortKey: byId, row: noRow }),
-  grants: createCollection<Grant, object>(store, { kind: 'key_grant', sortKey: byId, row: noRow }),
+  identities: createCollection<Identity, object>(store, { kind: 'server_key' }),
+  requests: createCollection<Request, object>(store, { kind: requestKind }),
+  grants: createCollection<Grant, object>(store, { kind: 'key_grant' }),
 })
 
 const patienceMilliseconds = 20_000

@@ -4,7 +4,7 @@ import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import { failure, invalidCredentials } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
-import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
+import { createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import type { TokenClaims } from './identity.ts'
@@ -31,24 +31,12 @@ export const issuer = 'kazoo'
 const systemId = 'token_identity'
 const makeKeyPair = promisify(generateKeyPair)
 
-const systemDefinition: CollectionDefinition<object, SystemHidden> = {
-  kind: 'token_identity',
-  sortKey: (_doc, id) => id,
-  row: () => ({}),
-}
-
-const keyDefinition: CollectionDefinition<SigningKeyDoc, SigningKeyHidden> = {
-  kind: 'signing_key',
-  sortKey: (_doc, id) => id,
-  row: () => ({}),
-}
-
 export const refused = (reason?: unknown) => failure(invalidCredentials, {}, reason)
 
 /** The keys that sign tokens, and the secret of the whole system that every token depends on. */
 export const createSigningKeys = (store: Store, keyring: Keyring) => {
-  const systems = createCollection(store, systemDefinition)
-  const keys = createCollection(store, keyDefinition)
+  const systems = createCollection<object, SystemHidden>(store, { kind: 'token_identity' })
+  const keys = createCollection<SigningKeyDoc, SigningKeyHidden>(store, { kind: 'signing_key' })
   const keyObjects = new WeakMap<object, KeyObject>()
 
   const system = async () => {

@@ -107,7 +107,6 @@ export const createSessionCache = (
 const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
   kind: 'revoked_token',
   sortKey: (doc) => String(doc.exp ?? Number.MAX_SAFE_INTEGER).padStart(16, '0'),
-  row: () => ({}),
 }
 
 /** The only accepted spelling: decoders also accept padding, another alphabet and unused bits. */

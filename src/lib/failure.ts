@@ -408,6 +408,10 @@ export class SignInRefusal extends Error {
   }
 }
 
+/** The 401 whose reason only the log contains. */
+export const signInRefused = (reason: string, accountId?: string) =>
+  failure(invalidCredentials, {}, new SignInRefusal(reason, accountId))
+
 /** The store cannot be written now; a retry may succeed. */
 export const isOutage = (error: unknown) =>
   isFailure(error, datastoreUnreachable) || isFailure(error, datastoreFull)

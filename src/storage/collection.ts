@@ -18,10 +18,11 @@ import type { Store } from './store.ts'
 
 export interface CollectionDefinition<Doc extends object, Hidden extends object> {
   kind: string
-  sortKey(doc: Doc, id: string): string
+  /** The order of lists; without it the ID. */
+  sortKey?(doc: Doc, id: string): string
   ownerId?(doc: Doc): string
-  /** Without the id. */
-  row(doc: Doc, hidden: Hidden): object
+  /** Without the id. Without `row` a row has only the id. */
+  row?(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): StoredClaim[]
   /** [category, item] each, for charges. */
   counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
@@ -78,11 +79,11 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       ...place,
       kind,
       ownerId: definition.ownerId?.(doc) ?? '',
-      sortKey: definition.sortKey(doc, place.id),
+      sortKey: definition.sortKey?.(doc, place.id) ?? place.id,
       revision: place.revision ?? randomHex(16),
       docText: JSON.stringify(doc),
       hiddenText: JSON.stringify(hidden),
-      rowText: maskSecrets(JSON.stringify({ id: place.id, ...definition.row(doc, hidden) })),
+      rowText: maskSecrets(JSON.stringify({ id: place.id, ...definition.row?.(doc, hidden) })),
     })
 
   const claimsOf = (record: Stored) =>

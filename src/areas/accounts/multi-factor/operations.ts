@@ -52,7 +52,6 @@ type FactorRecord = StoredRecord<FactorDoc, FactorHidden>
 const createFactorStore = (store: Store) =>
   createCollection<FactorDoc, FactorHidden>(store, {
     kind: secondFactorKind,
-    sortKey: (_doc, id) => id,
     row: ({ provider_name, verified }) => ({ provider_name, verified }),
   })
 

@@ -31,8 +31,6 @@ const securityId = 'configs_crossbar.auth'
 export const createSecurityStore = (store: Store) =>
   createCollection<SecurityDoc, object>(store, {
     kind: 'security',
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
   })
 
 interface LockHidden {
@@ -47,8 +45,6 @@ interface LockHidden {
 const createLockStore = (store: Store) =>
   createCollection<object, LockHidden>(store, {
     kind: 'login_lock',
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
   })
 
 export type { ModulePolicy } from './rules.ts'

@@ -29,8 +29,6 @@ const resetClaim = (hash: string) => ({ scope: systemScope, name: 'reset_id', va
 const createResetStore = (store: Store) =>
   createCollection<object, ResetHidden>(store, {
     kind: passwordResetKind,
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
     claims: ({ hidden }) => hidden.resets.map(({ hash }) => ({ ...resetClaim(hash), orElse: conflict })),
   })
 
