@@ -45,6 +45,8 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
     }
   }
 
+  const ofOne = { allow: accountAdmin, subject, answers: ApiKeyAnswer }
+
   return [
     get(onAccount, {
       summary: 'List the named API keys of an account',
@@ -69,26 +71,20 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
     get(oneKey, {
       summary: 'Read what a named API key may do',
       record: { kind: 'api_key' },
-      allow: accountAdmin,
-      subject,
-      answers: ApiKeyAnswer,
+      ...ofOne,
       run: ({ subject: key }) => view(key),
     }),
     patch(oneKey, {
       summary: 'Change what a named API key may do, at once and for its sessions too',
-      allow: accountAdmin,
-      subject,
+      ...ofOne,
       body: ApiKey,
-      answers: ApiKeyAnswer,
       judge: async ({ data, subject: key }) => keys.judge(data, key),
       run: async ({ author, actor, subject: key, data }) =>
         view(await keys.replace(author, actor, key, data)),
     }),
     del(oneKey, {
       summary: 'Revoke a named API key, and end its sessions',
-      allow: accountAdmin,
-      subject,
-      answers: ApiKeyAnswer,
+      ...ofOne,
       run: async ({ author, actor, subject: key }) => removed(await keys.remove(author, actor, key)),
     }),
   ]

@@ -28,13 +28,12 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[]
     return new ListResponse(timeListing(attempts, place, window))
   }
 
+  const listed = { allow: accountAdmin, query: windowQuery, answers: LoginAttempt, list: true } as const
+
   return [
     get(onSecurity, {
       summary: 'List the attempts to sign in to an account',
-      allow: accountAdmin,
-      query: windowQuery,
-      answers: LoginAttempt,
-      list: true,
+      ...listed,
       run: ({ path, query }) => listing(query, { accountId: path.account_id }),
     }),
     get(`${onSecurity}/{attempt_id}`, {
@@ -45,10 +44,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[]
     }),
     get(onMultiFactor, {
       summary: 'List the attempts to pass the second factor of an account',
-      allow: accountAdmin,
-      query: windowQuery,
-      answers: LoginAttempt,
-      list: true,
+      ...listed,
       run: ({ path, query }) =>
         listing(query, { accountId: path.account_id, ownerId: attempts.secondFactors }),
     }),

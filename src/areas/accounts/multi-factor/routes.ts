@@ -70,7 +70,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] 
       summary: "The QR code of a user's second factor, until its first code was shown",
       resource: 'users',
       allow: userOrAdmin,
-      subject: ({ path }) => users.get(path.account_id, path.user_id),
+      subject: users.inPath,
       answers: anyObject(),
       produces: ['image/png'],
       run: async ({ author, account, subject: user }) =>
@@ -82,7 +82,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] 
       summary: 'Forget the second factor of a user who lost it',
       resource: 'users',
       allow: accountAdminPerson,
-      subject: ({ path }) => users.get(path.account_id, path.user_id),
+      subject: users.inPath,
       answers: anyObject(),
       run: async ({ author, account, subject: user }) => {
         await factors.remove(author, { account, user })

@@ -204,7 +204,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     summary: 'Act as a user',
     allow: impersonator,
     namedKeys: 'none',
-    subject: ({ path }) => users.get(path.account_id, path.user_id),
+    subject: users.inPath,
     tellsOnce: true,
     answers: LoginResult,
     fails: [actionRequired, invalidAction, badIdentifier, validationError],
@@ -302,7 +302,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/accounts/{account_id}/users/{user_id}/auth', {
     summary: 'End all sessions of a user',
     allow: userOrAdmin,
-    subject: ({ path }) => users.get(path.account_id, path.user_id),
+    subject: users.inPath,
     answers: anyObject(),
     fails: [actionRequired, invalidAction, badIdentifier],
     run: async (call) => {

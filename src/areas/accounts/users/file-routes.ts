@@ -187,24 +187,19 @@ const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
 }
 
 export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
-  const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
-    users.get(path.account_id, path.user_id)
+  const ofUser = { resource: 'users', allow: accountMember, subject: users.inPath } as const
 
   return [
     get(photo, {
       summary: 'The photo of a user: as it is, or as base64 text',
-      resource: 'users',
-      allow: accountMember,
-      subject,
+      ...ofUser,
       answers: Photo,
       produces: [...imageTypes, 'application/octet-stream', 'application/base64'],
       run: async ({ subject: user, request }) => photoFile(await photos.get(user), request.accepts),
     }),
     post(photo, {
       summary: 'Set the photo of a user: a PNG, JPEG, GIF or WebP image, raw or as base64',
-      resource: 'users',
-      allow: accountMember,
-      subject,
+      ...ofUser,
       uploads: [...imageTypes, 'application/octet-stream', 'application/base64', 'application/x-base64'],
       answers: Photo,
       run: ({ author, subject: user, upload }) => {
@@ -216,17 +211,13 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
     }),
     del(photo, {
       summary: 'Remove the photo of a user',
-      resource: 'users',
-      allow: accountMember,
-      subject,
+      ...ofUser,
       answers: Photo,
       run: ({ author, subject: user }) => photos.remove(author, user),
     }),
     get(vcard, {
       summary: 'A user as a vCard 3.0',
-      resource: 'users',
-      allow: accountMember,
-      subject,
+      ...ofUser,
       answers: anyText(),
       produces: ['text/x-vcard', 'text/directory'],
       run: async ({ account, subject: user, request }) => {

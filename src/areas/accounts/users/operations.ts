@@ -206,6 +206,10 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
   return {
     ...readsOf(users),
 
+    /** The user in the path of a request. */
+    inPath: ({ path }: { path: { account_id: string; user_id: string } }) =>
+      users.get(path.account_id, path.user_id),
+
     adoption,
     moveIn,
 

@@ -17,9 +17,7 @@ const oneUser = `${onAccount}/{user_id}` as const
 type Judged = Pick<Call<typeof onAccount, Json>, 'path' | 'data' | 'actor' | 'request'>
 
 export const userRoutes = (users: Users, devices: Devices): Route[] => {
-  const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
-    users.get(path.account_id, path.user_id)
-
+  const { inPath: subject } = users
   const shown = async (user: UserRecord) => {
     const expiry = await users.passwordExpiry(user)
     return {
@@ -60,6 +58,12 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     return hasProblems(found) ? judge(call, undefined) : found
   }
 
+  const writing = {
+    price: { is: 'secret', keys: ['password', 'credentials'] },
+    body: User,
+    answers: UserAnswer,
+  } as const
+
   return [
     get(onAccount, {
       summary: 'List the users of an account',
@@ -71,9 +75,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     put(onAccount, {
       summary: 'Create a user',
       allow: accountAdmin,
-      price: { is: 'secret', keys: ['password', 'credentials'] },
-      body: User,
-      answers: UserAnswer,
+      ...writing,
       fails: [validationError],
       judge: judgeNew,
       wishes: creationWishes,
@@ -93,10 +95,8 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     post(oneUser, {
       summary: 'Replace a user',
       allow: accountMember,
-      price: { is: 'secret', keys: ['password', 'credentials'] },
       subject,
-      body: User,
-      answers: UserAnswer,
+      ...writing,
       judge: (call) => judge(call, call.subject),
       run: (call) => change(call),
     }),
@@ -104,10 +104,8 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       summary: 'Change fields of a user',
       servesPurpose: 'own_password',
       allow: accountMember,
-      price: { is: 'secret', keys: ['password', 'credentials'] },
       subject,
-      body: User,
-      answers: UserAnswer,
+      ...writing,
       judge: (call) => {
         assertServesPurpose(call.actor, call.subject, call.sent)
         return judge(call, call.subject)

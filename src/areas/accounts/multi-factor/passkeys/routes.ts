@@ -18,16 +18,16 @@ interface UserPath {
 const noStore = { 'cache-control': 'no-store' }
 
 export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
-  const ofUser = ({ path }: { path: UserPath }) => users.get(path.account_id, path.user_id)
-
   const subject = async ({ path }: { path: UserPath & { passkey_id: string } }) =>
-    passkeys.getOf(await ofUser({ path }), path.passkey_id)
+    passkeys.getOf(await users.inPath({ path }), path.passkey_id)
+
+  const ofOne = { allow: userOrAdmin, subject, answers: PasskeyRecord }
 
   return [
     get(onUser, {
       summary: "List a user's passkeys",
       allow: userOrAdmin,
-      subject: ofUser,
+      subject: users.inPath,
       answers: PasskeyRow,
       list: true,
       run: ({ path }) => new ListResponse(collectionListing(passkeys, path.account_id, path.user_id)),
@@ -35,7 +35,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
     put(`${onUser}/options`, {
       summary: 'What a browser makes a new passkey with',
       allow: userItself,
-      subject: ofUser,
+      subject: users.inPath,
       answers: PasskeyOptions,
       fails: [notConfigured],
       run: async ({ account, subject: user, request }) => {
@@ -46,7 +46,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
     put(onUser, {
       summary: 'Register a passkey that a browser has made',
       allow: userItself,
-      subject: ofUser,
+      subject: users.inPath,
       body: NewPasskey,
       answers: PasskeyRecord,
       fails: [notConfigured],
@@ -59,25 +59,19 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
     get(onePasskey, {
       summary: 'Read a passkey',
       record: { kind: 'passkey' },
-      allow: userOrAdmin,
-      subject,
-      answers: PasskeyRecord,
+      ...ofOne,
       run: ({ subject: passkey }) => one(passkey),
     }),
     patch(onePasskey, {
       summary: 'Call a passkey by another name',
-      allow: userOrAdmin,
-      subject,
+      ...ofOne,
       body: PasskeyName,
-      answers: PasskeyRecord,
       run: async ({ author, subject: passkey, data }) =>
         one(await passkeys.rename(author, passkey, data.name)),
     }),
     del(onePasskey, {
       summary: 'Forget a passkey',
-      allow: userOrAdmin,
-      subject,
-      answers: PasskeyRecord,
+      ...ofOne,
       run: async ({ author, subject: passkey }) => removed(await passkeys.remove(author, passkey)),
     }),
   ]
