@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { columns } from '../src/areas/calls/cdrs/columns.ts'
+import { cdrColumns } from '../src/areas/calls/cdrs/columns.ts'
 import { tallyStatements } from '../src/areas/calls/cdrs/stats/store.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { gregorianUnixOffset } from '../src/lib/gregorian.ts'
@@ -100,7 +100,7 @@ const csvOf = (server: RunningServer, stage: Stage, token: string) =>
 
 // What a line is made of, as it is stored: the command line does not have to put dates and money into words.
 const rawQuery = ({ accountId }: Stage) =>
-  `SELECT id, ${columns.map(({ sql }) => sql).join(', ')}, cost FROM cdrs_${month}
+  `SELECT id, ${cdrColumns.map(({ sql }) => sql).join(', ')}, cost FROM cdrs_${month}
     WHERE account_id = '${accountId}' ORDER BY created DESC, id DESC`
 
 const commandLineOf = (stage: Stage) => {

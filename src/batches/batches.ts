@@ -9,7 +9,7 @@ import type { Metrics } from '../lib/metrics.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import type { Run, RunKey, RunStore, Waiting } from './store.ts'
+import type { BatchRun, RunKey, RunStore, WaitingRun } from './store.ts'
 
 /** The run was stopped or removed, or another process works on it. */
 class RunIsOver extends Error {}
@@ -17,7 +17,7 @@ class RunIsOver extends Error {}
 /** Whether an error is about the run or the store, not about the rows. */
 export const endsTheWork = (error: unknown) => error instanceof RunIsOver || isOutage(error)
 
-export interface Entry<Detail = never> {
+export interface RowResults<Detail = never> {
   succeeded?: number
   failed?: number
   /** Rows by column name. Unknown columns are ignored. */
@@ -34,8 +34,8 @@ export interface Entry<Detail = never> {
 }
 
 /** A run that this process works on. */
-export interface Progress<Detail = unknown> {
-  readonly run: Run<Detail>
+export interface RunProgress<Detail = unknown> {
+  readonly run: BatchRun<Detail>
   /** Aborted when the server stops or another process may work on the run. */
   readonly signal: AbortSignal
   /** False when the server stops or the turn of the run is over. */
@@ -43,7 +43,7 @@ export interface Progress<Detail = unknown> {
   /** Commits what must be stored before external requests. */
   prepare(changes: readonly ChangeSet[]): Promise<void>
   /** Commits results with the progress. Fails if the run was stopped or taken over. */
-  enter(entry: Entry<Detail>): Promise<void>
+  enter(entry: RowResults<Detail>): Promise<void>
   end(set: ChangeSet): Promise<void>
 }
 
@@ -56,11 +56,11 @@ interface Deps<Detail> {
   log: Log
   metrics: Metrics
   /** Maximum number of concurrent runs in this process. */
-  mostAtOnce(): Promise<number>
+  maxConcurrentRuns(): Promise<number>
   /** How long a run is worked on while others wait, in ms. Default: to its end. */
   turnMs?: number
   /** Works on a run to its end, or until `mayGoOn` returns false. Each turn must make progress first. */
-  work(progress: Progress<Detail>): Promise<void>
+  work(progress: RunProgress<Detail>): Promise<void>
 }
 
 // Finds runs of processes that died or have no capacity.
@@ -72,7 +72,7 @@ const sweptAtOnce = 100
 
 const isSomething = (value: unknown) => value !== undefined && value !== null && value !== ''
 
-const heldAfter = (held: string, { columns, rows }: NonNullable<Entry['output']>) =>
+const heldAfter = (held: string, { columns, rows }: NonNullable<RowResults['output']>) =>
   columns
     .map((name, index) => (held[index] === '1' || rows.some((row) => isSomething(row[name])) ? '1' : '0'))
     .join('')
@@ -86,7 +86,7 @@ interface Service {
 /**
  * Fair: first the account with the fewest running, then the one served longest ago, then the run that waited longest.
  */
-export const nextRun = <T extends Waiting>(
+export const nextRun = <T extends WaitingRun>(
   waiting: readonly T[],
   { running, lastServed }: Service,
 ): T | undefined =>
@@ -101,9 +101,9 @@ export const nextRun = <T extends Waiting>(
 export const createProgress = <Detail>(
   { base, runs }: Pick<Deps<Detail>, 'base' | 'runs'>,
   lease: Lease,
-  start: Run<Detail>,
-  { signal, mayGoOn }: Pick<Progress, 'signal' | 'mayGoOn'>,
-): Progress<Detail> => {
+  start: BatchRun<Detail>,
+  { signal, mayGoOn }: Pick<RunProgress, 'signal' | 'mayGoOn'>,
+): RunProgress<Detail> => {
   let run = start
 
   const partOf = (name: 'out' | 'failed', number: number, lines: readonly string[]) =>
@@ -139,7 +139,7 @@ export const createProgress = <Detail>(
     async enter({ succeeded = 0, failed = 0, output, failedRows = [], changes = [], ...entry }) {
       const { columns = [], rows = [] } = output ?? {}
       const lines = rows.map((row) => csvLine(columns.map((name) => row[name])))
-      const after: Run<Detail> = {
+      const after: BatchRun<Detail> = {
         ...run,
         done: run.done + succeeded + failed,
         succeeded: run.succeeded + succeeded,
@@ -164,7 +164,7 @@ export const createProgress = <Detail>(
 }
 
 export const createBatches = <Detail>(tools: Deps<Detail>) => {
-  const { base, runs, leases, rounds, node, log, mostAtOnce, turnMs, work } = tools
+  const { base, runs, leases, rounds, node, log, maxConcurrentRuns, turnMs, work } = tools
   const { clock } = base
   const takingUp = `${runs.kind}s`
   const sweeping = `${runs.kind} leftovers`
@@ -238,14 +238,14 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
     running.set(key.id, { accountId: key.accountId, done })
   }
 
-  const hasRoom = async () => running.size < (await mostAtOnce())
+  const hasRoom = async () => running.size < (await maxConcurrentRuns())
 
   const takeUp = async (signal: AbortSignal) => {
-    const elsewhere: Waiting[] = []
+    const elsewhere: WaitingRun[] = []
     const waiting = await runs.waiting()
     const accounts = new Set(waiting.map(({ accountId }) => accountId))
     lastServed = new Map([...lastServed].filter(([accountId]) => accounts.has(accountId)))
-    const isFree = ({ id }: Waiting) => !running.has(id) && !elsewhere.some((other) => other.id === id)
+    const isFree = ({ id }: WaitingRun) => !running.has(id) && !elsewhere.some((other) => other.id === id)
     while (!signal.aborted && !stopping.signal.aborted && (await hasRoom())) {
       const atWork = Map.groupBy([...running.values(), ...elsewhere], ({ accountId }) => accountId)
       const counts = new Map([...atWork].map(([accountId, { length }]) => [accountId, length]))

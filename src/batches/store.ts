@@ -40,9 +40,9 @@ const tableOf = <Detail>() =>
     detail: optional(json<Detail>()),
   })
 
-export type Run<Detail = unknown> = RowOf<ReturnType<typeof tableOf<Detail>>>
+export type BatchRun<Detail = unknown> = RowOf<ReturnType<typeof tableOf<Detail>>>
 
-export type Waiting = Pick<Run, 'accountId' | 'id' | 'since'>
+export type WaitingRun = Pick<BatchRun, 'accountId' | 'id' | 'since'>
 
 interface NewRun<Detail> {
   subject?: string
@@ -56,7 +56,7 @@ interface NewRun<Detail> {
 type PartName = 'in.csv' | 'out' | 'failed' | 'charges' | 'terms'
 
 /** Inputs and outputs are stored in parts of bounded size. */
-export interface Part {
+export interface BatchPart {
   number: number
   /** Of the input: number of rows in the parts before, the header included. */
   firstRow: number
@@ -77,13 +77,13 @@ const partsRemovedAtOnce = 20
 const decided = { rows: 1, orElse: conflict }
 
 const createPartStore = ({ all, writeUnrecorded }: Store) => ({
-  statement: ({ accountId, id }: RunKey, name: PartName, part: Part): Statement => ({
+  statement: ({ accountId, id }: RunKey, name: PartName, part: BatchPart): Statement => ({
     sql: `INSERT INTO long_parts (account_id, run_id, name, part, first_row, content)
       VALUES ($1, $2, $3, $4, $5, $6)`,
     params: [accountId, id, name, part.number, part.firstRow, part.content],
   }),
 
-  async *read({ accountId, id }: RunKey, name: PartName, from = 0): AsyncGenerator<Part> {
+  async *read({ accountId, id }: RunKey, name: PartName, from = 0): AsyncGenerator<BatchPart> {
     for (let next = from; ; ) {
       const [row] = await all<PartRow>(
         `SELECT part, first_row, content FROM long_parts
@@ -173,7 +173,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       ]),
     )
 
-  const run = async ({ accountId, id }: RunKey): Promise<Run<Detail> | undefined> => {
+  const run = async ({ accountId, id }: RunKey): Promise<BatchRun<Detail> | undefined> => {
     const sql = `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`
     return runs.first(await all(sql, [accountId, id]))
   }
@@ -196,7 +196,11 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
 
     run,
 
-    async runsBetween(accountId: string, lowest: string, highest: string): Promise<Map<string, Run<Detail>>> {
+    async runsBetween(
+      accountId: string,
+      lowest: string,
+      highest: string,
+    ): Promise<Map<string, BatchRun<Detail>>> {
       const rows = await all(
         `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id >= $2 AND id <= $3`,
         [accountId, lowest, highest],
@@ -205,7 +209,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     },
 
     /** The executing run, else the one that ended last. Ids of one second are not ordered. */
-    async latest(accountId: string, subject: string): Promise<Run<Detail> | undefined> {
+    async latest(accountId: string, subject: string): Promise<BatchRun<Detail> | undefined> {
       return runs.first(
         await all(
           `SELECT ${runs.columns} FROM long_runs
@@ -264,7 +268,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     stepBack: (key: RunKey) => note(key, 'since', clock.now()),
 
     /** Updates the progress only if it is still `before`, so that no row is done twice. */
-    advance: (before: Run<Detail>, after: Run<Detail>, orElse: () => Failure): Statement => ({
+    advance: (before: BatchRun<Detail>, after: BatchRun<Detail>, orElse: () => Failure): Statement => ({
       sql: `UPDATE long_runs SET done = $6, succeeded = $7, failed = $8, position = $9, out_parts = $10,
           failed_parts = $11, held = $12, worked_ms = $13, detail = COALESCE($14, detail)
         WHERE account_id = $1 AND id = $2 AND state = 'executing' AND done = $3 AND out_parts = $4
@@ -289,7 +293,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     }),
 
     /** Executing runs: of each account those that waited longest. */
-    async waiting(): Promise<Waiting[]> {
+    async waiting(): Promise<WaitingRun[]> {
       const rows = await scan(
         `SELECT ${waitingRuns.columns} FROM (
             SELECT account_id, id, since,

@@ -11,7 +11,7 @@ export interface Afterwards {
 }
 
 // Bounds memory.
-const maxWaiting = 20_000
+const maxFollowUps = 20_000
 
 export const createAfterwards = (log: Log): Afterwards => {
   const running = new Set<Promise<void>>()
@@ -30,7 +30,7 @@ export const createAfterwards = (log: Log): Afterwards => {
 
   return {
     run(name, work, pauseMs = 0) {
-      if (running.size >= maxWaiting) return log.write('warn', `${name} was left out: too much waits`)
+      if (running.size >= maxFollowUps) return log.write('warn', `${name} was left out: too much waits`)
       const run = perform(name, work, pauseMs).finally(() => running.delete(run))
       running.add(run)
     },

@@ -23,7 +23,7 @@ interface Status {
   started: string | undefined
 }
 
-const statusOf = (pid: number | 'self'): Status | undefined => {
+const processStatus = (pid: number | 'self'): Status | undefined => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
     // The name is in brackets and may contain brackets.
@@ -35,7 +35,7 @@ const statusOf = (pid: number | 'self'): Status | undefined => {
 }
 
 const readBirth = (): Birth | undefined => {
-  const status = statusOf('self')
+  const status = processStatus('self')
   // /proc belongs to another namespace.
   if (status?.pid !== process.pid || status.started === undefined) return undefined
   try {
@@ -70,7 +70,7 @@ const hasNumber = (pid: number) => {
 
 const hasEnded = (pid: number, { started }: Birth) => {
   if (!hasNumber(pid)) return true
-  const status = statusOf(pid)
+  const status = processStatus(pid)
   // /proc may hide processes of other users: they count as alive.
   if (!status) return false
   return status.state === 'Z' || status.state === 'X' || status.started !== started

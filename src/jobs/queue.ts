@@ -5,7 +5,7 @@ import type { Metrics } from '../lib/metrics.ts'
 import { faultOf, inLaterSpan, type Recorder, reportSpan } from '../lib/trace.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
-import { errandStatement, type JobDraft as NextErrand, workKey } from '../storage/errand.ts'
+import { errandStatement, type JobDraft, workKey } from '../storage/errand.ts'
 import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
 import { deleteOldRows, type ScheduledJob } from './rounds.ts'
@@ -21,7 +21,7 @@ export type Conclusion<Payload = unknown> = {
   /** Writes without audit entries. */
   statements?: readonly Statement[]
   /** Further jobs, if there is no set to add them to. */
-  errands?: readonly NextErrand[]
+  jobs?: readonly JobDraft[]
   /** Cache keys that the statements make stale: see ChangeSet. */
   stale?: readonly string[]
   /** For operators; never a secret. */
@@ -49,22 +49,22 @@ export interface JobKind<Payload, Answer = undefined> {
   /** How often to look for due jobs. Committed jobs also wake the scheduler. */
   everySeconds?: number
   /** Maximum number of concurrent jobs. */
-  atOnce?: number
+  maxConcurrent?: number
   /** While false, jobs wait. */
   isOn?(): Promise<boolean>
   /**
    * Sends the external request, with a key made of the job's id, so that a repeat is harmless. Errors are logged, and
    * the job is retried after a pause. Default: nothing is sent.
    */
-  ask?(errand: Job<Payload>, signal: AbortSignal): Promise<Answer>
+  ask?(job: Job<Payload>, signal: AbortSignal): Promise<Answer>
   /** Computes the result, without external requests. Repeated after a conflict with the current job. */
-  conclude(errand: Job<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
+  conclude(job: Job<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
   /** Milliseconds before the next try after `attempts`. */
   pauseMs?(attempts: number): number
   /** The job fails after this many attempts. Default: unlimited. */
-  mostAttempts?: number
+  maxAttempts?: number
   /** How long a stop waits for running jobs. Default: until they end. Unfinished ones are repeated. */
-  farewellMs?: number
+  stopTimeoutMs?: number
 }
 
 export type AnyJob = JobKind<unknown, unknown> | ScheduledJob
@@ -73,7 +73,7 @@ type Lasting = Exclude<Conclusion, { state: 'forgotten' }>
 
 export type Queue = ReturnType<typeof createQueue>
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
 interface Deps {
   store: Store
@@ -82,22 +82,22 @@ interface Deps {
   recorder?: Recorder | undefined
 }
 
-const firstPauseMs = 1000
-const longestPauseMs = 3_600_000
+const firstRetryPauseMs = 1000
+const maxRetryPauseMs = 3_600_000
 
 const growingPause = (attempts: number) =>
-  Math.min(firstPauseMs * 2 ** Math.min(attempts - 1, 20), longestPauseMs)
+  Math.min(firstRetryPauseMs * 2 ** Math.min(attempts - 1, 20), maxRetryPauseMs)
 
 // Jobs that are read for each concurrent one.
 const looksAhead = 10
-const longestOutcome = 500
+const maxOutcomeLength = 500
 
 /** External text as one line of bounded length. */
 export const inOneLine = (text: string) =>
   text
     .replace(/\p{C}+/gu, ' ')
     .trim()
-    .slice(0, longestOutcome)
+    .slice(0, maxOutcomeLength)
 
 /** The first of each list, then the second of each. */
 const inTurns = <T>(lists: readonly (readonly T[])[]): T[] => {
@@ -107,7 +107,7 @@ const inTurns = <T>(lists: readonly (readonly T[])[]): T[] => {
   ).flat()
 }
 
-const factsOf = ({ kind, id, attempts }: Work) => ({
+const spanFactsOf = ({ kind, id, attempts }: Work) => ({
   'messaging.system': 'crosspoint',
   'messaging.operation.name': 'errand',
   'messaging.operation.type': 'process',
@@ -116,7 +116,7 @@ const factsOf = ({ kind, id, attempts }: Work) => ({
   'crosspoint.errand_attempts': attempts + 1,
 })
 
-interface Patience {
+interface StopSignals {
   /** Aborted when the server stops: no further job starts. */
   signal: AbortSignal
   /** Aborted when the stop no longer waits for running jobs. */
@@ -130,7 +130,7 @@ interface Patience {
 export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   const rows = createWorkStore(store)
   const { clock } = store
-  const performers = new Map<string, (work: Work, patience: Patience) => Promise<boolean>>()
+  const performers = new Map<string, (work: Work, patience: StopSignals) => Promise<boolean>>()
   const measures = measureQueue({ metrics, rows, clock, kinds: () => [...performers.keys()] })
 
   const triedAs = (
@@ -150,17 +150,17 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
 
   const commit = (
     statements: readonly Statement[],
-    { sets = [], errands = [], stale = [] }: Pick<Conclusion, 'sets' | 'errands' | 'stale'>,
+    { sets = [], jobs = [], stale = [] }: Pick<Conclusion, 'sets' | 'jobs' | 'stale'>,
   ) => {
     const [last] = sets.slice(-1)
     if (!last) {
-      const next = errands.map((errand) => errandStatement(errand, clock.now()))
+      const next = jobs.map((job) => errandStatement(job, clock.now()))
       return store.writeUnrecorded(
         [...statements, ...next],
-        [...errands.map(({ kind }) => workKey(kind)), ...stale],
+        [...jobs.map(({ kind }) => workKey(kind)), ...stale],
       )
     }
-    for (const errand of errands) last.errand(errand)
+    for (const job of jobs) last.errand(job)
     // After the other writes, in the same order as other writers: no deadlock.
     last.statements.push(...statements)
     last.stale.push(...stale)
@@ -169,23 +169,23 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
 
   /** Returns a function that runs a job. It returns false if the external system is down. */
   const performerOf = <Payload, Answer>(kind: JobKind<Payload, Answer>) => {
-    const { pauseMs = growingPause, mostAttempts = Number.POSITIVE_INFINITY } = kind
+    const { pauseMs = growingPause, maxAttempts = Number.POSITIVE_INFINITY } = kind
 
-    const errandOf = (work: Work): Job<Payload> => ({
+    const jobOf = (work: Work): Job<Payload> => ({
       ...work,
       payload: JSON.parse(work.payload),
     })
 
     const find = async (id: string) => {
       const work = await rows.find(kind.kind, id)
-      return work && errandOf(work)
+      return work && jobOf(work)
     }
 
-    const settle = async (errand: Job<Payload>, conclusion: Conclusion<Payload>) => {
+    const settle = async (job: Job<Payload>, conclusion: Conclusion<Payload>) => {
       const end =
         conclusion.state === 'forgotten'
-          ? rows.forget(errand)
-          : rows.tried(errand, triedAs(errand, conclusion, pauseMs))
+          ? rows.forget(job)
+          : rows.tried(job, triedAs(job, conclusion, pauseMs))
       await commit([end, ...(conclusion.statements ?? [])], conclusion)
       measures.tried(kind.kind, conclusion.state)
       reportSpan({ 'crosspoint.errand_state': conclusion.state })
@@ -193,11 +193,11 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     }
 
     /** The store decides which of several concurrent results counts. A job that was requested again runs again. */
-    const conclude = (errand: Job<Payload>, answer: Answer): Promise<boolean> =>
+    const conclude = (job: Job<Payload>, answer: Answer): Promise<boolean> =>
       retrying(async (attempt) => {
-        const current = attempt === 1 ? errand : await find(errand.id)
+        const current = attempt === 1 ? job : await find(job.id)
         if (current?.state !== 'waiting') return true
-        if (current.marks !== errand.marks) {
+        if (current.marks !== job.marks) {
           // Not at once: a job that is requested constantly would run constantly.
           await store.writeUnrecorded([rows.renew(current, clock.now())])
           return true
@@ -207,35 +207,35 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
         return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
       })
 
-    const postpone = async (errand: Job<Payload>, error: unknown) => {
+    const postpone = async (job: Job<Payload>, error: unknown) => {
       const facts = {
         kind: kind.kind,
-        id: errand.id,
-        account_id: errand.accountId,
+        id: job.id,
+        account_id: job.accountId,
         error: describeError(error),
       }
       log.write('error', 'an errand could not be carried out', facts)
       const outcome = error instanceof Error ? error.message : String(error)
-      const state = errand.attempts + 1 < mostAttempts ? 'waiting' : 'failed'
+      const state = job.attempts + 1 < maxAttempts ? 'waiting' : 'failed'
       try {
-        await settle(errand, { state, outcome })
+        await settle(job, { state, outcome })
         reportSpan({ 'error.type': faultOf(error) })
       } catch (late) {
         if (!isConflict(late)) throw late
       }
     }
 
-    return async (work: Work, { signal, gone }: Patience): Promise<boolean> => {
-      const errand = errandOf(work)
+    return async (work: Work, { signal, gone }: StopSignals): Promise<boolean> => {
+      const job = jobOf(work)
       const leave = measures.enter(kind.kind)
       try {
         // Kinds without `ask` have undefined as their answer.
-        const answer = (await kind.ask?.(errand, signal)) as Answer
+        const answer = (await kind.ask?.(job, signal)) as Answer
         if (gone.aborted) return false
-        return await conclude(errand, answer)
+        return await conclude(job, answer)
       } catch (error) {
         // A stop interrupts jobs; the next process repeats them.
-        if (!signal.aborted) await postpone(errand, error)
+        if (!signal.aborted) await postpone(job, error)
         return true
       } finally {
         leave()
@@ -245,8 +245,8 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
 
   const carryOutAll = async (
     batch: readonly Work[],
-    { kind, atOnce }: { kind: string; atOnce: number },
-    patience: Patience,
+    { kind, maxConcurrent }: { kind: string; maxConcurrent: number },
+    patience: StopSignals,
   ) => {
     const perform = performerFor(kind)
     const waiting = batch.values()
@@ -265,23 +265,27 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     }
     // Running jobs finish, also after a failure of the store.
     const over = new AbortController()
-    const ends = Promise.all(Array.from({ length: atOnce }, work)).finally(() => over.abort())
+    const ends = Promise.all(Array.from({ length: maxConcurrent }, work)).finally(() => over.abort())
     await Promise.race([ends, once(patience.gone, 'abort', { signal: over.signal }).catch(() => undefined)])
     if (failures.length > 0) throw failures[0]
     return isUp
   }
 
   const passOver = async (
-    { kind, atOnce, farewellMs }: { kind: string; atOnce: number; farewellMs: number | undefined },
+    {
+      kind,
+      maxConcurrent,
+      stopTimeoutMs,
+    }: { kind: string; maxConcurrent: number; stopTimeoutMs: number | undefined },
     signal: AbortSignal,
   ) => {
     const farewell = new AbortController()
-    const begin = () => setTimeout(() => farewell.abort(), farewellMs).unref()
-    if (farewellMs !== undefined) signal.addEventListener('abort', begin, { once: true })
+    const begin = () => setTimeout(() => farewell.abort(), stopTimeoutMs).unref()
+    if (stopTimeoutMs !== undefined) signal.addEventListener('abort', begin, { once: true })
     const patience = { signal, gone: farewell.signal }
     // Jobs requested from here on are left to the next pass: otherwise it might never end.
     const now = clock.now()
-    const size = atOnce * looksAhead
+    const size = maxConcurrent * looksAhead
     let after = ''
     // The due jobs of many accounts may all wait for others of their subjects.
     let isIdleLap = true
@@ -291,7 +295,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
       const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
       if (batch.length > 0) isIdleLap = false
-      if (!(await carryOutAll(batch, { kind, atOnce }, patience))) return
+      if (!(await carryOutAll(batch, { kind, maxConcurrent }, patience))) return
       const isLapOver = accounts.length < size
       if (isLapOver && isIdleLap) return
       if (isLapOver) isIdleLap = true
@@ -303,9 +307,11 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     const performer = performers.get(kind)
     if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
     const span = { name: `errand ${kind}`, kind: 'consumer' } as const
-    return (work: Work, patience: Patience) =>
-      inLaterSpan(recorder, { ...span, facts: factsOf(work), causes: work.trace ? [work.trace] : [] }, () =>
-        performer(work, patience),
+    return (work: Work, patience: StopSignals) =>
+      inLaterSpan(
+        recorder,
+        { ...span, facts: spanFactsOf(work), causes: work.trace ? [work.trace] : [] },
+        () => performer(work, patience),
       )
   }
 
@@ -313,7 +319,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     /** The scheduled job that runs the jobs of a kind. */
     round(kind: AnyJob): ScheduledJob {
       if ('run' in kind) return kind
-      const { everySeconds = 5, atOnce = 4, farewellMs } = kind
+      const { everySeconds = 5, maxConcurrent = 4, stopTimeoutMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)
       if (performers.has(kind.kind)) throw new Error(`two kinds of errands are called ${kind.kind}`)
       performers.set(kind.kind, performerOf(kind))
@@ -322,7 +328,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
         everySeconds,
         due: async () => (await isOn()) && (await rows.isAnyDue(kind.kind, clock.now())),
         async run(signal) {
-          if (await isOn()) await passOver({ kind: kind.kind, atOnce, farewellMs }, signal)
+          if (await isOn()) await passOver({ kind: kind.kind, maxConcurrent, stopTimeoutMs }, signal)
         },
       }
     },
@@ -334,7 +340,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
     async now(kind: string, id: string): Promise<Work | undefined> {
       const work = await rows.find(kind, id)
       if (work?.state !== 'waiting' || (await rows.isBehind(work))) return work
-      await performerFor(kind)(work, { signal: never, gone: never })
+      await performerFor(kind)(work, { signal: neverAborted, gone: neverAborted })
       return rows.find(kind, id)
     },
 

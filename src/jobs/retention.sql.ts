@@ -12,7 +12,7 @@ import { deleteOldRows, type ScheduledJob } from './rounds.ts'
 
 const recordsAtOnce = 200
 const feedRowsAtOnce = 1000
-const accountsAtOnce = 200
+const accountsPerPass = 200
 
 /** Kinds in the index `records_passing`. */
 type PassingKind = 'login_attempt' | 'revoked_token'
@@ -20,7 +20,7 @@ type PassingKind = 'login_attempt' | 'revoked_token'
 /** Tables with one or a few rows for each account. */
 const companions = ['balance_watch', 'charged_items', 'payer_turns', 'topups'] as const
 
-const places = shape({ accountId: text(), id: text() })
+const recordIds = shape({ accountId: text(), id: text() })
 const orphans = shape({ accountId: text() })
 
 const between = 'sequence > $1 AND sequence <= $2'
@@ -95,7 +95,7 @@ export const createRetentionStore = (store: Store) => {
       const sql = `SELECT account_id AS "accountId", id FROM records WHERE kind IN ('login_attempt', 'revoked_token')
       AND kind = $1 AND sort_key < $2 ORDER BY sort_key LIMIT ${recordsAtOnce}`
       while (!signal.aborted) {
-        const old = places.list(await store.all(sql, [kind, before]))
+        const old = recordIds.list(await store.all(sql, [kind, before]))
         if (old.length === 0) return
         await store.writeUnrecorded(
           old.map(({ accountId, id }) => ({
@@ -127,7 +127,7 @@ export const createRetentionStore = (store: Store) => {
           const sql = `SELECT DISTINCT t.account_id AS "accountId" FROM ${table} t WHERE t.account_id > $1
           AND NOT EXISTS (SELECT 1 FROM records r
             WHERE r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id)
-          ORDER BY t.account_id LIMIT ${accountsAtOnce}`
+          ORDER BY t.account_id LIMIT ${accountsPerPass}`
           const gone = orphans.list(await store.scan(sql, [after]))
           const last = gone.at(-1)
           if (!last) break

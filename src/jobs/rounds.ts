@@ -23,7 +23,7 @@ export interface ScheduledJob {
 }
 
 export interface Scheduler {
-  add(round: ScheduledJob): void
+  add(job: ScheduledJob): void
   /** While it returns true, no job runs. */
   hold(isHeld: () => Promise<boolean>): void
   /** For long work: once true, it must stop starting work, store its progress and end. */
@@ -39,14 +39,14 @@ export interface Scheduler {
 }
 
 // Upper limit of the pause between looks.
-const longestPauseMs = 60_000
+const maxLookPauseMs = 60_000
 // Pause while another process runs the job: it may have missed the new work.
 const occupiedPauseMs = 300
 
-const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }: RunnerDeps) => {
+const createJobRunner = (job: ScheduledJob, { leases, store, clock, log, isHeld }: RunnerDeps) => {
   const rows = createScheduleRows(store)
   const stopping = new AbortController()
-  const bell = createWaker()
+  const waker = createWaker()
   let looping: Promise<void> | undefined
   let isTimed = false
   /** The end of the latest work. */
@@ -59,23 +59,23 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
   }
 
   const isDue = async () =>
-    round.due ? round.due() : clock.now() - (await rows.doneAt(round.name)) >= round.everySeconds * 1000
+    job.due ? job.due() : clock.now() - (await rows.doneAt(job.name)) >= job.everySeconds * 1000
 
   /** A job that breaks off returns normally, but must run again. */
   const carryOut = async (lease: Lease) => {
     try {
-      await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
+      await job.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
     } catch (error) {
       throw lease.lost.aborted && !isOutage(error) ? leaseLost(error) : error
     }
     if (lease.lost.aborted) throw leaseLost()
-    if (round.due || stopping.signal.aborted) return
-    await rows.done(round.name, clock.now(), lease.guardStatement())
+    if (job.due || stopping.signal.aborted) return
+    await rows.done(job.name, clock.now(), lease.guardStatement())
   }
 
   /** False if another process runs it. */
   const perform = async () => {
-    const lease = await leases.take(`round/${round.name}`)
+    const lease = await leases.take(`round/${job.name}`)
     if (!lease) return false
     try {
       // Loads commits of other processes, settings included.
@@ -92,7 +92,7 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
     try {
       return (!isNudged && !(await isDue())) || (await perform())
     } catch (error) {
-      const facts = { round: round.name, error: describeError(error) }
+      const facts = { round: job.name, error: describeError(error) }
       if (isLeaseLost(error)) {
         log.write('warn', 'a round was broken off, for its lease was lost', facts)
         return false
@@ -106,11 +106,11 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
     let isNudged = false
     let pauseMs = isTimed ? 0 : undefined
     for (;;) {
-      isNudged = (await bell.heard(pauseMs, stopping.signal)) || isNudged
+      isNudged = (await waker.heard(pauseMs, stopping.signal)) || isNudged
       if (stopping.signal.aborted) return
       const isDone = await inTurn(() => look(isNudged))
       if (isDone) isNudged = false
-      const usualMs = isTimed ? Math.min(round.everySeconds * 1000, longestPauseMs) : undefined
+      const usualMs = isTimed ? Math.min(job.everySeconds * 1000, maxLookPauseMs) : undefined
       pauseMs = isDone ? usualMs : occupiedPauseMs
     }
   }
@@ -126,12 +126,12 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
       begin()
     },
     nudge() {
-      bell.ring()
+      waker.ring()
       begin()
     },
     runNow: () =>
       inTurn(async () => {
-        if (!(await perform())) throw new Error(`another process is doing the round ${round.name}`)
+        if (!(await perform())) throw new Error(`another process is doing the round ${job.name}`)
       }),
     async stop() {
       stopping.abort()
@@ -141,7 +141,7 @@ const createRunner = (round: ScheduledJob, { leases, store, clock, log, isHeld }
   }
 }
 
-interface RoundDeps {
+interface SchedulerDeps {
   leases: Leases
   store: Store
   clock: Clock
@@ -150,13 +150,13 @@ interface RoundDeps {
   nudgeElsewhere?: ((name: string) => void) | undefined
 }
 
-interface RunnerDeps extends RoundDeps {
+interface RunnerDeps extends SchedulerDeps {
   isHeld(): Promise<boolean>
 }
 
-export const createScheduler = (tools: RoundDeps): Scheduler => {
+export const createScheduler = (tools: SchedulerDeps): Scheduler => {
   let isHeld = async () => false
-  const runners = new Map<string, ReturnType<typeof createRunner>>()
+  const runners = new Map<string, ReturnType<typeof createJobRunner>>()
   let isStarted = false
 
   const runnerOf = (name: string) => {
@@ -166,9 +166,9 @@ export const createScheduler = (tools: RoundDeps): Scheduler => {
   }
 
   return {
-    add(round) {
-      if (runners.has(round.name)) throw new Error(`two rounds are called ${round.name}`)
-      runners.set(round.name, createRunner(round, { ...tools, isHeld: () => isHeld() }))
+    add(job) {
+      if (runners.has(job.name)) throw new Error(`two rounds are called ${job.name}`)
+      runners.set(job.name, createJobRunner(job, { ...tools, isHeld: () => isHeld() }))
     },
     hold(asked) {
       isHeld = asked

@@ -90,7 +90,7 @@ const readTimeoutMs = 15_000
 // Objects have at most about 40 MB.
 const writeTimeoutMs = 120_000
 
-interface Call {
+interface S3Call {
   method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
   key: string
   range?: string
@@ -98,7 +98,7 @@ interface Call {
 }
 
 /** Signatures use the path as it is sent. */
-const escaped = (key: string) => key.split('/').map(encodeURIComponent).join('/')
+const escapedPath = (key: string) => key.split('/').map(encodeURIComponent).join('/')
 
 /** The error code, such as NoSuchBucket. Nothing else of the text is reported. */
 const codeIn = (text: string) => /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1]
@@ -129,10 +129,10 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
   const { bucket, prefix, endpoint, region, accessKeyId, secretAccessKey, sessionToken } = place
   const name = `bucket ${bucket} at ${new URL(endpoint).host}`
 
-  const signed = ({ method, key, range, body }: Call) =>
+  const signed = ({ method, key, range, body }: S3Call) =>
     new AwsV4Signer({
       method,
-      url: `${endpoint.replace(/\/$/, '')}/${bucket}/${escaped(prefix + key)}`,
+      url: `${endpoint.replace(/\/$/, '')}/${bucket}/${escapedPath(prefix + key)}`,
       headers: {
         'x-amz-content-sha256': createHash('sha256')
           .update(body ?? '')
@@ -147,7 +147,7 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
     }).sign()
 
   /** Without keys: they contain account ids. */
-  const watched = (method: Call['method'], work: () => Promise<Response>) =>
+  const watched = (method: S3Call['method'], work: () => Promise<Response>) =>
     calls
       ? calls.watch(
           {
@@ -162,13 +162,13 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
         )
       : work()
 
-  const ask = async (call: Call) => {
+  const ask = async (call: S3Call) => {
     const { url, method, headers } = await signed(call)
     const signal = AbortSignal.timeout(call.body ? writeTimeoutMs : readTimeoutMs)
     return fetch(url, { method, headers, signal, redirect: 'error', body: call.body ?? null })
   }
 
-  const send = async (call: Call): Promise<Response> => {
+  const send = async (call: S3Call): Promise<Response> => {
     try {
       return await watched(call.method, () => ask(call))
     } catch (error) {

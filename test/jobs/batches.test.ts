@@ -1,8 +1,8 @@
 // Batches: taken up by one process at a time, each commit once, however the work is left.
 
 import { beforeEach, expect, it } from 'vitest'
-import { createBatches, createProgress, endsTheWork, type Progress } from '../../src/batches/batches.ts'
-import { createRunStore, type Run, type RunKey } from '../../src/batches/store.ts'
+import { createBatches, createProgress, endsTheWork, type RunProgress } from '../../src/batches/batches.ts'
+import { type BatchRun, createRunStore, type RunKey } from '../../src/batches/store.ts'
 import { createLeases, type Lease } from '../../src/jobs/leases.ts'
 import { createScheduler } from '../../src/jobs/rounds.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -42,13 +42,13 @@ describeEngines('a batch', (engine) => {
 
   const leasesOf = () => createLeases(world.store, systemClock, createTestLog().log)
 
-  const progressOf = (run: Run<string>, lease: Lease) =>
+  const progressOf = (run: BatchRun<string>, lease: Lease) =>
     createProgress({ base: world.store, runs }, lease, run, {
       signal: lease.lost,
       mayGoOn: async () => true,
     })
 
-  const taken = async (run: Run<string>) => {
+  const taken = async (run: BatchRun<string>) => {
     const lease = await leasesOf().take(`${runs.kind}/${run.id}`)
     if (!lease) throw new Error('another process has the lease')
     return { lease, progress: progressOf(run, lease) }
@@ -99,7 +99,7 @@ describeEngines('a batch', (engine) => {
   /** Works on runs in one process until all of `keys` have ended. */
   const performed = async (
     keys: readonly RunKey[],
-    work: (progress: Progress<string>) => Promise<void>,
+    work: (progress: RunProgress<string>) => Promise<void>,
     turnMs?: number,
   ) => {
     const leases = leasesOf()
@@ -113,7 +113,7 @@ describeEngines('a batch', (engine) => {
       node: 'n',
       log,
       metrics: createMetrics(),
-      mostAtOnce: async () => 1,
+      maxConcurrentRuns: async () => 1,
       ...(turnMs === undefined ? {} : { turnMs }),
       work,
     })
@@ -133,7 +133,7 @@ describeEngines('a batch', (engine) => {
     return errors()
   }
 
-  const end = (progress: Progress<string>) =>
+  const end = (progress: RunProgress<string>) =>
     progress.end(
       new ChangeSet({ requestId: 'test' }).record({
         accountId,
@@ -146,7 +146,7 @@ describeEngines('a batch', (engine) => {
   it('leaves its process to others that wait when its turn is over, and continues behind its last entry', async () => {
     const turns: [name: string, position: string | undefined][] = []
     const keys = [await asked('long'), await asked('short')]
-    const work = async (progress: Progress<string>) => {
+    const work = async (progress: RunProgress<string>) => {
       const { detail = '', position } = progress.run
       turns.push([detail, position])
       if (detail === 'short' || turns.some(([name]) => name === 'short')) return end(progress)

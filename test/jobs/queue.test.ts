@@ -20,7 +20,7 @@ const accountOf = (name: string) => name.repeat(32)
 const kindOf = (
   kind: string,
   parts: Partial<JobKind<Letter, string>> & Pick<JobKind<Letter, string>, 'ask'>,
-): JobKind<Letter, string> => ({ kind, atOnce: 1, conclude: () => ({ state: 'done' }), ...parts })
+): JobKind<Letter, string> => ({ kind, maxConcurrent: 1, conclude: () => ({ state: 'done' }), ...parts })
 
 describeEngines('the work queue', (engine) => {
   const clock = createTestClock()
@@ -123,7 +123,7 @@ describeEngines('the work queue', (engine) => {
 
   it('has failed when it could not be carried out as often as its kind is tried', async () => {
     await wanting(errand('one'))
-    const dead = kindOf(kind, { mostAttempts: 2, ask: () => Promise.reject(new Error('nobody there')) })
+    const dead = kindOf(kind, { maxAttempts: 2, ask: () => Promise.reject(new Error('nobody there')) })
     const queue = await run(dead)
     expect(await queue.find(kind, 'one')).toMatchObject({ state: 'waiting', attempts: 1 })
     clock.advance({ seconds: 1 })
@@ -141,7 +141,7 @@ describeEngines('the work queue', (engine) => {
     const stop = new AbortController()
     const answered = Promise.withResolvers<string>()
     const slow = kindOf(kind, {
-      farewellMs: 1,
+      stopTimeoutMs: 1,
       ask: () => {
         stop.abort()
         return answered.promise

@@ -11,7 +11,7 @@ import {
 } from '../../src/areas/work/tasks/rules.ts'
 import { accountMember } from '../../src/auth/policies.ts'
 import { nextRun } from '../../src/batches/batches.ts'
-import type { Waiting } from '../../src/batches/store.ts'
+import type { WaitingRun } from '../../src/batches/store.ts'
 
 const onRows: InputAction = {
   category: 'things',
@@ -92,8 +92,8 @@ describe('the next task', () => {
       .map((all) => new Map(all))
     fc.assert(
       fc.property(fc.array(waitingTask, { minLength: 1 }), counts, counts, (waiting, running, lastServed) => {
-        const next = nextRun(waiting, { running, lastServed }) as Waiting
-        const place = ({ accountId, since }: Waiting) => [
+        const next = nextRun(waiting, { running, lastServed }) as WaitingRun
+        const place = ({ accountId, since }: WaitingRun) => [
           running.get(accountId) ?? 0,
           lastServed.get(accountId) ?? 0,
           since,
@@ -114,7 +114,7 @@ describe('the next task', () => {
         const lastServed = new Map<string, number>()
         const served: string[] = []
         while (waiting.length > 0) {
-          const next = nextRun(waiting, { running: new Map(), lastServed }) as Waiting
+          const next = nextRun(waiting, { running: new Map(), lastServed }) as WaitingRun
           waiting.splice(waiting.indexOf(next as (typeof waiting)[number]), 1)
           served.push(next.accountId)
           lastServed.set(next.accountId, served.length)

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createArchiveRegister } from '../../src/areas/calls/cdrs/archive/store.ts'
-import { type CdrRow, columns } from '../../src/areas/calls/cdrs/columns.ts'
+import { type CdrRow, cdrColumns } from '../../src/areas/calls/cdrs/columns.ts'
 import { createDeletedAccountStore } from '../../src/areas/calls/cdrs/deleted-accounts.sql.ts'
 import type { Intake } from '../../src/areas/calls/cdrs/intake/operations.ts'
 import { createIntakeStore } from '../../src/areas/calls/cdrs/intake/store.ts'
 import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.sql.ts'
-import { askedOf } from '../../src/areas/calls/cdrs/listing.ts'
+import { recordQueries } from '../../src/areas/calls/cdrs/listing.ts'
 import { createCdrMonths } from '../../src/areas/calls/cdrs/months/operations.ts'
 import { createCdrMonthStore } from '../../src/areas/calls/cdrs/months/store.ts'
 import { monthAt } from '../../src/areas/calls/cdrs/places.rules.ts'
@@ -88,7 +88,7 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
               const interactions = createInteractionStore(store, around.reading)
               const window = { from: edge + at, to: edge + at + width }
               const holder = { accountId, ...(owner ? { ownerId: owner } : {}) }
-              const asked = askedOf(questionsOf(new URLSearchParams(query))).filter(legs.isCondition)
+              const asked = recordQueries(questionsOf(new URLSearchParams(query))).filter(legs.isCondition)
               const paging = { limit, descending }
               const walk = { after: undefined, descending }
               const scopes = [whole, { ...whole, ...window }].map((one) => ({ ...one, ...holder }))
@@ -157,7 +157,7 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
 const plainLegs = (accountId: string, count: number, name = 'leg', secondsApart = 3600) =>
   Array.from({ length: count }, (_, at): CdrRow => {
     const created = edge + (at - count / 2) * secondsApart
-    const fields = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as unknown as CdrRow
+    const fields = Object.fromEntries(cdrColumns.map(({ sql }) => [sql, null])) as unknown as CdrRow
     const leg = {
       ...fields,
       account_id: accountId,
@@ -226,7 +226,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
         const { lines } = storesOf(place)[of]
         const wanted = await textOf(lines(scope, walk, view))
         // A filter that all of them pass: parts are as small as a trial.
-        const questions = askedOf(questionsOf(new URLSearchParams('filter_call_direction=inbound')))
+        const questions = recordQueries(questionsOf(new URLSearchParams('filter_call_direction=inbound')))
         const asked = of === 'legs' ? { ...scope, questions } : scope
         const parts = await interrupted(lines(asked, walk, view), place.around.archive)
         expect(Buffer.concat(parts).toString()).toBe(wanted)
@@ -430,7 +430,7 @@ describeEngines('A month of call records that others move', (engine) => {
     await insertLegs(store, [...plainLegs(accountId, 12, 'leg', 1), ...plainLegs(other, 12, 'leg', 1)])
     await around.archive()
     const legs = createCdrStore(store, around.reading, 1)
-    const questions = askedOf(questionsOf(new URLSearchParams('filter_call_direction=inbound')))
+    const questions = recordQueries(questionsOf(new URLSearchParams('filter_call_direction=inbound')))
     const scope = { accountId, ...whole, questions }
     const walk = { after: undefined, descending: false }
     const wanted = await textOf(legs.lines(scope, walk, view))

@@ -4,7 +4,7 @@ import { createIntakeStore } from '../../src/areas/calls/cdrs/intake/store.ts'
 import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.sql.ts'
 import type { Scope } from '../../src/areas/calls/cdrs/parts.sql.ts'
 import { cellCareOf } from '../../src/areas/calls/cdrs/rules.ts'
-import { spanOf } from '../../src/areas/calls/cdrs/stats/rules.ts'
+import { quarterSpanOf } from '../../src/areas/calls/cdrs/stats/rules.ts'
 import { createCallStats, tallyStatements } from '../../src/areas/calls/cdrs/stats/store.ts'
 import { createCdrStore } from '../../src/areas/calls/cdrs/store.ts'
 import { questionsOf } from '../../src/http/answer/filters.ts'
@@ -268,7 +268,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
   })
 
   it('statistics are read from tallies along their key', async () => {
-    const span = spanOf({ from: newYear - 86_400, to: newYear + 86_399 })
+    const span = quarterSpanOf({ from: newYear - 86_400, to: newYear + 86_399 })
     const plans = await plansOf(async (store) => {
       const stats = createCallStats({ store, legs: createCdrStore(store) })
       for (const interval of ['hour', 'month'] as const)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CdrRow } from '../../src/areas/calls/cdrs/columns.ts'
 import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.sql.ts'
-import { askedOf } from '../../src/areas/calls/cdrs/listing.ts'
+import { recordQueries } from '../../src/areas/calls/cdrs/listing.ts'
 import { byChannelTime, csvLineOf, filterableOf } from '../../src/areas/calls/cdrs/rules.ts'
 import { createCdrStore } from '../../src/areas/calls/cdrs/store.ts'
 import { filterOf, questionsOf } from '../../src/http/answer/filters.ts'
@@ -152,7 +152,7 @@ describeEngines('Reading call detail records', (engine) => {
         fc.array(question, { minLength: 1, maxLength: 3 }),
         async (made, how, query) => {
           const rows = await stored(made)
-          const asked = askedOf(questionsOf(new URLSearchParams(query)))
+          const asked = recordQueries(questionsOf(new URLSearchParams(query)))
           const judge = filterOf(asked)
           const wantedRows = rows.filter((row) => judge?.(filterableOf(row, { forReseller: true })) ?? true)
           const store = legs()
@@ -170,7 +170,7 @@ describeEngines('Reading call detail records', (engine) => {
 
 describe('Filters on call ids', () => {
   it('take ids of records for the calls they name', () => {
-    const [question] = askedOf(questionsOf(new URLSearchParams('filter_other_leg_call_id=202602-abc')))
+    const [question] = recordQueries(questionsOf(new URLSearchParams('filter_other_leg_call_id=202602-abc')))
     expect(question?.test).toEqual({ is: 'oneOf', texts: new Set(['abc']) })
   })
 })

@@ -1,8 +1,8 @@
 // Call records of any kind for properties, and how lists of them are read.
 import fc from 'fast-check'
-import { type CdrRow, columns } from '../../../src/areas/calls/cdrs/columns.ts'
-import type { Reading, Scope } from '../../../src/areas/calls/cdrs/parts.sql.ts'
-import { type ListChunk, monthAt, type Place } from '../../../src/areas/calls/cdrs/places.rules.ts'
+import { type CdrRow, cdrColumns } from '../../../src/areas/calls/cdrs/columns.ts'
+import type { ChunkRequest, Scope } from '../../../src/areas/calls/cdrs/parts.sql.ts'
+import { type CdrPlace, type ListChunk, monthAt } from '../../../src/areas/calls/cdrs/places.rules.ts'
 import { cellCareOf } from '../../../src/areas/calls/cdrs/rules.ts'
 
 // 2026-01-01T00:00:00Z: records lie close to the edge of a month.
@@ -40,13 +40,13 @@ const anyOf = {
   json: fc.constantFrom(null, '["a"]', '"b,c"', '[]'),
 } as const
 
-type Fields = { [C in (typeof columns)[number] as C['sql']]: CdrRow[C['sql']] }
+type Fields = { [C in (typeof cdrColumns)[number] as C['sql']]: CdrRow[C['sql']] }
 
 const fields = fc.record(
-  Object.fromEntries(columns.map(({ sql, type }) => [sql, anyOf[type]])) as never,
+  Object.fromEntries(cdrColumns.map(({ sql, type }) => [sql, anyOf[type]])) as never,
 ) as unknown as fc.Arbitrary<Fields>
 
-const nothing = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as unknown as Fields
+const nothing = Object.fromEntries(cdrColumns.map(({ sql }) => [sql, null])) as unknown as Fields
 
 /** A record of which nothing is known but this; without more it is an interaction by itself. */
 export const bareLeg = (known: Pick<CdrRow, 'account_id' | 'id' | 'created'> & Partial<CdrRow>): CdrRow => {
@@ -119,13 +119,13 @@ export const textOf = async (pieces: AsyncIterable<string | Uint8Array>) => {
 
 /** Follows the pages to the end. */
 export const pagesOf = async (
-  read: (scope: Scope, reading: Reading) => Promise<ListChunk>,
+  read: (scope: Scope, reading: ChunkRequest) => Promise<ListChunk>,
   scope: Scope,
-  { limit, descending }: Pick<Reading, 'limit' | 'descending'>,
+  { limit, descending }: Pick<ChunkRequest, 'limit' | 'descending'>,
   between: () => Promise<void> = async () => {},
 ) => {
   const found: CdrRow[] = []
-  let after: Place | undefined
+  let after: CdrPlace | undefined
   for (let pages = 0; pages < 1000; pages += 1) {
     const { items, next } = await read(scope, { after, limit, descending, long: false })
     found.push(...items)
@@ -146,7 +146,7 @@ export const inOrder = (rows: readonly CdrRow[], descending: boolean) => {
 export const idsOf = (rows: readonly CdrRow[]) => rows.map(({ id }) => id)
 
 const keys = [
-  ...columns.map(({ path }) => path),
+  ...cdrColumns.map(({ path }) => path),
   ...['id', 'call_id', 'interaction_id', 'created', 'modified', 'custom_channel_vars.account_id'],
 ]
 const forms = ['filter_', 'filter_not_', 'filter_any_', 'filter_none_', 'filter_array_intersect_all_']

@@ -38,7 +38,7 @@ export const archiveAround = (
   changed = (directory: ObjectStore): ObjectStore => directory,
 ) => {
   // Small enough that few records fill several.
-  const sizes = { recordsPerGroup: 5, mostRecords: 12, mostBytes: 1_000_000 }
+  const sizes = { recordsPerGroup: 5, maxRecords: 12, maxBytes: 1_000_000 }
   const folder = mkdtempSync(join(tmpdir(), 'call-archive-'))
   const place = objects ?? changed(openDirectory(folder))
   const { log, errors } = createTestLog()

@@ -21,7 +21,7 @@
  * Reading: `store.cdrs` (storage/monthly.ts) knows the months and gives the text behind FROM:
  * `store.cdrs.read({ first: 202610, last: 202611 }, (from) => store.all(`SELECT ... FROM ${from} WHERE account_id = $1 ...`))`.
  */
-export const columns = [
+export const cdrColumns = [
   { path: 'timestamp', sql: 'created', type: 'integer' },
   { path: 'interaction_time', sql: 'interaction_time', type: 'integer' },
   { path: 'interaction_key', sql: 'interaction_key', type: 'text' },
@@ -54,11 +54,11 @@ export const columns = [
   { path: 'custom_channel_vars.call_priority', sql: 'call_priority', type: 'text' },
 ] as const
 
-type FieldColumn = (typeof columns)[number]
+type FieldColumn = (typeof cdrColumns)[number]
 
 const variablesPrefix = 'custom_channel_vars.'
 
-export const fieldColumns = columns.map((column) => {
+export const fieldColumns = cdrColumns.map((column) => {
   const inVariables = column.path.startsWith(variablesPrefix)
   return {
     ...column,
@@ -88,7 +88,7 @@ export type CdrRow = {
 export const storedColumns = [
   'account_id',
   'id',
-  ...columns.map(({ sql }) => sql),
+  ...cdrColumns.map(({ sql }) => sql),
   'loopback_leg',
   'cost',
   'reseller_cost',
@@ -110,7 +110,7 @@ export const interactionIdOf = ({
 }: Pick<CdrRow, 'interaction_time' | 'interaction_key'>) => `${time}-${key}`
 
 /** Start of the leg in Gregorian seconds; `timestamp` is its end. */
-export const startOf = ({ created, duration_seconds }: Pick<CdrRow, 'created' | 'duration_seconds'>) =>
+export const legStartOf = ({ created, duration_seconds }: Pick<CdrRow, 'created' | 'duration_seconds'>) =>
   created - (duration_seconds ?? 0)
 
 // Fields about what a call costs others than the account. Only accounts above it see them.

@@ -12,7 +12,7 @@ import { changedLegs } from './parts.sql.ts'
 import { callRecordSettings } from './settings.ts'
 import { tallyTurn } from './stats/store.ts'
 
-const counted = shape({ legs: integer() })
+const countedRows = shape({ legs: integer() })
 
 /** Rows that are deleted in one transaction. */
 interface Erasure {
@@ -21,7 +21,7 @@ interface Erasure {
 }
 
 // SQLite has one writer: other writes wait for one such transaction at most.
-const rowsAtOnce = 1000
+const rowsPerDeletion = 1000
 
 /** Call records and statistics of a deleted account, deleted in batches. */
 export const createDeletedAccountStore = (store: Store, register: ArchiveRegister) => {
@@ -29,15 +29,15 @@ export const createDeletedAccountStore = (store: Store, register: ArchiveRegiste
 
   const countOf = async (from: string, accountId: string) => {
     const rows = await store.scan(
-      `SELECT count(*) AS legs FROM (SELECT 1 FROM ${from} WHERE account_id = $1 LIMIT ${rowsAtOnce}) AS found`,
+      `SELECT count(*) AS legs FROM (SELECT 1 FROM ${from} WHERE account_id = $1 LIMIT ${rowsPerDeletion}) AS found`,
       [accountId],
     )
-    return counted.first(rows)?.legs ?? 0
+    return countedRows.first(rows)?.legs ?? 0
   }
 
   const removalOf = (table: string, key: string, accountId: string): Statement => ({
     sql: `DELETE FROM ${table} WHERE (${key}) IN
-      (SELECT ${key} FROM ${table} WHERE account_id = $1 LIMIT ${rowsAtOnce})`,
+      (SELECT ${key} FROM ${table} WHERE account_id = $1 LIMIT ${rowsPerDeletion})`,
     params: [accountId],
   })
 
@@ -79,7 +79,7 @@ export const createDeletedAccountStore = (store: Store, register: ArchiveRegiste
 
 // Each batch is committed with the count so far, so that another process can continue.
 
-interface Payload {
+interface DeletionProgress {
   author: Author
   /** Time of the deletion, Unix milliseconds. */
   left: number
@@ -87,9 +87,9 @@ interface Payload {
   records: number
 }
 
-const kindName = 'departed_calls'
+const deletedCallsKind = 'departed_calls'
 // Lets other writes pass. A million records take about 90 minutes.
-const pauseMs = 1000
+const deletionPauseMs = 1000
 
 interface Deps {
   store: Store
@@ -107,16 +107,16 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
   }
 
   /** The audit entry for operators. */
-  const noteOf = (accountId: string, { author, records }: Payload) => {
+  const noteOf = (accountId: string, { author, records }: DeletionProgress) => {
     const set = new ChangeSet(author)
     const before = JSON.stringify({ account_id: accountId, records })
     set.record({ accountId: systemScope, kind: 'cdrs', id: accountId, action: 'deleted', before })
     return set
   }
 
-  const kind: JobKind<Payload> = {
-    kind: kindName,
-    atOnce: 1,
+  const kind: JobKind<DeletionProgress> = {
+    kind: deletedCallsKind,
+    maxConcurrent: 1,
     async conclude({ accountId, payload }) {
       const now = clock.now()
       const goes = await untilGone(payload.left)
@@ -130,7 +130,13 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
       const { statements } = erasure
       const records = payload.records + erasure.records
       const stale = [changedLegs(accountId)]
-      return { state: 'waiting', dueAt: now + pauseMs, payload: { ...payload, records }, statements, stale }
+      return {
+        state: 'waiting',
+        dueAt: now + deletionPauseMs,
+        payload: { ...payload, records },
+        statements,
+        stale,
+      }
     },
   }
 
@@ -140,8 +146,8 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
     /** Schedules the deletion of an account's call records in the change set that deletes the account. */
     async begin(set: ChangeSet, { id: accountId }: AccountRecord) {
       const left = clock.now()
-      const payload: Payload = { author: set.author, left, records: 0 }
-      set.errand({ kind: kindName, id: accountId, accountId, dueAt: left + dayMs, payload })
+      const payload: DeletionProgress = { author: set.author, left, records: 0 }
+      set.errand({ kind: deletedCallsKind, id: accountId, accountId, dueAt: left + dayMs, payload })
     },
   }
 }

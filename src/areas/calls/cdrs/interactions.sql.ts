@@ -2,16 +2,16 @@ import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from './archive/reading.ts'
 import {
+  type AddParam,
   createPartLists,
-  heldBy,
   interactionOrder,
-  type Mark,
+  type ListPart,
   orderBy,
-  type Part,
-  rangeOf,
+  ownedBy,
+  rangeSql,
   type Scope,
 } from './parts.sql.ts'
-import { monthsOfInteractions, type Stretch, windowOf } from './places.rules.ts'
+import { monthsOfInteractions, type TimeStretch, windowOf } from './places.rules.ts'
 import { byChannelTime } from './rules.ts'
 import { usualTrial } from './store.ts'
 
@@ -25,18 +25,18 @@ const firstChannel = `ORDER BY ${channelTime},
 export const createInteractionStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
 
-  const placesOf = ({ scope, stretch, after, until, descending }: Part, mark: Mark) => {
+  const placesOf = ({ scope, stretch, after, until, descending }: ListPart, mark: AddParam) => {
     const ends = { after, until, descending }
-    const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, interactionOrder, ends, mark)}`
+    const rows = `${ownedBy(scope, mark)} AND ${rangeSql(stretch, interactionOrder, ends, mark)}`
     return (from: string) =>
       `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from}
         WHERE ${rows} ${orderBy(interactionOrder, descending)}`
   }
 
   /** The first leg of each interaction. */
-  const rowsOf = (part: Part, limit: number | undefined, mark: Mark) => {
+  const rowsOf = (part: ListPart, limit: number | undefined, mark: AddParam) => {
     const found = placesOf(part, mark)
-    const held = heldBy(part.scope, mark)
+    const held = ownedBy(part.scope, mark)
     const scope = `account_id = ${mark(part.scope.accountId)}`
     const bound = limit === undefined ? '' : `LIMIT ${mark(limit)}`
     // Without MATERIALIZED PostgreSQL searches all legs of the account.
@@ -58,11 +58,11 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
     const files = (await archive?.partsOf(scope.accountId, range)) ?? []
     const stored = await cdrs.read({ ...range, archived }, async (_from, months) => months)
     const months = [...new Set([...stored, ...files.map(({ month }) => month)])].sort((a, b) => a - b)
-    const stretches = months.map((month): Stretch => {
+    const stretches = months.map((month): TimeStretch => {
       const { from, to } = windowOf(month)
       return { from: Math.max(from, scope.from), to: Math.min(to, scope.to), months: [month] }
     })
-    const filesOf = ({ months: [of] }: Stretch) => files.filter(({ month }) => month === of)
+    const filesOf = ({ months: [of] }: TimeStretch) => files.filter(({ month }) => month === of)
     return { stretches, archived, filesOf }
   }
 

@@ -4,25 +4,25 @@ import type { ListQuery, Test } from '../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../lib/time-key.ts'
 import { type CdrRow, tellsCost, tellsPrice } from './columns.ts'
 import type { Cdrs } from './operations.ts'
-import { type LineView, pageSources, type Reading, type Scope } from './parts.sql.ts'
-import type { ListChunk, Place, TimeWindow } from './places.rules.ts'
+import { type ChunkRequest, type LineView, pageSources, type Scope } from './parts.sql.ts'
+import type { CdrPlace, ListChunk, TimeWindow } from './places.rules.ts'
 import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from './rules.ts'
 import type { RowView } from './sheet/columns.ts'
 
 const cdrId = /^\d{6}-(?=.)/s
 
-const bare = (text: string) => text.replace(cdrId, '')
+const withoutMonth = (text: string) => text.replace(cdrId, '')
 
 const withBareTexts = (test: Test): Test => {
   switch (test.is) {
     case 'oneOf':
     case 'notOneOf':
     case 'noneOf':
-      return { is: test.is, texts: new Set([...test.texts].map(bare)) }
+      return { is: test.is, texts: new Set([...test.texts].map(withoutMonth)) }
     case 'arrayOfAll':
     case 'arrayOfAny':
     case 'arrayOfNone':
-      return { is: test.is, texts: test.texts.map(bare) }
+      return { is: test.is, texts: test.texts.map(withoutMonth) }
     default:
       return test
   }
@@ -38,11 +38,11 @@ const withBareCallIds = ({ key, test }: ListQuery): ListQuery => ({
 const isRange = ({ key, test }: ListQuery) =>
   key === 'created' && (test.is === 'notBefore' || test.is === 'notAfter')
 
-export const askedOf = (questions: readonly ListQuery[]): ListQuery[] =>
+export const recordQueries = (questions: readonly ListQuery[]): ListQuery[] =>
   questions.filter((question) => !isRange(question)).map(withBareCallIds)
 
 /** The owner, if the filters name exactly one. */
-export const ownerAskedFor = (questions: readonly ListQuery[]): string | undefined => {
+export const ownerIn = (questions: readonly ListQuery[]): string | undefined => {
   for (const { key, test } of questions) {
     if (key !== 'custom_channel_vars.owner_id' || test.is !== 'oneOf' || test.texts.size !== 1) continue
     const [only] = test.texts
@@ -54,42 +54,46 @@ export const ownerAskedFor = (questions: readonly ListQuery[]): string | undefin
 
 type MovingBounds = ReturnType<typeof movingBounds>
 
-interface Source {
+interface ListSource {
   name: string
-  batch(scope: Scope, reading: Reading): Promise<ListChunk>
+  batch(scope: Scope, reading: ChunkRequest): Promise<ListChunk>
   /** Whether the account has records after the window. */
   hasLater?(scope: Scope): Promise<boolean>
-  lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
-  placeOf(leg: CdrRow): Place
+  lines(
+    scope: Scope,
+    place: Pick<ChunkRequest, 'after' | 'descending'>,
+    view: LineView,
+  ): AsyncIterable<Uint8Array>
+  placeOf(leg: CdrRow): CdrPlace
   /** Splits filters into those in the new scope and the others. */
   narrow(scope: Scope, questions: readonly ListQuery[]): { scope: Scope; left: readonly ListQuery[] }
 }
 
-const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
+const cursorOf = ({ time, mark }: CdrPlace): Cursor => [timeKey(time), mark]
 
 /** A moving window is identified by its fixed part. */
-const boundsTold = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
+const fixedBounds = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
   if (start) return ['latest', to - from]
   return end ? ['since', from] : [from, to]
 }
 
 const sourcesOf = (
-  { name, hasLater }: Source,
+  { name, hasLater }: ListSource,
   { questions, ...scope }: Scope,
-  { view, moving }: Manner,
+  { view, moving }: ListView,
 ): { sources?: Sources } => {
   // A page with filters ends after a time limit, so it is not repeatable.
   if (questions.length > 0 || (moving.end && !hasLater)) return {}
   const { accountId, ownerId } = scope
   const { utcOffset, forReseller, omitsEmpty } = view
-  const shown = [name, ownerId, ...boundsTold(scope, moving), utcOffset, forReseller, omitsEmpty]
+  const shown = [name, ownerId, ...fixedBounds(scope, moving), utcOffset, forReseller, omitsEmpty]
   return { sources: { records: pageSources(accountId), view: shown } }
 }
 
 const movingOf = (
-  { placeOf, hasLater }: Source,
+  { placeOf, hasLater }: ListSource,
   scope: Scope,
-  { moving }: Manner,
+  { moving }: ListView,
 ): { moving?: MovingWindow<CdrRow> } => {
   if (!moving.end || !hasLater) return {}
   return {
@@ -101,7 +105,7 @@ const movingOf = (
   }
 }
 
-const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow> => ({
+const listingOf = (source: ListSource, scope: Scope, manner: ListView): Listing<CdrRow> => ({
   async page({ after, limit, descending, long }) {
     const reading = { after: timedPlace(after), limit, descending, long }
     const { items, next } = await source.batch(scope, reading)
@@ -114,7 +118,7 @@ const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow
   ...sourcesOf(source, scope, manner),
   ...movingOf(source, scope, manner),
   narrowed(questions) {
-    const { scope: narrower, left } = source.narrow(scope, askedOf(questions))
+    const { scope: narrower, left } = source.narrow(scope, recordQueries(questions))
     return { listing: listingOf(source, narrower, manner), left }
   },
   sheet: {
@@ -134,25 +138,25 @@ const isHiddenAtTimes = (path: string) => {
 }
 
 /** Filters on columns become SQL. A filter on one owner uses the owner's index. */
-const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] => {
+const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): ListSource['narrow'] => {
   // The caller does not always see these fields: such filters use the document.
   const isTaken = (question: ListQuery) =>
     legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
   return (scope, questions) => {
     const taken = questions.filter(isTaken).slice(0, maxConditions)
     const left = questions.filter((question) => !taken.includes(question))
-    const ownerId = scope.ownerId ?? ownerAskedFor(taken)
+    const ownerId = scope.ownerId ?? ownerIn(taken)
     const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }
     return { scope: narrower, left }
   }
 }
 
-export interface Manner {
+export interface ListView {
   view: RowView
   moving: MovingBounds
 }
 
-export const legListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
+export const legListing = (cdrs: Cdrs, scope: Scope, manner: ListView) =>
   listingOf(
     {
       ...cdrs.legs,
@@ -165,7 +169,7 @@ export const legListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
   )
 
 /** One row for each interaction. Filters apply to its first leg. */
-export const interactionListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
+export const interactionListing = (cdrs: Cdrs, scope: Scope, manner: ListView) =>
   listingOf(
     {
       ...cdrs.interactions,

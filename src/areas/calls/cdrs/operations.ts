@@ -9,7 +9,7 @@ import type { ArchiveReading } from './archive/reading.ts'
 import { callArchiveUnreachable } from './failures.ts'
 import { createInteractionStore } from './interactions.sql.ts'
 import type { Scope } from './parts.sql.ts'
-import type { Place } from './places.rules.ts'
+import type { CdrPlace } from './places.rules.ts'
 import { byChannelTime, interactionOf, isCdrId, shownDocumentOf } from './rules.ts'
 import { callListSettings } from './settings.ts'
 import type { RowView } from './sheet/columns.ts'
@@ -22,7 +22,7 @@ export type Cdrs = ReturnType<typeof createCdrs>
 
 const legsAtOnce = 100
 
-const notFound = (message: string) => failure(missingParameter, { message })
+const legNotFound = (message: string) => failure(missingParameter, { message })
 
 interface Deps {
   store: Store
@@ -40,10 +40,10 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
   const interactions = createInteractionStore(store, archive)
   const summaries = createSummaryStore(store, legs)
 
-  const placeNamed = async (accountId: string, id: string): Promise<Place> => {
+  const placeNamed = async (accountId: string, id: string): Promise<CdrPlace> => {
     if (isCdrId(id)) {
       const leg = await legs.find(accountId, id)
-      if (!leg) throw notFound('could not find legs for supplied id')
+      if (!leg) throw legNotFound('could not find legs for supplied id')
       return { time: leg.interaction_time, mark: leg.interaction_key }
     }
     const interaction = interactionOf(id)
@@ -72,7 +72,7 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
     },
 
     async document(accountId: string, id: string, view: CostView): Promise<Json> {
-      if (!isCdrId(id)) throw notFound('could not find cdr with supplied id')
+      if (!isCdrId(id)) throw legNotFound('could not find cdr with supplied id')
       const leg = await legs.find(accountId, id)
       if (!leg) throw failure(badIdentifier, { cause: id })
       return shownDocumentOf(leg, view)

@@ -8,14 +8,14 @@ import type { ArchiveReading } from './archive/reading.ts'
 import { type CdrRow, storedColumns } from './columns.ts'
 import {
   type ArchivedPart,
-  endOf,
-  type Holder,
+  type CdrPlace,
   joinChunks,
+  type LegOwner,
   type ListChunk,
-  type Place,
+  placeAfterWindow,
   placeWithin,
-  type Stretch,
   stretchesBehind,
+  type TimeStretch,
   type TimeWindow,
 } from './places.rules.ts'
 import { csvLineOf } from './rules.ts'
@@ -42,7 +42,7 @@ const seldomGuardedBits = sheetFor(true)
 
 const plainWhen = `csv_quoted = 0 AND (csv_guarded & ${seldomGuardedBits}) = 0`
 
-const cellOf = (cell: SheetCell, value: string): CsvCell => {
+const csvCellOf = (cell: SheetCell, value: string): CsvCell => {
   if (cell.hasComma) return { value, alwaysQuoted: true }
   const bit = careMaskOf(cell)
   if (bit === 0) return { value }
@@ -63,7 +63,7 @@ const sheetOf = (
   utcOffset: string,
 ): Pick<CsvQuery, 'cells' | 'functions' | 'plainWhen'> => {
   const cellsOf = (cells: readonly SheetCell[]) =>
-    cells.map((cell) => cellOf(cell, sqlOf(cell, words, utcOffset)))
+    cells.map((cell) => csvCellOf(cell, sqlOf(cell, words, utcOffset)))
   const sheet = sheetFor(forReseller)
   if (words.dates) return { cells: cellsOf(sheet), functions: undefined, plainWhen }
   const firstTime = sheet.findIndex(({ name }) => name === timeSheet[0].name)
@@ -75,11 +75,11 @@ const sheetOf = (
 export const selectedColumns = storedColumns.join(', ')
 
 /** Adds a value to a statement and returns its placeholder. */
-export type Mark = (value: Value) => string
+export type AddParam = (value: Value) => string
 
 export interface Params {
   params: Value[]
-  mark: Mark
+  mark: AddParam
 }
 
 export const createParams = (): Params => {
@@ -87,40 +87,40 @@ export const createParams = (): Params => {
   return { params, mark: (value) => `$${params.push(value)}` }
 }
 
-interface Order {
+interface ListOrder {
   time: string
   mark: string
 }
 
-export const legOrder: Order = { time: 'created', mark: 'id' }
-export const interactionOrder: Order = { time: 'interaction_time', mark: 'interaction_key' }
+export const legOrder: ListOrder = { time: 'created', mark: 'id' }
+export const interactionOrder: ListOrder = { time: 'interaction_time', mark: 'interaction_key' }
 
-export const orderBy = ({ time, mark }: Order, descending: boolean) => {
+export const orderBy = ({ time, mark }: ListOrder, descending: boolean) => {
   const direction = descending ? 'DESC' : 'ASC'
   return `ORDER BY ${time} ${direction}, ${mark} ${direction}`
 }
 
-export interface Scope extends Holder, TimeWindow {
+export interface Scope extends LegOwner, TimeWindow {
   /** Filters in SQL. */
   questions: readonly ListQuery[]
 }
 
-export interface Reading {
-  after: Place | undefined
+export interface ChunkRequest {
+  after: CdrPlace | undefined
   limit: number
   descending: boolean
   /** Reads in a thread for long reads. */
   long: boolean
 }
 
-export const heldBy = ({ accountId, ownerId }: Holder, mark: Mark) =>
+export const ownedBy = ({ accountId, ownerId }: LegOwner, mark: AddParam) =>
   `account_id = ${mark(accountId)}${ownerId === undefined ? '' : ` AND owner_id = ${mark(ownerId)}`}`
 
 interface Ends {
   /** Exclusive. */
-  after?: Place | undefined
+  after?: CdrPlace | undefined
   /** Inclusive. */
-  until?: Place | undefined
+  until?: CdrPlace | undefined
   descending: boolean
 }
 
@@ -128,13 +128,13 @@ interface Ends {
  * The rows between two places. A place replaces the time bound on its side, so that one index range is read at any
  * depth.
  */
-export const rangeOf = (
+export const rangeSql = (
   { from, to }: TimeWindow,
-  { time, mark: tie }: Order,
+  { time, mark: tie }: ListOrder,
   { after, until, descending }: Ends,
-  mark: Mark,
+  mark: AddParam,
 ) => {
-  const compared = (place: Place, sign: string) =>
+  const compared = (place: CdrPlace, sign: string) =>
     `(${time}, ${tie}) ${sign} (${mark(place.time)}, ${mark(place.mark)})`
   const [low, high] = descending ? [until, after] : [after, until]
   const lower = low ? compared(low, descending ? '>=' : '>') : `${time} >= ${mark(from)}`
@@ -144,21 +144,21 @@ export const rangeOf = (
 
 // Lists are read in parts: legs by stretches of time, interactions by month.
 
-export interface Part {
+export interface ListPart {
   scope: Scope
-  stretch: Stretch
+  stretch: TimeStretch
   /** Months that had files when the part was determined. */
   archived: ArchivedMonths
   /** Files that may have records of the part. */
   files: readonly ArchivedPart[]
   /** Exclusive. */
-  after: Place | undefined
+  after: CdrPlace | undefined
   /** Inclusive; undefined: the end of the part. */
-  until?: Place | undefined
+  until?: CdrPlace | undefined
   descending: boolean
 }
 
-export const monthsOf = ({ stretch: { months }, archived }: Part): MonthRange => ({
+export const monthsOf = ({ stretch: { months }, archived }: ListPart): MonthRange => ({
   first: Math.min(...months),
   last: Math.max(...months),
   archived,
@@ -171,23 +171,23 @@ export interface LineView {
 
 /** How parts become results: by SQL, or from records in memory if some are in files. */
 interface Summing<T> {
-  bySql(part: Part): Promise<T>
+  bySql(part: ListPart): Promise<T>
   ofLegs(legs: readonly CdrRow[]): T
 }
 
 /** How one kind of list is read. */
 interface PartSource {
-  placeOf(leg: CdrRow): Place
+  placeOf(leg: CdrRow): CdrPlace
   /** The stretches of a scope, oldest first. */
   sight(scope: Scope): Promise<{
-    stretches: readonly Stretch[]
+    stretches: readonly TimeStretch[]
     archived: ArchivedMonths
-    filesOf(stretch: Stretch): readonly ArchivedPart[]
+    filesOf(stretch: TimeStretch): readonly ArchivedPart[]
   }>
   /** SQL of the places of a part in order, as `found_time` and `found_key`. */
-  placesOf(part: Part, mark: Mark): (from: string) => string
+  placesOf(part: ListPart, mark: AddParam): (from: string) => string
   /** SQL of the rows of a part, from FROM on. */
-  rowsOf(part: Part, limit: number | undefined, mark: Mark): (from: string) => string
+  rowsOf(part: ListPart, limit: number | undefined, mark: AddParam): (from: string) => string
   /** How CSV lines are ordered, and whether the store may read them in blocks. */
   lineOrder: Pick<CsvQuery, 'orderedBy' | 'byBlock'>
   archived: ArchiveReading['legs' | 'interactions'] | undefined
@@ -197,7 +197,7 @@ interface PartSource {
 
 interface Walk {
   scope: Scope
-  after: Place | undefined
+  after: CdrPlace | undefined
   descending: boolean
   /** Records that one SQL statement processes. */
   records: number
@@ -211,7 +211,7 @@ const resultsAhead = 2
 const legsAtOnce = 2000
 
 /** The results of the items in order, prepared up to `resultsAhead` in advance. */
-async function* workAhead<Item, Result>(
+async function* prefetch<Item, Result>(
   items: AsyncIterable<Item>,
   work: (item: Item) => Promise<Result>,
 ): AsyncGenerator<Result> {
@@ -232,8 +232,8 @@ async function* workAhead<Item, Result>(
 
 /** Continues at the last place when a month was archived during reading. */
 async function* resuming<T>(
-  start: Place | undefined,
-  from: (after: Place | undefined) => AsyncGenerator<{ result: T; place: Place }>,
+  start: CdrPlace | undefined,
+  from: (after: CdrPlace | undefined) => AsyncGenerator<{ result: T; place: CdrPlace }>,
 ): AsyncGenerator<T> {
   let after = start
   for (;;) {
@@ -258,11 +258,15 @@ export const createPartLists = (
   { placeOf, sight, placesOf, rowsOf, lineOrder, archived: readFiles, choose }: PartSource,
   triedAtOnce: number,
 ) => {
-  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) =>
+  const inPart = <T>(part: ListPart, query: (from: string) => Promise<T>) =>
     store.cdrs.read(monthsOf(part), query)
 
   /** The place of the record after this many; undefined if the part ends before it. */
-  const placeAfter = async (part: Part, records: number, scan: Store['scan']): Promise<Place | undefined> => {
+  const placeAfter = async (
+    part: ListPart,
+    records: number,
+    scan: Store['scan'],
+  ): Promise<CdrPlace | undefined> => {
     const { params, mark } = createParams()
     const places = placesOf({ ...part, until: undefined }, mark)
     // The offset is constant and counted in the index only.
@@ -276,7 +280,7 @@ export const createPartLists = (
   }
 
   /** With filters, the matches of one trial: maybe none before the end. */
-  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
+  const storedPiece = async (part: ListPart, limit: number, long: boolean): Promise<ListChunk> => {
     const isFiltered = part.scope.questions.length > 0
     const until = isFiltered ? await placeAfter(part, triedAtOnce, store.scan) : undefined
     const { params, mark } = createParams()
@@ -289,7 +293,7 @@ export const createPartLists = (
     return { items, next: final && items.length === limit ? placeOf(final) : until }
   }
 
-  const pieceOf = async (part: Part, limit: number, long: boolean): Promise<ListChunk> => {
+  const pieceOf = async (part: ListPart, limit: number, long: boolean): Promise<ListChunk> => {
     const { scope, stretch, files, after, descending } = part
     if (!readFiles || files.length === 0) return storedPiece(part, limit, long)
     const { questions, ownerId } = scope
@@ -300,14 +304,18 @@ export const createPartLists = (
     return joinChunks(await Promise.all(pieces), { limit, descending, placeOf, choose })
   }
 
-  const linesSql = (part: Part, view: LineView) => {
+  const linesSql = (part: ListPart, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(store.words, view.forReseller, mark(view.utcOffset))
     const rows = rowsOf(part, undefined, mark)
     return inPart(part, (from) => store.csvLines({ ...sheet, ...lineOrder, tail: rows(from), params }))
   }
 
-  const partsOf = async (scope: Scope, after: Place | undefined, descending: boolean): Promise<Part[]> => {
+  const partsOf = async (
+    scope: Scope,
+    after: CdrPlace | undefined,
+    descending: boolean,
+  ): Promise<ListPart[]> => {
     const { stretches, archived, filesOf } = await sight(scope)
     return stretchesBehind(stretches, after, descending).map((stretch) => {
       const files = filesOf(stretch)
@@ -315,7 +323,10 @@ export const createPartLists = (
     })
   }
 
-  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<ListChunk> => {
+  const readBatch = async (
+    scope: Scope,
+    { after, limit, descending, long }: ChunkRequest,
+  ): Promise<ListChunk> => {
     const parts = await partsOf(scope, after, descending)
     const items: CdrRow[] = []
     for (const [at, part] of parts.entries()) {
@@ -323,13 +334,17 @@ export const createPartLists = (
       items.push(...piece.items)
       if (piece.next) return { items, next: piece.next }
       const isMore = at < parts.length - 1
-      if (scope.questions.length > 0 && isMore) return { items, next: endOf(part.stretch, descending) }
+      if (scope.questions.length > 0 && isMore)
+        return { items, next: placeAfterWindow(part.stretch, descending) }
     }
     return { items, next: undefined }
   }
 
   /** Cuts a part into parts of `records` records. */
-  async function* cut(part: Part, { records, scan }: Pick<Walk, 'records' | 'scan'>): AsyncGenerator<Part> {
+  async function* cut(
+    part: ListPart,
+    { records, scan }: Pick<Walk, 'records' | 'scan'>,
+  ): AsyncGenerator<ListPart> {
     let { after } = part
     do {
       const until = await placeAfter({ ...part, after }, records, scan)
@@ -341,9 +356,9 @@ export const createPartLists = (
   /** The results of a list, each with its end place. */
   async function* made<T>({ scope, after, descending, ...size }: Walk, { bySql, ofLegs }: Summing<T>) {
     for (const part of await partsOf(scope, after, descending)) {
-      const end = endOf(part.stretch, descending)
+      const end = placeAfterWindow(part.stretch, descending)
       if (part.files.length === 0) {
-        yield* workAhead(cut(part, size), async (piece) => ({
+        yield* prefetch(cut(part, size), async (piece) => ({
           result: await bySql(piece),
           place: piece.until ?? end,
         }))
@@ -359,10 +374,14 @@ export const createPartLists = (
   }
 
   return {
-    batch: (scope: Scope, reading: Reading): Promise<ListChunk> =>
+    batch: (scope: Scope, reading: ChunkRequest): Promise<ListChunk> =>
       readingAgain(() => readBatch(scope, reading)),
 
-    async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
+    async *lines(
+      scope: Scope,
+      { after, descending }: Pick<ChunkRequest, 'after' | 'descending'>,
+      view: LineView,
+    ) {
       const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
       const size = { records, scan: store.scanForLines }
       const summing: Summing<Uint8Array> = {

@@ -11,13 +11,13 @@ export interface TimeWindow {
   to: number
 }
 
-export interface Holder {
+export interface LegOwner {
   accountId: string
   ownerId?: string
 }
 
 /** The position of a leg or interaction: its time, and an id within that second. */
-export interface Place {
+export interface CdrPlace {
   time: number
   mark: string
 }
@@ -30,7 +30,7 @@ export interface MonthBounds {
 }
 
 /** A time range, and the months with records in it. */
-export interface Stretch extends TimeWindow {
+export interface TimeStretch extends TimeWindow {
   months: readonly number[]
 }
 
@@ -40,9 +40,9 @@ const sameMonths = (a: readonly number[], b: readonly number[]) =>
   a.length === b.length && a.every((month, index) => month === b[index])
 
 /** Cuts the time line where a month begins or ends, so that each stretch reads the same months: mostly one. */
-export const stretchesOf = (bounds: readonly MonthBounds[]): Stretch[] => {
+export const stretchesOf = (bounds: readonly MonthBounds[]): TimeStretch[] => {
   const cuts = [...new Set(bounds.flatMap(({ first, last }) => [first, last + 1]))].sort((a, b) => a - b)
-  const stretches: Stretch[] = []
+  const stretches: TimeStretch[] = []
   for (const [from, next] of zip(cuts.slice(0, -1), cuts.slice(1))) {
     const to = next - 1
     const months = bounds.filter((month) => overlaps(month, from, to)).map(({ month }) => month)
@@ -55,11 +55,11 @@ export const stretchesOf = (bounds: readonly MonthBounds[]): Stretch[] => {
 
 /** The stretches after a place, in reading order. */
 export const stretchesBehind = (
-  stretches: readonly Stretch[],
-  after: Place | undefined,
+  stretches: readonly TimeStretch[],
+  after: CdrPlace | undefined,
   descending: boolean,
-): Stretch[] => {
-  const isOpen = ({ from, to }: Stretch) => {
+): TimeStretch[] => {
+  const isOpen = ({ from, to }: TimeStretch) => {
     if (!after) return true
     // The empty mark sorts first: see endOf.
     return descending ? from < after.time || (from === after.time && after.mark !== '') : to >= after.time
@@ -69,11 +69,11 @@ export const stretchesBehind = (
 }
 
 /** Undefined if the place is outside of the window: then the whole window is read. */
-export const placeWithin = ({ from, to }: TimeWindow, place: Place | undefined) =>
+export const placeWithin = ({ from, to }: TimeWindow, place: CdrPlace | undefined) =>
   place && place.time >= from && place.time <= to ? place : undefined
 
 /** The place after the last row of a window. */
-export const endOf = ({ from, to }: TimeWindow, descending: boolean): Place => ({
+export const placeAfterWindow = ({ from, to }: TimeWindow, descending: boolean): CdrPlace => ({
   time: descending ? from : to + 1,
   mark: '',
 })
@@ -108,11 +108,11 @@ export interface FileSizes {
   /** Records that are read together: about 30 ms of work. */
   recordsPerGroup: number
   /** A file of this size gets no further group. Files are built in memory. */
-  mostRecords: number
-  mostBytes: number
+  maxRecords: number
+  maxBytes: number
 }
 
-export const usualSizes: FileSizes = { recordsPerGroup: 2000, mostRecords: 200_000, mostBytes: 32_000_000 }
+export const usualSizes: FileSizes = { recordsPerGroup: 2000, maxRecords: 200_000, maxBytes: 32_000_000 }
 
 export interface ArchivedPart {
   path: string
@@ -135,24 +135,24 @@ const compareTexts = (a: string, b: string) => {
 
 export const placeOrder = (descending: boolean) => {
   const sign = descending ? -1 : 1
-  return (a: Place, b: Place) => sign * (a.time - b.time || compareTexts(a.mark, b.mark))
+  return (a: CdrPlace, b: CdrPlace) => sign * (a.time - b.time || compareTexts(a.mark, b.mark))
 }
 
 export interface ListChunk {
   items: CdrRow[]
   /** Where to continue; undefined at the end. */
-  next: Place | undefined
+  next: CdrPlace | undefined
 }
 
 interface Joining {
   limit: number
   descending: boolean
-  placeOf(leg: CdrRow): Place
+  placeOf(leg: CdrRow): CdrPlace
   /** Selects one of two records at the same place. */
   choose?: ((a: CdrRow, b: CdrRow) => CdrRow) | undefined
 }
 
-const earliest = (places: readonly Place[], order: (a: Place, b: Place) => number) =>
+const earliest = (places: readonly CdrPlace[], order: (a: CdrPlace, b: CdrPlace) => number) =>
   places.toSorted(order)[0]
 
 /** Merges pieces of a list from several sources, up to where all of them were read. */

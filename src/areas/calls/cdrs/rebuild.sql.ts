@@ -15,12 +15,12 @@ import { dimensions, quarterSeconds, type Span, sumNames } from './stats/rules.t
 import { tallyTurn } from './stats/store.ts'
 
 /** A UTC month, and the months whose tables may have its records: see columns.ts. */
-export interface Period extends Span {
+export interface RebuildPeriod extends Span {
   month: number
   tables: readonly number[]
 }
 
-export const periodAt = (gregorian: number): Period => {
+export const periodAt = (gregorian: number): RebuildPeriod => {
   const month = monthAt(gregorian)
   const { from, to } = windowOf(month)
   return { from, end: to + 1, month, tables: [monthBefore(month), month, monthAfter(month)] }
@@ -54,7 +54,7 @@ const legSums = `count(*) AS calls, count(CASE WHEN billing_seconds > 0 THEN 1 E
 
 const tallySums = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
 
-const startOf = (time: string, seconds: number) => `(${time} / ${seconds}) * ${seconds}`
+const bucketStartSql = (time: string, seconds: number) => `(${time} / ${seconds}) * ${seconds}`
 
 const inSpan = (time: string) => `account_id = $1 AND ${time} >= $2 AND ${time} < $3`
 
@@ -62,18 +62,18 @@ const quartersSql = (dimension: string, from: string) => {
   const group = dimension === 'all' ? "''" : `COALESCE(${dimension}, '')`
   return `INSERT INTO cdr_tallies (${tallyColumns})
     SELECT account_id, '${dimension}', ${quarterSeconds}, ${group} AS group_name,
-        ${startOf('created', quarterSeconds)} AS quarter, ${legSums}
+        ${bucketStartSql('created', quarterSeconds)} AS quarter, ${legSums}
       FROM ${from} WHERE ${inSpan('created')} GROUP BY account_id, group_name, quarter`
 }
 
 const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
-  SELECT account_id, dimension, ${daySeconds}, group_value, ${startOf('start', daySeconds)} AS day, ${tallySums}
+  SELECT account_id, dimension, ${daySeconds}, group_value, ${bucketStartSql('start', daySeconds)} AS day, ${tallySums}
     FROM cdr_tallies WHERE ${inSpan('start')} AND seconds = ${quarterSeconds}
       AND dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')})
     GROUP BY account_id, dimension, group_value, day`
 
 export const createRebuildStore = (store: Store) => {
-  const spanOf = ({ tables }: Period) => ({ first: Math.min(...tables), last: Math.max(...tables) })
+  const spanOf = ({ tables }: RebuildPeriod) => ({ first: Math.min(...tables), last: Math.max(...tables) })
 
   const inMonths = <T>(range: MonthRange, query: (from: string) => Promise<T>) =>
     readingAgain(() => store.cdrs.read(range, query))
@@ -113,7 +113,7 @@ export const createRebuildStore = (store: Store) => {
     ],
 
     /** Counts up to `most` + 1. */
-    async count(accountId: string, period: Period, span: Span, most: number): Promise<number> {
+    async count(accountId: string, period: RebuildPeriod, span: Span, most: number): Promise<number> {
       const [row] = await inMonths(spanOf(period), (from) =>
         store.scan<Row>(
           `SELECT count(*) AS legs FROM (SELECT 1 AS one FROM ${from} WHERE ${inSpan('created')} LIMIT $4) AS counted`,
@@ -123,11 +123,11 @@ export const createRebuildStore = (store: Store) => {
       return Number(row?.legs ?? 0)
     },
 
-    legDays: async (accountId: string, period: Period, { from, end }: Span): Promise<DaySums> =>
+    legDays: async (accountId: string, period: RebuildPeriod, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
         await inMonths(spanOf(period), (source) =>
           store.scan<Row>(
-            `SELECT ${startOf('created', daySeconds)} AS day, ${legSums} FROM ${source}
+            `SELECT ${bucketStartSql('created', daySeconds)} AS day, ${legSums} FROM ${source}
               WHERE ${inSpan('created')} GROUP BY day`,
             [accountId, from, end],
           ),
@@ -144,7 +144,7 @@ export const createRebuildStore = (store: Store) => {
       ),
 
     /** The records of a span that cost something or should. */
-    async *billed(accountId: string, period: Period, { from, end }: Span): AsyncGenerator<CdrRow[]> {
+    async *billed(accountId: string, period: RebuildPeriod, { from, end }: Span): AsyncGenerator<CdrRow[]> {
       let after: readonly Value[] = [from, '']
       for (;;) {
         const rows = await inMonths(spanOf(period), (source) =>
@@ -178,7 +178,7 @@ export const createRebuildStore = (store: Store) => {
      * Recounts the statistics of whole days. Concurrent writers of records take the same lock after writing, so each
      * record is counted once.
      */
-    async replaceTallies(set: ChangeSet, accountId: string, period: Period, { from, end }: Span) {
+    async replaceTallies(set: ChangeSet, accountId: string, period: RebuildPeriod, { from, end }: Span) {
       const present = (await store.cdrs.months()).filter((month) => period.tables.includes(month))
       const absent = period.tables.filter((month) => !present.includes(month))
       const params = [accountId, from, end]
@@ -217,14 +217,19 @@ export const createCdrRebuild = (store: Store): StepwiseWork => {
     }
   }
 
-  const spanOf = async (accountId: string, period: Period, start: number, time: number): Promise<Span> => {
+  const spanOf = async (
+    accountId: string,
+    period: RebuildPeriod,
+    start: number,
+    time: number,
+  ): Promise<Span> => {
     const whole = { from: Math.max(period.from, start), end: period.end }
     if ((await legs.count(accountId, period, whole, maxLegs)) <= maxLegs) return whole
     const from = Math.floor(time / daySeconds) * daySeconds
     return { from, end: from + daySeconds }
   }
 
-  const correctCosts = async (set: ChangeSet, accountId: string, period: Period, span: Span) => {
+  const correctCosts = async (set: ChangeSet, accountId: string, period: RebuildPeriod, span: Span) => {
     let corrected = 0
     for await (const rows of legs.billed(accountId, period, span)) {
       for (const row of rows) {
@@ -237,7 +242,7 @@ export const createCdrRebuild = (store: Store): StepwiseWork => {
     return corrected
   }
 
-  const rebuild = async (author: Author, accountId: string, period: Period, span: Span) => {
+  const rebuild = async (author: Author, accountId: string, period: RebuildPeriod, span: Span) => {
     const set = new ChangeSet(author)
     const costs = await correctCosts(set, accountId, period, span)
     const days = daysApart(await legs.tallyDays(accountId, span), await legs.legDays(accountId, period, span))

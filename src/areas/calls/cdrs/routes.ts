@@ -23,7 +23,7 @@ import {
   intervals,
   maxSpanSeconds,
   quarterSeconds,
-  spanOf,
+  quarterSpanOf,
 } from './stats/rules.ts'
 import type { CallStats } from './stats/store.ts'
 
@@ -33,14 +33,14 @@ const notAList = {
   data: { type: { message: 'Value did not match type(s): array', target: 'array' } },
 }
 
-async function* listed(sent: unknown): AsyncGenerator<Entry[]> {
+async function* recordsOfList(sent: unknown): AsyncGenerator<Entry[]> {
   if (sent === undefined) throw invalid({ data: { required: { message: 'The body is empty' } } })
   if (!Array.isArray(sent)) throw invalid(notAList)
   yield sent.map((record, index) => ({ line: index + 1, record: dropNulls(record) }))
 }
 
 const recordsOf = ({ stream, sent }: Pick<Call, 'stream' | 'sent'>) =>
-  stream ? entriesOf(stream.chunks) : listed(sent)
+  stream ? entriesOf(stream.chunks) : recordsOfList(sent)
 
 export const cdrIntakeRoutes = (intake: Intake): Route[] => [
   put('/v2/cdrs', {
@@ -57,38 +57,38 @@ export const cdrIntakeRoutes = (intake: Intake): Route[] => [
   }),
 ]
 
-const onAccount = '/v2/accounts/{account_id}/cdrs'
-const onUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
-const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
+const cdrsOfAccount = '/v2/accounts/{account_id}/cdrs'
+const cdrsOfUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
+const cdrsOfDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
 
-const windowQuery = {
+const cdrWindowQuery = {
   created_from: 'Gregorian seconds; the longest range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
 const listQuery = {
-  ...windowQuery,
+  ...cdrWindowQuery,
   utc_offset: 'Seconds that are added to column datetime',
   file_name: 'Name of the CSV file, when header X-File-Name gives none',
 }
 const statsQuery = {
   created_from: 'Gregorian seconds; 31 days before created_to unless given. Counted by whole quarter hours',
-  created_to: windowQuery.created_to,
+  created_to: cdrWindowQuery.created_to,
   interval: `${intervals.join(', ')}; day unless given`,
   group_by: groupings.join(', '),
   utc_offset: 'Seconds from UTC to the time that hours, days and months are meant in; quarter hours',
 }
 
-const noNumber = () => failure(missingParameter, { message: 'utc_offset must be a number' })
+const offsetNotANumber = () => failure(missingParameter, { message: 'utc_offset must be a number' })
 
 const offsetIn = (query: URLSearchParams) => {
   const given = query.get('utc_offset')
   if (given === null) return 0
   // `+` in a query is decoded as a space.
-  if (!/^ ?[+-]?\d{1,9}$/.test(given)) throw noNumber()
+  if (!/^ ?[+-]?\d{1,9}$/.test(given)) throw offsetNotANumber()
   return Number(given)
 }
 
-const oneOf = <T extends string>(
+const choiceIn = <T extends string>(
   query: URLSearchParams,
   name: string,
   values: readonly T[],
@@ -118,7 +118,7 @@ const quarterOffsetIn = (query: URLSearchParams) => {
   })
 }
 
-type Asked = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
+type CdrRequest = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
 interface Deps {
   cdrs: Cdrs
@@ -136,7 +136,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
     return { id: user.id }
   }
 
-  const scopeOf = async ({ account, query }: Asked, ownerId?: string) => {
+  const scopeOf = async ({ account, query }: CdrRequest, ownerId?: string) => {
     const { maximumRange } = await cdrs.rules()
     const window = timeWindow(query, now(), maximumRange)
     return { accountId: account.id, ...window, questions: [], ...(ownerId === undefined ? {} : { ownerId }) }
@@ -146,27 +146,27 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
     forReseller: await seesCosts(actor, account, resellerOf),
   })
 
-  const viewOf = async (call: Asked): Promise<RowView> => {
+  const viewOf = async (call: CdrRequest): Promise<RowView> => {
     const { omitsEmpty } = await cdrs.rules()
     return { utcOffset: offsetIn(call.query), ...(await costViewOf(call)), omitsEmpty }
   }
 
-  const listed = async (listing: typeof legListing, call: Asked, ownerId?: string) => {
+  const listed = async (listing: typeof legListing, call: CdrRequest, ownerId?: string) => {
     const view = await viewOf(call)
     return new ListResponse(
       listing(cdrs, await scopeOf(call, ownerId), { view, moving: movingBounds(call.query) }),
     )
   }
 
-  const chartIn = async ({ query }: Asked): Promise<Chart> => {
-    const interval: Interval = oneOf(query, 'interval', intervals) ?? 'day'
-    const groupBy: Grouping | undefined = oneOf(query, 'group_by', groupings)
+  const chartIn = async ({ query }: CdrRequest): Promise<Chart> => {
+    const interval: Interval = choiceIn(query, 'interval', intervals) ?? 'day'
+    const groupBy: Grouping | undefined = choiceIn(query, 'group_by', groupings)
     const { maximumRange } = await cdrs.rules()
     const window = timeWindow(query, now(), maxSpanSeconds[interval], maximumRange)
-    return { span: spanOf(window), interval, groupBy, utcOffset: quarterOffsetIn(query) }
+    return { span: quarterSpanOf(window), interval, groupBy, utcOffset: quarterOffsetIn(query) }
   }
 
-  const isOldestFirst = ({ request }: Asked) => {
+  const isOldestFirst = ({ request }: CdrRequest) => {
     const is = (name: string, value: boolean) =>
       [value, String(value)].some((one) => one === request.value(name))
     return !is('descending', true) && (is('descending', false) || is('ascending', true))
@@ -189,50 +189,50 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
   } as const
 
   return [
-    get(onAccount, {
+    get(cdrsOfAccount, {
       summary: 'List the call detail records of an account',
       ...listing,
       run: (call) => listed(legListing, call),
     }),
-    get(onUser, {
+    get(cdrsOfUser, {
       summary: 'List the call detail records of a user',
       ...listing,
       subject: owner,
       run: (call) => listed(legListing, call, call.subject.id),
     }),
-    get(`${onAccount}/interaction`, {
+    get(`${cdrsOfAccount}/interaction`, {
       summary: 'List the interactions of an account, each by its first leg',
       ...listing,
       run: (call) => listed(interactionListing, call),
     }),
-    get(`${onUser}/interaction`, {
+    get(`${cdrsOfUser}/interaction`, {
       summary: 'List the interactions of a user, each by its first leg',
       ...listing,
       subject: owner,
       run: (call) => listed(interactionListing, call, call.subject.id),
     }),
-    get(`${onAccount}/stats`, {
+    get(`${cdrsOfAccount}/stats`, {
       summary: 'Count and sum up the calls of an account',
       ...charting,
       run: async (call) => stats.chart({ accountId: call.account.id }, await chartIn(call)),
     }),
-    get(`${onUser}/stats`, {
+    get(`${cdrsOfUser}/stats`, {
       summary: 'Count and sum up the calls of a user',
       ...charting,
       subject: owner,
       run: async (call) =>
         stats.chart({ accountId: call.account.id, ownerId: call.subject.id }, await chartIn(call)),
     }),
-    get(`${onAccount}/summary`, {
+    get(`${cdrsOfAccount}/summary`, {
       summary: 'Sum up the seconds of calls by direction, domain and class of number',
       allow: accountMember,
-      query: windowQuery,
+      query: cdrWindowQuery,
       answers: open({ inbound: anyObject(), outbound: anyObject() }),
       isLong: true,
       fails: [callArchiveUnreachable],
       run: async (call) => cdrs.summary(await scopeOf(call)),
     }),
-    get(`${onAccount}/legs/{interaction_id}`, {
+    get(`${cdrsOfAccount}/legs/{interaction_id}`, {
       summary: 'Read all legs of an interaction, named by its id or by the id of a leg',
       allow: accountMember,
       answers: list(Cdr),
@@ -245,14 +245,14 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
           }),
         ),
     }),
-    get(`${onAccount}/{cdr_id}`, {
+    get(`${cdrsOfAccount}/{cdr_id}`, {
       summary: 'Read a call detail record',
       allow: accountMember,
       answers: Cdr,
       fails: [missingParameter, callArchiveUnreachable],
       run: async (call) => cdrs.document(call.account.id, call.path.cdr_id, await costViewOf(call)),
     }),
-    get(onDevice, {
+    get(cdrsOfDevice, {
       summary: 'Refused: a device is selected with filter_custom_channel_vars.authorizing_id',
       allow: accountMember,
       answers: open({}),

@@ -8,11 +8,11 @@ import {
   fieldColumns,
   interactionIdOf,
   isPricedForReseller,
-  startOf,
+  legStartOf,
   tellsCost,
   tellsPrice,
 } from './columns.ts'
-import type { Place } from './places.rules.ts'
+import type { CdrPlace } from './places.rules.ts'
 import {
   type CellValue,
   careMaskOf,
@@ -143,7 +143,7 @@ const interactionIdForm = /^(\d{7,15})-(.+)$/s
 export const isCdrId = (text: string) => cdrIdForm.test(text)
 
 /** Undefined if the text is no interaction id. */
-export const interactionOf = (text: string): Place | undefined => {
+export const interactionOf = (text: string): CdrPlace | undefined => {
   const found = interactionIdForm.exec(text)
   return found ? { time: Number(found[1]), mark: found[2] ?? '' } : undefined
 }
@@ -151,7 +151,7 @@ export const interactionOf = (text: string): Place | undefined => {
 type OrderedLeg = Pick<Leg, 'id' | 'created' | 'duration_seconds' | 'channel_created_time' | 'loopback_leg'>
 
 const channelTime = (leg: OrderedLeg) =>
-  leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000
+  leg.channel_created_time ?? (legStartOf(leg) - gregorianUnixOffset) * 1_000_000
 
 /** The earliest channel first. */
 export const byChannelTime = (a: OrderedLeg, b: OrderedLeg) =>

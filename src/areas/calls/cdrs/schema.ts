@@ -22,7 +22,7 @@ import { type SheetCell, sheetFor } from './sheet/columns.ts'
 export const maxCallIdCharacters = 255
 
 // Three years, and 100,000 units a minute: every cost stays exact.
-const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
+const secondsField = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
 const packets = (description: string) => integer({ minimum: 0, maximum: 999_999_999, description })
 const units = (description: string) =>
   integer({ minimum: 0, maximum: 1_000_000_000, description: `${description} (units, 10,000 to one)` })
@@ -70,14 +70,14 @@ const CustomChannelVars = open(
     rate_id: anyText({ description: 'The rate that was found when the record came in' }),
     rate_description: anyText(),
     ratedeck_id: anyText(),
-    rate_increment: seconds('Seconds are charged in steps of this many; 0 counts as 60'),
-    rate_minimum: seconds('Seconds that are charged at least; absent: 60'),
-    rate_nocharge_time: seconds('A call up to this long costs nothing'),
+    rate_increment: secondsField('Seconds are charged in steps of this many; 0 counts as 60'),
+    rate_minimum: secondsField('Seconds that are charged at least; absent: 60'),
+    rate_nocharge_time: secondsField('A call up to this long costs nothing'),
     surcharge: units('Price of the call as such'),
     exact_rate: exactUnits('The price of a minute where that is no whole number'),
     exact_surcharge: exactUnits('The price of the call as such where that is no whole number'),
     discount_percentage: number({ minimum: 0, maximum: 100 }),
-    billing_seconds_offset: seconds('Seconds that are not charged'),
+    billing_seconds_offset: secondsField('Seconds that are not charged'),
     call_priority: anyText(),
     media_recordings: typed(['string', 'array']),
   },
@@ -89,9 +89,9 @@ export const Cdr = open(
   {
     call_id: must(callId(1, { description: 'Unique id of the leg' })),
     call_direction: choice(['inbound', 'outbound'], { description: 'As the media switch sees it' }),
-    duration_seconds: seconds('Duration of the leg'),
-    billing_seconds: seconds('Seconds since the answer'),
-    ringing_seconds: seconds('Seconds before the answer'),
+    duration_seconds: secondsField('Duration of the leg'),
+    billing_seconds: secondsField('Seconds since the answer'),
+    ringing_seconds: secondsField('Seconds before the answer'),
     timestamp: gregorian('When the record was made'),
     channel_created_time: integer({
       minimum: 0,
@@ -207,16 +207,16 @@ export const CallStat = open(
   { title: 'Call statistics of an interval' },
 )
 
-const count = (description: string) => must(integer({ minimum: 0, description }))
+const recordCount = (description: string) => must(integer({ minimum: 0, description }))
 
 /** Each record is validated separately, so that an invalid one does not stop the others. */
 export const CdrRecords = list(anyObject(), { title: 'Call detail records', description: 'One record a leg' })
 
 export const IntakeReport = open(
   {
-    accepted: count('Records that are stored now'),
-    duplicates: count('Records that were stored before, by their id'),
-    ignored: count(
+    accepted: recordCount('Records that are stored now'),
+    duplicates: recordCount('Records that were stored before, by their id'),
+    ignored: recordCount(
       'Records that the settings of cdr keep out: test applications, loopback legs that bowed out',
     ),
     rejected: must(
@@ -228,7 +228,7 @@ export const IntakeReport = open(
         { description: 'The first 1,000 records that were refused, and why' },
       ),
     ),
-    rejected_total: count('How many were refused'),
+    rejected_total: recordCount('How many were refused'),
   },
   { title: 'What became of call detail records' },
 )

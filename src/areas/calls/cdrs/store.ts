@@ -4,27 +4,27 @@ import { isStorable } from '../../../storage/records.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from './archive/reading.ts'
-import { type CdrRow, columns, monthOfId } from './columns.ts'
+import { type CdrRow, cdrColumns, monthOfId } from './columns.ts'
 import {
+  type AddParam,
   createParams,
   createPartLists,
-  heldBy,
+  type ListPart,
   legOrder,
-  type Mark,
   orderBy,
-  type Part,
-  rangeOf,
+  ownedBy,
+  rangeSql,
   type Scope,
   selectedColumns,
 } from './parts.sql.ts'
 import {
+  type CdrPlace,
   lastSecond,
   type MonthBounds,
   monthAt,
   monthsOfLegs,
-  type Place,
-  type Stretch,
   stretchesOf,
+  type TimeStretch,
 } from './places.rules.ts'
 
 // Filters on columns as SQL. They mean the same as on the document (http/answer/filters.ts):
@@ -42,7 +42,7 @@ interface Field {
 
 const always = (text: string): Field => ({ column: undefined, text, isText: true })
 
-const fieldsOf = (words: SqlWords) => {
+const fieldsByPath = (words: SqlWords) => {
   const fields = new Map<string, Field>([
     ['id', always('id')],
     ['call_id', always('substr(id, 8)')],
@@ -51,7 +51,7 @@ const fieldsOf = (words: SqlWords) => {
     ['created', { column: undefined, text: words.asText('created'), number: 'created', isText: false }],
     ['modified', { column: undefined, text: words.asText('created'), number: 'created', isText: false }],
   ])
-  for (const { path, sql, type } of columns) {
+  for (const { path, sql, type } of cdrColumns) {
     if (type === 'json') continue
     const isText = type === 'text'
     const text = `COALESCE(${isText ? sql : words.asText(sql)}, '')`
@@ -60,44 +60,44 @@ const fieldsOf = (words: SqlWords) => {
   return fields
 }
 
-const nothing = '1 = 0'
-const everything = '1 = 1'
+const neverSql = '1 = 0'
+const alwaysSql = '1 = 1'
 
-const oneOf = ({ column, text, isText }: Field, texts: Iterable<string>, mark: Mark) => {
+const oneOfSql = ({ column, text, isText }: Field, texts: Iterable<string>, mark: AddParam) => {
   const wanted = [...texts].filter(isStorable)
-  if (wanted.length === 0) return nothing
+  if (wanted.length === 0) return neverSql
   // Without the empty text a missing value does not match: the bare column can use an index.
   const compared = isText && column && !wanted.includes('') ? column : text
   return `${compared} IN (${wanted.map(mark).join(', ')})`
 }
 
-const isPresent = ({ column }: Field) => (column ? `${column} IS NOT NULL` : everything)
-const isAbsent = ({ column }: Field) => (column ? `${column} IS NULL` : nothing)
+const isPresent = ({ column }: Field) => (column ? `${column} IS NOT NULL` : alwaysSql)
+const isAbsent = ({ column }: Field) => (column ? `${column} IS NULL` : neverSql)
 
 // NOT of a comparison with NULL would be neither true nor false.
-const not = (condition: string) => `NOT COALESCE(${condition}, ${nothing})`
+const not = (condition: string) => `NOT COALESCE(${condition}, ${neverSql})`
 
 const notEmpty = (field: Field) => (field.isText ? `${field.text} <> ''` : isPresent(field))
 
-const inTime = ({ number }: Field, sign: '>=' | '<=', bound: number, mark: Mark) =>
+const inTime = ({ number }: Field, sign: '>=' | '<=', bound: number, mark: AddParam) =>
   number && !Number.isNaN(bound)
     ? `${number} ${sign} ${mark(Math.min(bound, Number.MAX_SAFE_INTEGER))}`
-    : nothing
+    : neverSql
 
-const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Mark): string => {
+const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: AddParam): string => {
   if (!field) throw new Error('a question about no column')
   switch (test.is) {
     case 'oneOf':
-      return oneOf(field, test.texts, mark)
+      return oneOfSql(field, test.texts, mark)
     // A column contains no list.
     case 'notOneOf':
     case 'noneOf':
-      return not(oneOf(field, test.texts, mark))
+      return not(oneOfSql(field, test.texts, mark))
     // Only a missing value counts as an empty list.
     case 'arrayOfAll':
-      return test.texts.length === 0 ? isAbsent(field) : nothing
+      return test.texts.length === 0 ? isAbsent(field) : neverSql
     case 'arrayOfAny':
-      return nothing
+      return neverSql
     case 'arrayOfNone':
       return isAbsent(field)
     case 'present':
@@ -113,15 +113,15 @@ const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Ma
     case 'notAfter':
       return inTime(field, '<=', test.bound, mark)
     case 'impossible':
-      return nothing
+      return neverSql
   }
 }
 
 export const createConditions = (words: SqlWords) => {
-  const fields = fieldsOf(words)
+  const fields = fieldsByPath(words)
   return {
     isCondition: ({ key }: ListQuery) => fields.has(key),
-    conditionOf: ({ key, test }: ListQuery, mark: Mark) => conditionOf(fields.get(key), test, mark),
+    conditionOf: ({ key, test }: ListQuery, mark: AddParam) => conditionOf(fields.get(key), test, mark),
   }
 }
 
@@ -156,7 +156,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     cdrs.read({ ...monthsOfLegs(scope), archived }, async (_from, months) => {
       if (months.length === 0) return []
       const { params, mark } = createParams()
-      const condition = `${heldBy(scope, mark)} AND ${rangeOf(scope, legOrder, { descending: true }, mark)}`
+      const condition = `${ownedBy(scope, mark)} AND ${rangeSql(scope, legOrder, { descending: true }, mark)}`
       const ends = months.map((month) => {
         const end = (name: string) =>
           `(SELECT ${name}(created) FROM ${cdrs.from([month])} WHERE ${condition})`
@@ -170,7 +170,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     // Before the files: months archived after this are missing in the store, and reading restarts.
     const archived = await cdrs.archivedMonths()
     const files = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
-    const overlaps = ({ from, to }: Pick<Stretch, 'from' | 'to'>) =>
+    const overlaps = ({ from, to }: Pick<TimeStretch, 'from' | 'to'>) =>
       files.filter(({ first, last }) => first <= to && last >= from)
     const inFiles = overlaps(scope).map(({ month, first, last }) => ({
       month,
@@ -181,8 +181,8 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return { stretches, archived, filesOf: overlaps }
   }
 
-  const rangeIn = ({ scope, stretch, after, until, descending }: Part, mark: Mark) =>
-    `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, until, descending }, mark)}`
+  const rangeIn = ({ scope, stretch, after, until, descending }: ListPart, mark: AddParam) =>
+    `${ownedBy(scope, mark)} AND ${rangeSql(stretch, legOrder, { after, until, descending }, mark)}`
 
   const lists = createPartLists(
     store,
@@ -243,7 +243,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     },
 
     /** The legs of an interaction with their order columns, unordered. */
-    async legPlaces(accountId: string, { time, mark }: Place): Promise<LegPlace[]> {
+    async legPlaces(accountId: string, { time, mark }: CdrPlace): Promise<LegPlace[]> {
       if (!isStorable(mark)) return []
       return readingAgain(async () => {
         const stored = await inMonth(monthAt(time), (from) =>
@@ -258,7 +258,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     },
 
     /** Some legs of an interaction, unordered. */
-    legs: (accountId: string, { time, mark }: Place, ids: readonly string[]): Promise<CdrRow[]> =>
+    legs: (accountId: string, { time, mark }: CdrPlace, ids: readonly string[]): Promise<CdrRow[]> =>
       readingAgain(async () => {
         const stored = await inMonth(monthAt(time), (from) =>
           store.scan<CdrRow>(

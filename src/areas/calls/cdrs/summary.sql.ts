@@ -1,6 +1,6 @@
 import type { Store } from '../../../storage/store.ts'
 import type { CdrRow } from './columns.ts'
-import { createParams, heldBy, legOrder, monthsOf, rangeOf, type Scope } from './parts.sql.ts'
+import { createParams, legOrder, monthsOf, ownedBy, rangeSql, type Scope } from './parts.sql.ts'
 import type { CdrStore } from './store.ts'
 
 export interface SummaryGroup {
@@ -16,7 +16,7 @@ export interface SummaryGroup {
 
 export const prefixLength = 5
 
-const isCounted = ({ loopback_leg, call_direction, authorizing_id, resource_id }: CdrRow) =>
+const isSummarized = ({ loopback_leg, call_direction, authorizing_id, resource_id }: CdrRow) =>
   loopback_leg === null &&
   ((call_direction === 'inbound' && authorizing_id === null) ||
     (call_direction === 'outbound' && resource_id !== null))
@@ -26,7 +26,7 @@ const behind = (text: string, at: number) => (at < 0 ? '' : text.slice(at + 1))
 
 /** One group for each leg. */
 export const groupsOfLegs = (legs: readonly CdrRow[]): SummaryGroup[] =>
-  legs.filter(isCounted).map((leg) => {
+  legs.filter(isSummarized).map((leg) => {
     const direction = leg.call_direction === 'inbound' ? 'inbound' : 'outbound'
     const peer = (direction === 'inbound' ? leg.sip_from : leg.sip_to) ?? ''
     const to = leg.sip_to ?? ''
@@ -138,8 +138,8 @@ export const createSummaryStore = (store: Store, legs: CdrStore) => {
         bySql(part) {
           const { stretch, after, until } = part
           const { params, mark } = createParams()
-          const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
-          const condition = `${heldBy(scope, mark)} AND ${inStretch} AND ${counted}`
+          const inStretch = rangeSql(stretch, legOrder, { after, until, descending: true }, mark)
+          const condition = `${ownedBy(scope, mark)} AND ${inStretch} AND ${counted}`
           return store.cdrs.read(monthsOf(part), (from) =>
             store.scan<SummaryGroup>(
               `${groups} FROM ${from} WHERE ${condition}) AS legs

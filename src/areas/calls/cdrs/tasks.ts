@@ -7,7 +7,7 @@ import { badRange, timeBound } from '../../../lib/time-bounds.ts'
 import type { OutputAction, TaskContext } from '../../work/tasks/operations.ts'
 import { type CdrRow, isPricedForReseller, tellsCost } from './columns.ts'
 import type { Cdrs } from './operations.ts'
-import type { Place, TimeWindow } from './places.rules.ts'
+import type { CdrPlace, TimeWindow } from './places.rules.ts'
 import { sheetRowOf } from './rules.ts'
 import { columnsFor } from './sheet/columns.ts'
 
@@ -37,7 +37,7 @@ const beginningOfMonth = (gregorianSeconds: number) => {
   return gregorianOfUnix(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) / 1000)
 }
 
-async function* partsOf(
+async function* outputPartsOf(
   { legs }: Cdrs,
   { account, parameters }: TaskContext,
   { descending, forReseller }: { descending: boolean; forReseller: boolean },
@@ -54,7 +54,7 @@ async function* partsOf(
     isPricedForReseller(leg)
       ? { ...sheetRowOf(leg, view), ...sheetRowOf(leg, { ...view, forReseller: false }) }
       : sheetRowOf(leg, view)
-  let after: Place | undefined = position === undefined ? undefined : JSON.parse(position)
+  let after: CdrPlace | undefined = position === undefined ? undefined : JSON.parse(position)
   for (;;) {
     const { items, next } = await legs.batch(scope, { after, limit: rowsOfAPart, descending, long: true })
     yield { rows: items.map(rowOf), position: next ? JSON.stringify(next) : atEnd }
@@ -102,7 +102,7 @@ const createExport = ({ cdrs, clock, resellerOf }: Deps): OutputAction => ({
   async *parts(context, position) {
     if (position === atEnd) return
     const forReseller = await seesCosts(context.actor, context.account, resellerOf)
-    yield* partsOf(cdrs, context, { descending: false, forReseller }, position)
+    yield* outputPartsOf(cdrs, context, { descending: false, forReseller }, position)
   },
 })
 
@@ -122,7 +122,7 @@ const createDump = ({ cdrs, clock }: Deps): OutputAction => ({
 
   async *parts(context, position) {
     if (position === atEnd) return
-    yield* partsOf(cdrs, context, { descending: true, forReseller: false }, position)
+    yield* outputPartsOf(cdrs, context, { descending: true, forReseller: false }, position)
   },
 })
 

@@ -88,7 +88,7 @@ export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup
 
   const kind: JobKind<object> = {
     kind: kindName,
-    atOnce: 1,
+    maxConcurrent: 1,
     async conclude({ accountId }) {
       const account = await accounts.find(accountId)
       const threshold = account && noticeThreshold(account.doc)

@@ -93,7 +93,7 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
 
   const orders: JobKind<OrderPayload, CarrierReply> = {
     kind: orderKind,
-    atOnce: ordersAtOnce,
+    maxConcurrent: ordersAtOnce,
     ask({ id, payload: { carrierData, wish } }, signal) {
       if (!wish) throw new Error('an order that has ended is asked for again')
       const { number, carrier } = wish

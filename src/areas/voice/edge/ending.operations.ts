@@ -105,7 +105,7 @@ export const createEnding = (tools: Deps) => {
     kind: 'ended_calls',
     everySeconds: 2,
     // One at a time, so that a call whose sides both end is ended once.
-    atOnce: 1,
+    maxConcurrent: 1,
     ask: ({ accountId, payload }) =>
       mediaSwitch
         .endCalls(idsFrom(accountId, payload.kind), edge.isRefused, payload.hosts)

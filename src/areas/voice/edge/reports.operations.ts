@@ -9,7 +9,7 @@ import { retrying, type Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Intake } from '../../calls/cdrs/intake/operations.ts'
-import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
+import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
 import type { Cdrs } from '../../calls/cdrs/operations.ts'
 import type { IntakeReport } from '../../calls/cdrs/schema.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
@@ -79,7 +79,7 @@ export const createEdgeReporting = (deps: Deps) => {
     for (const [index, given] of sent.entries()) {
       const { value, problems } = await validate(EdgeRefusal, dropNulls(given))
       if (hasProblems(problems)) {
-        rejected.push({ line: index + 1, reason: reasonOf(problems) })
+        rejected.push({ line: index + 1, reason: rejectionReason(problems) })
         continue
       }
       const concern = await concernOf(value)
@@ -113,7 +113,7 @@ export const createEdgeReporting = (deps: Deps) => {
     let told = 0
     for (const [index, given] of sent.entries()) {
       const { value, problems } = await validate(EdgeEmergency, withoutControlCharacters(dropNulls(given)))
-      if (hasProblems(problems)) rejected.push({ line: index + 1, reason: reasonOf(problems) })
+      if (hasProblems(problems)) rejected.push({ line: index + 1, reason: rejectionReason(problems) })
       else if (await retrying(() => reportEmergency(author, value))) told += 1
       else rejected.push({ line: index + 1, reason: 'account_id: is not known' })
     }

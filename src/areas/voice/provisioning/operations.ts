@@ -112,7 +112,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
 
   const kind: JobKind<KnownPhone, Reply> = {
     kind: 'provisioning',
-    atOnce: 1,
+    maxConcurrent: 1,
     isOn: async () => (await urlOf()) !== undefined,
     pauseMs: (failures) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs,
 

@@ -28,6 +28,7 @@ import {
   paidCallOf,
   secondsLeft,
 } from './offnet.rules.ts'
+import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { routingSettings } from './settings.ts'
 import { createRunningStore, type RunningCall } from './store.ts'
@@ -256,7 +257,7 @@ export const createRunningCalls = (tools: Deps) => {
     const { value, problems } = await validate(RunningCallReport, dropNulls(sent))
     if (!hasProblems(problems)) return { report: value }
     const id = memberOf(sent, 'id')
-    const message = reasonOf(problems)
+    const message = rejectionReason(problems)
     return { refusal: { id: typeof id === 'string' ? id : '', allowed: false, reason: 'invalid', message } }
   }
 

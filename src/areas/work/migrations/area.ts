@@ -97,24 +97,24 @@ export const MigrationAnswer = closed(
   { title: 'Outcome of a migration' },
 )
 
-const all = '/v2/accounts/{account_id}/migrations'
-const one = `${all}/{migration_id}` as const
+const migrationsPath = '/v2/accounts/{account_id}/migrations'
+const migrationPath = `${migrationsPath}/{migration_id}` as const
 
 export const migrationRoutes = (migrations: Migrations): Route[] => [
-  get(all, {
+  get(migrationsPath, {
     summary: 'List the migrations that can be performed',
     allow: accountAdmin,
     answers: MigrationList,
     run: () => migrations.list(),
   }),
-  get(one, {
+  get(migrationPath, {
     summary: 'Tell whether a migration was performed, by whom and when, and how far its last run is',
     record: { kind: 'migration' },
     allow: accountAdmin,
     answers: MigrationSummary,
     run: ({ account, path }) => migrations.read(account, path.migration_id),
   }),
-  post(one, {
+  post(migrationPath, {
     summary: 'Perform a migration; 202 when it takes more than two seconds and goes on in the background',
     allow: accountAdmin,
     body: MigrationOrder,

@@ -11,14 +11,14 @@ import type { Metrics } from '../../../lib/metrics.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Migration } from '../../area.ts'
-import { createRunner } from './runner.ts'
+import { createMigrationRunner } from './runner.ts'
 import {
   createMigrationStore,
   isSameReach,
-  orderOf,
+  orderedIn,
   performerOf,
-  placeIn,
   type Reach,
+  runPositionIn,
   type StoredRun,
 } from './store.ts'
 
@@ -32,7 +32,7 @@ interface Deps {
   migrations: Readonly<Record<string, Migration>>
 }
 
-interface Order {
+interface MigrationRequest {
   actor: Actor
   author: Author
   account: AccountRecord
@@ -43,8 +43,8 @@ interface Order {
 }
 
 // A run that ends within this time is answered with its result.
-const patienceMs = 2000
-const pauseMs = 25
+const answerTimeoutMs = 2000
+const pollMs = 25
 // Longer lists of accounts are left out.
 const maxIds = 1000
 const maxFailures = 100
@@ -75,15 +75,15 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     node,
     log,
     metrics,
-    mostAtOnce: async () => 1,
+    maxConcurrentRuns: async () => 1,
     turnMs,
-    work: createRunner({ store, books, log, find: (id) => known.get(id) }),
+    work: createMigrationRunner({ store, books, log, find: (id) => known.get(id) }),
   })
 
   const view = async (run: StoredRun) => {
     const { id, state, since, succeeded: performed, failed } = run
-    const { includesDescendants, includesResellers, requested, total, performer } = orderOf(run)
-    const { started, skipped, changed } = placeIn(run.position)
+    const { includesDescendants, includesResellers, requested, total, performer } = orderedIn(run)
+    const { started, skipped, changed } = runPositionIn(run.position)
     const isDone = state === 'ended'
     const ended = isDone ? gregorianOfUnix(since / 1000) : undefined
     const underWay = started === undefined ? 'waiting' : 'running'
@@ -106,12 +106,18 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   }
 
   /** A new run, or the current one if it does the same. */
-  const enter = ({ actor, author, account, id: migration, reach }: Order): Promise<StoredRun | undefined> =>
+  const enter = ({
+    actor,
+    author,
+    account,
+    id: migration,
+    reach,
+  }: MigrationRequest): Promise<StoredRun | undefined> =>
     retrying(async () => {
       const key = { accountId: account.id, id: newId(store.clock.now()) }
       const latest = await runs.latest(account.id, migration)
       const open = latest?.state === 'executing' ? latest : undefined
-      if (open && isSameReach(orderOf(open), reach)) return open
+      if (open && isSameReach(orderedIn(open), reach)) return open
       if (open)
         throw failure(datastoreConflict, { message: 'this migration is running here, for other accounts' })
       const { idempotency: _, ...kept } = author
@@ -138,8 +144,8 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   const awaited = async (run: StoredRun): Promise<StoredRun> => {
     batches.wake()
     let latest = run
-    for (let waited = 0; waited < patienceMs && latest.state === 'executing'; waited += pauseMs) {
-      await sleep(pauseMs)
+    for (let waited = 0; waited < answerTimeoutMs && latest.state === 'executing'; waited += pollMs) {
+      await sleep(pollMs)
       latest = (await runs.run(run)) ?? latest
     }
     return latest
@@ -172,7 +178,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
     },
 
     /** Starts a run. Returns when it has ended, or its progress after two seconds. */
-    async perform(order: Order) {
+    async perform(order: MigrationRequest) {
       if (order.moment !== 'now') throw notNow()
       if (!known.has(order.id)) throw notKnown()
       const entered = await enter(order)

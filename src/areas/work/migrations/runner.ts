@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import { endsTheWork, type Progress } from '../../../batches/batches.ts'
+import { endsTheWork, type RunProgress } from '../../../batches/batches.ts'
 import type { Step, StepwiseWork } from '../../../jobs/steps.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -7,7 +7,7 @@ import { describeError, type Log } from '../../../lib/log.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
-import { type MigrationStore, type Ordered, orderOf, type Place, placeIn } from './store.ts'
+import { type MigrationStore, type Ordered, orderedIn, type RunPosition, runPositionIn } from './store.ts'
 
 // One commit for many small accounts; a large one has several. Uncommitted plans are lost when a process dies, so
 // turns are short.
@@ -16,7 +16,7 @@ const statementsPerTurn = 1000
 const turnMs = 300
 
 /** `accountsAtOnce`: accounts that are planned concurrently, 1 for CPU-bound work. */
-export interface Work {
+export interface MigrationWork {
   plan: StepwiseWork
   accountsAtOnce: number
 }
@@ -25,10 +25,10 @@ interface Deps {
   store: Store
   books: MigrationStore
   log: Log
-  find(migration: string): Work | undefined
+  find(migration: string): MigrationWork | undefined
 }
 
-interface Standing extends Ordered, Place {
+interface RunState extends Ordered, RunPosition {
   rootId: string
   id: string
   migration: string
@@ -42,23 +42,23 @@ interface Planned {
   problem?: string
 }
 
-interface Outcome {
+interface TurnResult {
   set: ChangeSet
   performed: string[]
   failed: [accountId: string, problem: string][]
   skipped: number
 }
 
-const standingOf = ({ run }: Progress<Ordered>): Standing => {
+const runStateOf = ({ run }: RunProgress<Ordered>): RunState => {
   const { accountId: rootId, id, subject: migration, position } = run
-  return { rootId, id, migration, ...orderOf(run), ...placeIn(position) }
+  return { rootId, id, migration, ...orderedIn(run), ...runPositionIn(position) }
 }
 
 /**
  * The author of an account's changes. The request id is unique for each account, because charges are booked once for
  * each request id. Charges need no acceptance.
  */
-const authorOf = ({ author, turn }: Standing, index: number): Author => ({
+const turnAuthor = ({ author, turn }: RunState, index: number): Author => ({
   ...author,
   requestId: `${author.requestId}/${turn}.${index}`,
   acceptsCharges: true,
@@ -67,10 +67,11 @@ const authorOf = ({ author, turn }: Standing, index: number): Author => ({
 const publicText = (error: unknown) =>
   error instanceof Failure ? error.kind.name.replaceAll('_', ' ') : 'unspecified fault'
 
-const sizeOf = ({ step }: Planned) => (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
+const statementCount = ({ step }: Planned) =>
+  (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
 
 /** Including earlier turns. */
-const soFar = ({ halfDone }: Standing, { account, step, problem }: Planned) => {
+const soFar = ({ halfDone }: RunState, { account, step, problem }: Planned) => {
   const before = halfDone?.accountId === account.id ? halfDone : undefined
   return {
     changed: (before?.changed ?? 0) + (step?.changed ?? 0),
@@ -78,19 +79,19 @@ const soFar = ({ halfDone }: Standing, { account, step, problem }: Planned) => {
   }
 }
 
-const halfOf = (standing: Standing, begun: Planned) => {
+const halfOf = (standing: RunState, begun: Planned) => {
   const { changed, problem } = soFar(standing, begun)
   const position = begun.step?.next ?? ''
   return { accountId: begun.account.id, position, changed, ...(problem === undefined ? {} : { problem }) }
 }
 
 /** Processes the accounts of a run in turns. Each turn is one commit, with the position of the run. */
-export const createRunner = ({ store, books, log, find }: Deps) => {
+export const createMigrationRunner = ({ store, books, log, find }: Deps) => {
   const { clock } = store
 
-  const planOne = async (standing: Standing, work: Work, account: AccountRecord, index: number) => {
+  const planOne = async (standing: RunState, work: MigrationWork, account: AccountRecord, index: number) => {
     const { halfDone, rootId, includesResellers } = standing
-    const author = authorOf(standing, index)
+    const author = turnAuthor(standing, index)
     const isSkipped = account.id !== rootId && account.hidden.isReseller && !includesResellers
     if (isSkipped) return { account, author }
     const position = halfDone?.accountId === account.id ? halfDone.position : undefined
@@ -99,8 +100,8 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
 
   /** Plans some accounts concurrently, up to the first failure. */
   const planSome = async (
-    standing: Standing,
-    work: Work,
+    standing: RunState,
+    work: MigrationWork,
     accounts: readonly AccountRecord[],
     from: number,
   ) => {
@@ -117,7 +118,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
   }
 
   /** As many accounts as fit. The last one may be incomplete. An account that fails gets its own turn. */
-  const plan = async (standing: Standing, work: Work, most: number): Promise<Planned[]> => {
+  const plan = async (standing: RunState, work: MigrationWork, most: number): Promise<Planned[]> => {
     const planned: Planned[] = []
     const until = clock.now() + turnMs
     const targets = await books.targets(standing, most)
@@ -128,7 +129,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
       const next = targets.slice(from, from + (from === 0 ? 1 : work.accountsAtOnce))
       const { isBroken, plans } = await planSome(standing, work, next, from)
       for (const one of plans) {
-        size += sizeOf(one)
+        size += statementCount(one)
         if (planned.length > 0 && size > statementsPerTurn) return planned
         planned.push(one)
         if (one.step?.next !== undefined) return planned
@@ -138,7 +139,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     return planned
   }
 
-  const note = (outcome: Outcome, standing: Standing, done: Planned, at: number) => {
+  const note = (outcome: TurnResult, standing: RunState, done: Planned, at: number) => {
     const { set, performed, failed } = outcome
     const { id: accountId } = done.account
     const { changed, problem } = soFar(standing, done)
@@ -159,21 +160,21 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
   }
 
   const enter = async (
-    progress: Progress<Ordered>,
-    standing: Standing,
+    progress: RunProgress<Ordered>,
+    standing: RunState,
     planned: readonly Planned[],
     begunAt: number,
   ) => {
     const at = gregorianNow(clock)
-    const set = new ChangeSet(authorOf(standing, accountsPerTurn))
-    const outcome: Outcome = { set, performed: [], failed: [], skipped: 0 }
+    const set = new ChangeSet(turnAuthor(standing, accountsPerTurn))
+    const outcome: TurnResult = { set, performed: [], failed: [], skipped: 0 }
     const last = planned.at(-1)
     const begun = last?.step?.next === undefined ? undefined : last
     const ended = begun ? planned.slice(0, -1) : planned
     for (const done of ended) note(outcome, standing, done, at)
     if (begun) requireRecord(set, holderOf(begun.account))
     const behind = ended.at(-1)
-    const place: Place = {
+    const place: RunPosition = {
       place: behind ? books.placeOf(standing.rootId, behind.account.id) : standing.place,
       turn: standing.turn + 1,
       started: standing.started ?? at,
@@ -194,8 +195,8 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     })
   }
 
-  const end = async (progress: Progress<Ordered>) => {
-    const { rootId, id, migration, author, skipped, changed } = standingOf(progress)
+  const end = async (progress: RunProgress<Ordered>) => {
+    const { rootId, id, migration, author, skipped, changed } = runStateOf(progress)
     const { succeeded: performed, failed } = progress.run
     const set = new ChangeSet(author)
     const after = JSON.stringify({ migration, performed, failed, skipped, changed })
@@ -204,9 +205,9 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
   }
 
   /** Whether an account was left. */
-  const turn = async (progress: Progress<Ordered>, most: number) => {
+  const turn = async (progress: RunProgress<Ordered>, most: number) => {
     const begunAt = clock.now()
-    const standing = standingOf(progress)
+    const standing = runStateOf(progress)
     const work = find(standing.migration)
     const planned = work ? await plan(standing, work, most) : []
     if (planned.length > 0) await enter(progress, standing, planned, begunAt)
@@ -214,8 +215,8 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
   }
 
   /** Records the failure of the next account and skips it. */
-  const giveUp = async (progress: Progress<Ordered>, error: unknown) => {
-    const standing = standingOf(progress)
+  const giveUp = async (progress: RunProgress<Ordered>, error: unknown) => {
+    const standing = runStateOf(progress)
     const [account] = await books.targets(standing, 1)
     if (!account) return false
     log.write('error', 'a migration failed for an account', {
@@ -223,13 +224,13 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
       account: account.id,
       error: describeError(error),
     })
-    const failed = { account, author: authorOf(standing, 0), problem: publicText(error) }
+    const failed = { account, author: turnAuthor(standing, 0), problem: publicText(error) }
     await enter(progress, standing, [failed], clock.now())
     return true
   }
 
   /** Processes the next accounts; if they fail together, the next one alone. */
-  const advance = async (progress: Progress<Ordered>) => {
+  const advance = async (progress: RunProgress<Ordered>) => {
     try {
       return await turn(progress, accountsPerTurn)
     } catch (error) {
@@ -246,7 +247,7 @@ export const createRunner = ({ store, books, log, find }: Deps) => {
     }
   }
 
-  return async (progress: Progress<Ordered>): Promise<void> => {
+  return async (progress: RunProgress<Ordered>): Promise<void> => {
     // Before `mayGoOn`, so that every turn makes progress.
     while (await advance(progress)) if (!(await progress.mayGoOn())) return
     await end(progress)

@@ -1,5 +1,5 @@
 import { type AccountRecord, type Actor, accountKind } from '../../../auth/identity.ts'
-import { createRunStore, type Run as LongRun } from '../../../batches/store.ts'
+import { createRunStore, type BatchRun as LongRun } from '../../../batches/store.ts'
 import { createCsvParser } from '../../../lib/csv-parse.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { recordColumns } from '../../../storage/records.ts'
@@ -14,9 +14,9 @@ export interface Reach {
 }
 
 /** Returns what the client sent by name. */
-type Sent = (name: string) => unknown
+type RequestValue = (name: string) => unknown
 
-export const reachIn = (sent: Sent): Reach => ({
+export const reachIn = (sent: RequestValue): Reach => ({
   includesDescendants: isTrue(sent('include_descendants')),
   includesResellers: isTrue(sent('include_resellers')),
 })
@@ -25,7 +25,7 @@ const isSwitch = (value: unknown) =>
   value === undefined || value === null || value === 'true' || value === 'false' || typeof value === 'boolean'
 
 /** Unclear values are rejected: a run on the wrong accounts cannot be undone. */
-export const reachProblems = (sent: Sent): Problems => {
+export const reachProblems = (sent: RequestValue): Problems => {
   const wrong = ['include_descendants', 'include_resellers'].filter((name) => !isSwitch(sent(name)))
   const message = 'Value must be true or false'
   return Object.fromEntries(
@@ -61,7 +61,7 @@ interface HalfDone {
 }
 
 /** Progress of a run besides its counters. */
-export interface Place {
+export interface RunPosition {
   /** The last account; empty at the start. */
   place: string
   /** Incremented by every commit. */
@@ -73,7 +73,7 @@ export interface Place {
   halfDone?: HalfDone
 }
 
-export const placeIn = (position: string | undefined): Place =>
+export const runPositionIn = (position: string | undefined): RunPosition =>
   position === undefined ? { place: '', turn: 0, skipped: 0, changed: 0 } : JSON.parse(position)
 
 export interface Ordered extends Reach {
@@ -88,7 +88,7 @@ export interface Ordered extends Reach {
 /** The subject of the run is the migration. */
 export type StoredRun = LongRun<Ordered>
 
-export const orderOf = ({ id, detail }: StoredRun): Ordered => {
+export const orderedIn = ({ id, detail }: StoredRun): Ordered => {
   if (!detail) throw new Error(`the migration ${id} does not say what was asked for`)
   return detail
 }
@@ -108,7 +108,7 @@ export type Performed = RowOf<typeof performed>
 
 const putPerformed = performances.upsert('accountId', 'migration')
 
-export interface Stretch {
+export interface Targets {
   rootId: string
   /** The last account; empty at the start. */
   place: string
@@ -158,7 +158,7 @@ export const createMigrationStore = (store: Store) => {
         message: problem,
       })),
 
-    async targets({ rootId, place, includesDescendants }: Stretch, limit: number): Promise<AccountRecord[]> {
+    async targets({ rootId, place, includesDescendants }: Targets, limit: number): Promise<AccountRecord[]> {
       if (place === '') {
         const root = await store.records.find(rootId, accountKind, rootId)
         return root ? [root] : []

@@ -93,7 +93,7 @@ export interface ChargePreview<Gathered = unknown> {
   terms(accountId: string): Promise<unknown>
 }
 
-interface Definition {
+interface ActionDefinition {
   category: string
   action: string
   description: string
@@ -107,7 +107,7 @@ interface Definition {
 }
 
 /** An action on each row of a CSV (or JSON records). */
-export interface InputAction<State = unknown> extends Definition {
+export interface InputAction<State = unknown> extends ActionDefinition {
   input: 'csv'
   mandatory: readonly string[]
   optional: readonly string[]
@@ -147,7 +147,7 @@ export interface TaskReader {
 }
 
 /** An action without input: it writes rows. */
-export interface OutputAction extends Definition {
+export interface OutputAction extends ActionDefinition {
   input: 'none'
   /** The header. Columns without any value are left out when the output is read. */
   columns: readonly string[]

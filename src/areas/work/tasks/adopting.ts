@@ -1,16 +1,16 @@
-import type { Part, RunKey } from '../../../batches/store.ts'
+import type { BatchPart, RunKey } from '../../../batches/store.ts'
 import { CsvMistake, createCsvParser } from '../../../lib/csv-parse.ts'
 import { Failure } from '../../../lib/failure.ts'
 import type { ImportedRecord, Importer } from '../../adoption.ts'
 import { takeIn } from './intake.ts'
 import type { TaskDoc, TaskStore } from './store.ts'
 
-interface Parts {
+interface CsvParts {
   header: readonly string[]
-  parts: Part[]
+  parts: BatchPart[]
 }
 
-interface Output extends Parts {
+interface Output extends CsvParts {
   /** The first row as it came. */
   head: Buffer
 }
@@ -20,10 +20,10 @@ async function* once(bytes: Buffer) {
 }
 
 /** Undefined if it is no CSV. */
-const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
-  const parts: Part[] = []
+const inputParts = async (bytes: Buffer): Promise<CsvParts | undefined> => {
+  const parts: BatchPart[] = []
   try {
-    const keep = async (part: Part) => void parts.push(part)
+    const keep = async (part: BatchPart) => void parts.push(part)
     const { header } = await takeIn(once(bytes), { mandatory: [], keep })
     return { header, parts }
   } catch (error) {
@@ -35,10 +35,10 @@ const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
 const outputBytes = 256 * 1024
 
 /** The columns, and the rows in parts that end with a row. */
-const outputOf = (bytes: Buffer): Output => {
+const outputParts = (bytes: Buffer): Output => {
   const parser = createCsvParser()
   const [head, ...rows] = [...parser.push(bytes), ...parser.end()]
-  const parts: Part[] = []
+  const parts: BatchPart[] = []
   let start = head?.end ?? 0
   for (const [index, { end }] of rows.entries()) {
     const isLast = index === rows.length - 1
@@ -64,11 +64,15 @@ const isCsv = (bytes: Buffer) => {
   }
 }
 
-const fileOf = ({ files }: Importer, role: string) => files.find((file) => file.role === role)?.bytes
+const fileBytes = ({ files }: Importer, role: string) => files.find((file) => file.role === role)?.bytes
 
 /** Tasks of another system that have ended. They are never started here. */
 export const createTaskImporter = ({ tasks, runs }: TaskStore): ImportedRecord => {
-  const contentOf = ({ accountId, doc }: Importer, input: Parts | undefined, output: Output | undefined) => ({
+  const contentOf = (
+    { accountId, doc }: Importer,
+    input: CsvParts | undefined,
+    output: Output | undefined,
+  ) => ({
     doc: {
       ...(doc as unknown as TaskDoc),
       csvs: [...(input ? ['in.csv'] : []), ...(output ? ['out.csv'] : [])],
@@ -93,7 +97,7 @@ export const createTaskImporter = ({ tasks, runs }: TaskStore): ImportedRecord =
 
     async fileProblem({ role, bytes }) {
       if (role === 'output') return isCsv(bytes) ? undefined : 'it is no CSV'
-      return (await inputOf(bytes)) ? undefined : 'it is no CSV that has a header and rows of its length'
+      return (await inputParts(bytes)) ? undefined : 'it is no CSV that has a header and rows of its length'
     },
 
     async files({ accountId, id }) {
@@ -111,9 +115,9 @@ export const createTaskImporter = ({ tasks, runs }: TaskStore): ImportedRecord =
       const { accountId, id, created, modified, revision } = arrival
       const before = await tasks.find(accountId, id)
       if (before?.revision === revision) return false
-      const [inputFile, outputFile] = [fileOf(arrival, 'input'), fileOf(arrival, 'output')]
-      const input = inputFile && (await inputOf(inputFile))
-      const output = outputFile && outputOf(outputFile)
+      const [inputFile, outputFile] = [fileBytes(arrival, 'input'), fileBytes(arrival, 'output')]
+      const input = inputFile && (await inputParts(inputFile))
+      const output = outputFile && outputParts(outputFile)
       const content = contentOf(arrival, input, output)
       const after = tasks.arriving({ accountId, id, created, modified, revision }, content)
       if (before) {

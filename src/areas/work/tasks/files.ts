@@ -1,4 +1,4 @@
-import type { Part } from '../../../batches/store.ts'
+import type { BatchPart } from '../../../batches/store.ts'
 import { csvLine, plainCsvLine, restored } from '../../../lib/csv.ts'
 import { createCsvParser } from '../../../lib/csv-parse.ts'
 import type { Cells, InputAction } from './actions.ts'
@@ -25,7 +25,7 @@ export const shownColumns = (
 
 export async function* outputText(
   { columns, kept }: Shown,
-  parts: AsyncIterable<Part>,
+  parts: AsyncIterable<BatchPart>,
 ): AsyncGenerator<string | Uint8Array> {
   yield csvLine(kept ? kept.map((index) => columns[index]) : columns)
   for await (const { content } of parts) yield kept ? narrowed(content, kept) : content
@@ -39,7 +39,7 @@ const narrowed = (content: Buffer, kept: readonly number[]) => {
     .join('')
 }
 
-export async function* inputBytes(parts: AsyncIterable<Part>): AsyncGenerator<Uint8Array> {
+export async function* inputBytes(parts: AsyncIterable<BatchPart>): AsyncGenerator<Uint8Array> {
   for await (const { content } of parts) yield content
 }
 

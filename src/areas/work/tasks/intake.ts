@@ -1,4 +1,4 @@
-import type { Part } from '../../../batches/store.ts'
+import type { BatchPart } from '../../../batches/store.ts'
 import { csvLine, plainCsvLine, restored } from '../../../lib/csv.ts'
 import {
   CsvMistake,
@@ -13,18 +13,18 @@ import { plainDecimal } from '../../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../../lib/utf8-lines.ts'
 import { invalidTaskRequest } from './rules.ts'
 
-export interface Intake {
+export interface TaskIntake {
   header: readonly string[]
   rowCount: number
   /** Rows with an empty mandatory cell, as CSV: the first thousand. */
   incomplete: readonly string[]
 }
 
-interface Wishes {
+interface IntakeOptions {
   /** Columns that must not be empty. */
   mandatory: readonly string[]
   /** Stores a part. Undefined: the input is only validated. */
-  keep?: ((part: Part) => Promise<void>) | undefined
+  keep?: ((part: BatchPart) => Promise<void>) | undefined
 }
 
 const partBytes = 256 * 1024
@@ -51,7 +51,7 @@ const rowHint = (header: readonly string[], cells: readonly (string | undefined)
 }
 
 /** Validates the rows of an input. */
-const createJudge = ({ mandatory }: Wishes) => {
+const createRowValidator = ({ mandatory }: IntakeOptions) => {
   const incomplete: string[] = []
   let header: string[] | undefined
   let needed: number[] = []
@@ -79,7 +79,7 @@ const createJudge = ({ mandatory }: Wishes) => {
     },
     /** Including the header. */
     rows: () => (header ? rowCount + 1 : 0),
-    finish(): Intake {
+    finish(): TaskIntake {
       if (!header || rowCount === 0) throw notRectangular()
       return { header, rowCount, incomplete }
     },
@@ -87,7 +87,7 @@ const createJudge = ({ mandatory }: Wishes) => {
 }
 
 /** Cuts the input where rows end, so that reading can begin with any part. */
-const createCutter = (keep: (part: Part) => Promise<void>) => {
+const createCutter = (keep: (part: BatchPart) => Promise<void>) => {
   let pieces: Uint8Array[] = []
   /** Bytes before `pieces`. */
   let start = 0
@@ -116,7 +116,7 @@ const createCutter = (keep: (part: Part) => Promise<void>) => {
   }
 }
 
-const parsed = <T>(parse: () => T): T => {
+const csvParsed = <T>(parse: () => T): T => {
   try {
     return parse()
   } catch (error) {
@@ -126,27 +126,30 @@ const parsed = <T>(parse: () => T): T => {
 }
 
 /** Throws at the first error that makes the input unusable. */
-export const takeIn = async (chunks: AsyncIterable<Uint8Array>, wishes: Wishes): Promise<Intake> => {
+export const takeIn = async (
+  chunks: AsyncIterable<Uint8Array>,
+  wishes: IntakeOptions,
+): Promise<TaskIntake> => {
   const parser = createCsvParser()
   const lines = createUtf8Lines()
-  const judge = createJudge(wishes)
+  const judge = createRowValidator(wishes)
   const cutter = wishes.keep && createCutter(wishes.keep)
   for await (const chunk of chunks) {
     cutter?.add(chunk)
-    parsed(() => lines.push(chunk))
-    const records = parsed(() => parser.push(chunk))
+    csvParsed(() => lines.push(chunk))
+    const records = csvParsed(() => parser.push(chunk))
     for (const record of records) judge.take(record)
     const last = records.at(-1)
     if (last) await cutter?.rowsEnd(last.end, judge.rows())
   }
-  parsed(lines.end)
-  for (const record of parsed(() => parser.end())) judge.take(record)
+  csvParsed(lines.end)
+  for (const record of csvParsed(() => parser.end())) judge.take(record)
   const intake = judge.finish()
   await cutter?.finish(judge.rows())
   return intake
 }
 
-const cellOf = (value: unknown) => {
+const csvTextOf = (value: unknown) => {
   if (value === undefined || value === null) return ''
   if (typeof value === 'object') return JSON.stringify(value)
   return typeof value === 'number' ? plainDecimal(value) : String(value)
@@ -157,17 +160,20 @@ const cellOf = (value: unknown) => {
  */
 export const csvOfRecords = (records: readonly Json[]): AsyncGenerator<Buffer> => {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].sort()
-  return csvOf(
+  return csvWithHeader(
     columns,
     (async function* () {
       for (const record of records) {
-        yield Buffer.from(csvLine(columns.map((name) => cellOf(record[name]))))
+        yield Buffer.from(csvLine(columns.map((name) => csvTextOf(record[name]))))
       }
     })(),
   )
 }
 
-export async function* csvOf(header: readonly string[], rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* csvWithHeader(
+  header: readonly string[],
+  rows: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
   yield Buffer.from(plainCsvLine(header))
   yield* rows
 }

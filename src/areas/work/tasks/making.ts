@@ -1,6 +1,6 @@
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { superduper } from '../../../auth/policies.ts'
-import type { Part, RunKey } from '../../../batches/store.ts'
+import type { BatchPart, RunKey } from '../../../batches/store.ts'
 import { badIdentifier, badIdentifierList, failure, forbidden, invalid } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
@@ -11,7 +11,7 @@ import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { TaskAction } from './actions.ts'
-import { csvOfRecords, type Intake, takeIn } from './intake.ts'
+import { csvOfRecords, type TaskIntake, takeIn } from './intake.ts'
 import { columnProblems, invalidTaskRequest, outputColumns, refusalReasons } from './rules.ts'
 import type { TaskRecord, TaskStore } from './store.ts'
 
@@ -59,7 +59,7 @@ interface Deps {
 
 interface Made {
   key: RunKey
-  intake: Intake | undefined
+  intake: TaskIntake | undefined
   parameters: Json | undefined
   origin: Origin | undefined
 }
@@ -72,7 +72,7 @@ const invalidRequest = (data: Json) => failure(invalidTaskRequest, { data })
 const isWithoutColumns = (input: TaskInput) =>
   input.kind === 'records' && input.records.every((record) => Object.keys(record).length === 0)
 
-const noColumns: Intake = { header: [], rowCount: 0, incomplete: [] }
+const noColumns: TaskIntake = { header: [], rowCount: 0, incomplete: [] }
 
 export const createMaker = ({ base, store, actions, find, requireRoomForInput, log }: Deps) => {
   const { clock } = base
@@ -86,7 +86,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
   /** Stores parts while the account's quota allows it. */
   const keeperOf = async (key: RunKey, author: Author) => {
     let bytes = await store.inputBytes(key.accountId)
-    return async (part: Part) => {
+    return async (part: BatchPart) => {
       bytes += part.content.length
       await requireRoomForInput(author, key.accountId, bytes)
       await store.keepInput(key, part)
@@ -98,7 +98,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     { input, author }: Pick<TaskOrder, 'input' | 'author'>,
     action: TaskAction | undefined,
     key: RunKey,
-  ): Promise<Intake | undefined> => {
+  ): Promise<TaskIntake | undefined> => {
     const chunks = chunksOf(input)
     if (!chunks) return undefined
     if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
@@ -107,7 +107,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
   }
 
   /** Mandatory columns; for JSON records they must be in the first one. */
-  const requireSound = (action: TaskAction, input: TaskInput, intake: Intake | undefined) => {
+  const requireSound = (action: TaskAction, input: TaskInput, intake: TaskIntake | undefined) => {
     const missingInFirst =
       input.kind === 'records' && action.input === 'csv'
         ? action.mandatory.filter((name) => !Object.hasOwn(input.records[0] ?? {}, name))

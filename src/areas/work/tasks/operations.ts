@@ -1,7 +1,7 @@
 import { type Actor, accountKind } from '../../../auth/identity.ts'
 import { accountMember, superduper } from '../../../auth/policies.ts'
 import { createBatches } from '../../../batches/batches.ts'
-import type { Run, RunKey, RunState } from '../../../batches/store.ts'
+import type { BatchRun, RunKey, RunState } from '../../../batches/store.ts'
 import type { Leases } from '../../../jobs/leases.ts'
 import type { Scheduler } from '../../../jobs/rounds.ts'
 import { plainCsvLine } from '../../../lib/csv.ts'
@@ -17,10 +17,10 @@ import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { TaskAction, TaskReader } from './actions.ts'
 import { createTaskImporter } from './adopting.ts'
 import { inputBytes, inputRows, outputText, shownColumns } from './files.ts'
-import { csvOf } from './intake.ts'
+import { csvWithHeader } from './intake.ts'
 import { createMaker, type Origin, type TaskOrder } from './making.ts'
 import { helpText, invalidTaskRequest, isPossible, refusalReasons, secondsLeft } from './rules.ts'
-import { createRunner } from './running/runner.ts'
+import { createTaskRunner } from './running/runner.ts'
 import { taskSettings } from './settings.ts'
 import { createTaskStore, type TaskRecord } from './store.ts'
 
@@ -83,14 +83,14 @@ export const createTasks = (tools: Deps) => {
     node,
     log,
     metrics,
-    mostAtOnce: async () => (await settings.of(taskSettings)).max_running,
-    work: createRunner({ base, store, settings, log, metrics, mail, find }),
+    maxConcurrentRuns: async () => (await settings.of(taskSettings)).max_running,
+    work: createTaskRunner({ base, store, settings, log, metrics, mail, find }),
   })
 
   const make = createMaker({ base, store, actions, find, log, ...tools.quotas })
 
   /** While a task runs and after a stop, its counters are those of the run. */
-  const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined, pauseMs: number): TaskView => {
+  const viewOf = ({ id, created, doc }: TaskRecord, run: BatchRun | undefined, pauseMs: number): TaskView => {
     const counted = run && (doc.status === 'executing' || doc.status === 'stopped')
     const progress = run && { total: doc.total_count, done: run.done, workedMs: run.workedMs, pauseMs }
     return {
@@ -147,7 +147,7 @@ export const createTasks = (tools: Deps) => {
         category: doc.category,
         action: doc.action,
         fileName: doc.file_name,
-        input: hidden.header ? { kind: 'csv', chunks: csvOf(hidden.header, rows) } : { kind: 'none' },
+        input: hidden.header ? { kind: 'csv', chunks: csvWithHeader(hidden.header, rows) } : { kind: 'none' },
         dryRun: dryRun ?? doc.dry_run === true,
         parameter: () => undefined,
       },

@@ -19,12 +19,12 @@ const filledText = (value: unknown) => (typeof value === 'string' && value !== '
 const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
   account ?? actor.account
 
-const homeOf = (call: Reading) =>
+const homeOf = (call: TaskCall) =>
   call.subject.accountId === call.actor.accountId ? call.actor.account : accountOf(call)
 
 async function* noChunks(): AsyncGenerator<Uint8Array> {}
 
-const inputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInput => {
+const taskInputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInput => {
   if (stream) return { kind: 'csv', chunks: stream.chunks }
   const type = request.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
   // An empty CSV.
@@ -34,7 +34,7 @@ const inputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInpu
 }
 
 /** The record is in `metadata`, not in `data`. */
-const told = (view: TaskView, { revision }: Pick<TaskRecord, 'revision'>) =>
+const taskResponse = (view: TaskView, { revision }: Pick<TaskRecord, 'revision'>) =>
   new ApiResponse({
     data: {},
     metadata: view,
@@ -53,7 +53,7 @@ interface Item {
 }
 
 /** Newest first, because ids grow with time. */
-const listing = (tasks: Tasks, accountId: string): Listing<Item> => ({
+const taskListing = (tasks: Tasks, accountId: string): Listing<Item> => ({
   async page({ whole: _, ...request }) {
     const page = await tasks.page({ ...request, accountId })
     const views = await tasks.views(page)
@@ -78,7 +78,7 @@ const collectionRoutes = (tasks: Tasks): Route[] => [
     allow: accountMember,
     answers: TaskAnswer,
     list: true,
-    run: ({ account }) => new ListResponse(listing(tasks, account.id)),
+    run: ({ account }) => new ListResponse(taskListing(tasks, account.id)),
   }),
 ]
 
@@ -88,7 +88,7 @@ interface Asking {
   actor: Actor
 }
 
-interface Reading extends Asking {
+interface TaskCall extends Asking {
   subject: TaskRecord
 }
 
@@ -104,7 +104,7 @@ const routesBelow = <const Root extends string>(
   const subject = (call: Asking) => tasks.get(accountOf(call).id, taskIdOf(call), call.actor)
   const operated = (call: Asking) => tasks.toOperate(accountOf(call).id, taskIdOf(call), call.actor)
 
-  const csvOf = async (call: Reading, name: string) => {
+  const csvOf = async (call: TaskCall, name: string) => {
     const { subject: task, actor } = call
     return new StreamResponse({
       contentType: 'text/csv',
@@ -150,7 +150,7 @@ const routesBelow = <const Root extends string>(
           account,
           category: query.get('category') || undefined,
           action: query.get('action') || undefined,
-          input: inputOf(call),
+          input: taskInputOf(call),
           fileName: filledText(query.get('file_name')) ?? filledText(call.data.file_name),
           dryRun: isTrue(request.value('dry_run')),
           quoteId: filledText(request.value('quote_id')),
@@ -172,7 +172,7 @@ const routesBelow = <const Root extends string>(
         const name = query.get('csv_name') || undefined
         const isOpen = [undefined, '*/*'].includes(request.header('accept')) && !query.get('accept')
         if (request.accepts !== 'application/json' || (name && isOpen)) return csvOf(call, name ?? 'out.csv')
-        return told(await tasks.view(task, actor), task)
+        return taskResponse(await tasks.view(task, actor), task)
       },
     }),
     patch(oneTask, {

@@ -37,7 +37,7 @@ export const refusalReasons: Record<Operation, string> = {
   continue: 'task was not stopped',
 }
 
-interface Counts {
+interface TaskCounts {
   /** Undefined for tasks without input. */
   total: number | undefined
   /** Undefined after a crash. */
@@ -46,7 +46,7 @@ interface Counts {
 }
 
 /** The final status of a task that was not stopped. */
-export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus => {
+export const finalStatus = ({ total, succeeded, failed }: TaskCounts): TaskStatus => {
   if (succeeded === undefined || failed === undefined) return 'internal_error'
   if (total === undefined) {
     if (failed === 0) return 'success'
@@ -57,7 +57,7 @@ export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus =>
   return failed < total && succeeded < total ? 'partial' : 'internal_error'
 }
 
-interface Progress {
+interface TaskProgress {
   total: number | undefined
   done: number
   workedMs: number
@@ -66,7 +66,7 @@ interface Progress {
 }
 
 /** Undefined until the speed is known. */
-export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): number | undefined =>
+export const secondsLeft = ({ total, done, workedMs, pauseMs }: TaskProgress): number | undefined =>
   total === undefined || done === 0 || workedMs + pauseMs === 0
     ? undefined
     : Math.ceil(((total - done) * (workedMs / done + pauseMs)) / 1000)
@@ -74,14 +74,16 @@ export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): numbe
 /** Advice for a file with unknown columns. */
 const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) => {
   const isLine = (name: string) =>
-    otherSeparator.test(name) && name.split(otherSeparator).some((part) => isKnown(bare(part)))
+    otherSeparator.test(name) && name.split(otherSeparator).some((part) => isKnown(columnName(part)))
   if (unknown.some(isLine)) return { message: `The ${commasOnly}` }
-  const misspelt = unknown.find((name) => isKnown(bare(name)))
+  const misspelt = unknown.find((name) => isKnown(columnName(name)))
   if (misspelt === undefined) return {}
-  return { message: `Column names are in lower case and without spaces: ${bare(misspelt)}, not ${misspelt}` }
+  return {
+    message: `Column names are in lower case and without spaces: ${columnName(misspelt)}, not ${misspelt}`,
+  }
 }
 
-const bare = (name: string) => name.trim().toLowerCase().replace(/[ -]/g, '_').replace(/^"|"$/g, '')
+const columnName = (name: string) => name.trim().toLowerCase().replace(/[ -]/g, '_').replace(/^"|"$/g, '')
 
 const maxReportedColumns = 100
 

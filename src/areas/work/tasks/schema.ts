@@ -22,13 +22,13 @@ export const taskStatuses = [
   'internal_error',
 ] as const
 
-const dollars = (description: string) => must(number({ description: `Dollars: ${description}` }))
+const dollarsField = (description: string) => must(number({ description: `Dollars: ${description}` }))
 
 const ForeseenCharge = open({
   account_id: must(anyText({ description: 'The account that would pay' })),
   name: must(anyText()),
-  today: dollars('due at once; negative: given back'),
-  recurring: dollars('by which the monthly bill rises; negative: falls'),
+  today: dollarsField('due at once; negative: given back'),
+  recurring: dollarsField('by which the monthly bill rises; negative: falls'),
   invoices: must(list(anyObject(), { description: 'As the 402 `accept charges` shows them' })),
 })
 

@@ -1,5 +1,5 @@
 import type { AuthMethod } from '../../../auth/identity.ts'
-import { createRunStore, type Part, type RunKey, type RunState } from '../../../batches/store.ts'
+import { type BatchPart, createRunStore, type RunKey, type RunState } from '../../../batches/store.ts'
 import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { isId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -55,7 +55,7 @@ interface TaskHidden {
 
 export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
 
-export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
+export const taskAuthorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
   ...hidden.author,
   taskId: id,
 })
@@ -94,7 +94,7 @@ export const createTaskStore = (store: Store) => {
     beginUpload: (key: RunKey) => store.writeUnrecorded([runs.insert(key, 'uploading')]),
 
     /** Fails if the upload was given up. */
-    keepInput: (key: RunKey, part: Part) =>
+    keepInput: (key: RunKey, part: BatchPart) =>
       store.writeUnrecorded([
         runs.move(key, 'uploading', 'uploading'),
         runs.parts.statement(key, 'in.csv', part),

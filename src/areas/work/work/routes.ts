@@ -23,9 +23,9 @@ export const WorkRecord = closed(
   { title: 'Work' },
 )
 
-const one = '/v2/work/{kind}/{id}'
+const jobPath = '/v2/work/{kind}/{id}'
 
-const query = {
+const jobQuery = {
   kind: 'Only of this kind',
   state: `Only in this state: ${workStates.join(', ')}`,
   account_id: 'Only of this account',
@@ -80,18 +80,18 @@ export const workRoutes = (queue: Queue): Route[] => {
     get('/v2/work', {
       summary: 'List what the server has to do after commits, and how it ended',
       allow: superduper,
-      query,
+      query: jobQuery,
       answers: WorkRecord,
       list: true,
       run: (call) => new ListResponse(listing(call)),
     }),
-    get(one, {
+    get(jobPath, {
       summary: 'Read how an errand stands',
       allow: superduper,
       answers: WorkRecord,
       run: async ({ path }) => workJson(await read(path)),
     }),
-    post(`${one}/retry`, {
+    post(`${jobPath}/retry`, {
       summary: 'Try an errand that waits at once; 404 when it does not wait',
       allow: superduper,
       answers: WorkRecord,

@@ -132,8 +132,8 @@ export const createRecovery = (tools: Deps) => {
   const kind: JobKind<Asked, LinkVerdict> = {
     kind: kindName,
     everySeconds: 10,
-    atOnce: 1,
-    mostAttempts: 5,
+    maxConcurrent: 1,
+    maxAttempts: 5,
     pauseMs: () => pauseMs,
     ask: ({ payload }) => judgeLink(payload.request.ui_url),
     async conclude(errand, verdict) {

@@ -65,7 +65,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
       // An email without a link changes no records.
       return set.changes.length > 0
         ? { state: 'forgotten', sets: [set] }
-        : { state: 'forgotten', errands: set.errands }
+        : { state: 'forgotten', jobs: set.errands }
     },
   }
 

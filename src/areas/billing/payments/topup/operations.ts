@@ -174,7 +174,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
 
   const kind: JobKind<object> = {
     kind: kindName,
-    atOnce: 1,
+    maxConcurrent: 1,
     // While top-ups are off, each account has at most one waiting job.
     isOn,
     async conclude({ accountId }) {

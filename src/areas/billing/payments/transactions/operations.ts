@@ -246,7 +246,7 @@ export const createTransactions = (deps: TransactionDeps) => {
   const kind: JobKind<object, PaymentOutcome> = {
     kind: kindName,
     everySeconds: 1,
-    atOnce: 5,
+    maxConcurrent: 5,
 
     async ask({ accountId, id }) {
       const transaction = await rows.get(accountId, id)

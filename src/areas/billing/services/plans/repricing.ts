@@ -46,7 +46,7 @@ export const createRepricing = (deps: {
 
   return {
     kind: repricingKind,
-    atOnce: 1,
+    maxConcurrent: 1,
     async conclude({ payload, dueAt }) {
       const holders = await plans.holdersAfter(payload, accountsPerPage)
       const sets: ChangeSet[] = []

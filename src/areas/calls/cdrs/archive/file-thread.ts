@@ -30,7 +30,7 @@ export type FileCalls = typeof calls
 export type FileCall = { name: keyof FileCalls; args: readonly unknown[] }
 export type FileAnswer = { value: unknown } | { error: string }
 
-const answer = async ({ name, args }: FileCall): Promise<FileAnswer> => {
+const answerOf = async ({ name, args }: FileCall): Promise<FileAnswer> => {
   try {
     const call: (...args: never[]) => unknown = calls[name]
     return { value: await call(...(args as never[])) }
@@ -41,5 +41,5 @@ const answer = async ({ name, args }: FileCall): Promise<FileAnswer> => {
 
 // Runs in a worker thread: building or parsing a group takes about 100 ms of processor time.
 parentPort?.on('message', async ({ number, content }: Numbered<FileCall>) => {
-  parentPort?.postMessage({ number, content: await answer(content) })
+  parentPort?.postMessage({ number, content: await answerOf(content) })
 })

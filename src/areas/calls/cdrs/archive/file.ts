@@ -4,20 +4,26 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type AsyncBuffer, type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet'
 import { hashParquetValue, readBloomFilter, sbbfContains } from 'hyparquet/src/bloom.js'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import { type CdrRow, columns, storedColumns } from '../columns.ts'
+import { type CdrRow, cdrColumns, storedColumns } from '../columns.ts'
 
 // Call records as Parquet: the columns of columns.ts, sorted by account, time and id. The server reads one group of
 // rows at a time.
 
 const ownIntegers: readonly string[] = ['cost', 'reseller_cost', 'csv_quoted', 'csv_guarded']
-const required: readonly string[] = ['account_id', 'id', 'created', 'interaction_time', 'interaction_key']
+const requiredColumns: readonly string[] = [
+  'account_id',
+  'id',
+  'created',
+  'interaction_time',
+  'interaction_key',
+]
 
 interface FileColumn {
   name: keyof CdrRow
   isInteger: boolean
 }
 
-const typeOf = new Map<string, string>(columns.map(({ sql, type }) => [sql, type]))
+const typeOf = new Map<string, string>(cdrColumns.map(({ sql, type }) => [sql, type]))
 
 const fileColumns: readonly FileColumn[] = storedColumns.map((name) => ({
   name,
@@ -30,7 +36,7 @@ const schema = [
   { name: 'root', num_children: fileColumns.length },
   ...fileColumns.map(({ name, isInteger }) => ({
     name,
-    repetition_type: required.includes(name) ? ('REQUIRED' as const) : ('OPTIONAL' as const),
+    repetition_type: requiredColumns.includes(name) ? ('REQUIRED' as const) : ('OPTIONAL' as const),
     ...(isInteger
       ? { type: 'INT64' as const }
       : { type: 'BYTE_ARRAY' as const, converted_type: 'UTF8' as const }),
@@ -38,13 +44,13 @@ const schema = [
 ]
 
 // Columns with statistics: groups are selected by them.
-const judged: readonly string[] = ['account_id', 'created', 'interaction_time']
+const columnsWithStatistics: readonly string[] = ['account_id', 'created', 'interaction_time']
 
 const codec = 'ZSTD'
 const compressors = { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) }
 const decompressors = { ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes) }
 
-const digestOf = (rows: readonly CdrRow[]) => {
+const digestOfRows = (rows: readonly CdrRow[]) => {
   const hash = createHash('sha256')
   for (const row of rows)
     hash.update(JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))))
@@ -80,11 +86,11 @@ export const createFileWriter = () => {
           const value = row[name]
           return isInteger && value !== null ? BigInt(value) : value
         }),
-        statistics: judged.includes(name),
+        statistics: columnsWithStatistics.includes(name),
         ...(name === 'id' ? { bloomFilter: { fpp: 0.001 } } : {}),
       }))
       writer.write({ columnData, rowGroupSize: rows.length })
-      digests.push(digestOf(rows))
+      digests.push(digestOfRows(rows))
       records += rows.length
     },
     /** The complete file. Every group is read back and compared. */
@@ -94,7 +100,7 @@ export const createFileWriter = () => {
       const { groups } = fileEndOf(bytes.subarray(-endBytesOf(bytes.subarray(-8))))
       const found: string[] = []
       for (const group of groups)
-        found.push(digestOf(await rowsOfGroup(group, bytes.subarray(group.from, group.to))))
+        found.push(digestOfRows(await rowsOfGroup(group, bytes.subarray(group.from, group.to))))
       if (!isDeepStrictEqual(found, digests)) throw new Error('the file does not hold what was written')
       return bytes
     },
@@ -102,7 +108,7 @@ export const createFileWriter = () => {
 }
 
 /** A part of a file, in bytes; the end is exclusive. */
-interface Span {
+interface ByteSpan {
   from: number
   to: number
 }
@@ -113,7 +119,7 @@ interface Bounds<T> {
 }
 
 /** A group of rows, as the end of the file describes it. */
-export interface FileGroup extends Span {
+export interface FileGroup extends ByteSpan {
   /** Position of the first row in the file. */
   row: number
   rows: number
@@ -121,7 +127,7 @@ export interface FileGroup extends Span {
   created: Bounds<number>
   interactionTime: Bounds<number>
   /** The Bloom filter of the ids. */
-  ids: Span | undefined
+  ids: ByteSpan | undefined
   /** The metadata of a file with this group only. */
   metadata: FileMetaData
 }
@@ -129,44 +135,44 @@ export interface FileGroup extends Span {
 export interface FileEnd {
   groups: readonly FileGroup[]
   /** The Bloom filters of all groups, one after the other. */
-  ids: Span | undefined
+  ids: ByteSpan | undefined
 }
 
-type Group = FileMetaData['row_groups'][number]
+type ParquetGroup = FileMetaData['row_groups'][number]
 
-const columnOf = ({ columns: chunks }: Group, name: string) => {
+const columnOf = ({ columns: chunks }: ParquetGroup, name: string) => {
   const found = chunks.find(({ meta_data: data }) => data?.path_in_schema[0] === name)?.meta_data
   if (!found) throw new Error(`the file has no column ${name}`)
   return found
 }
 
-const boundsOf = <T>(group: Group, name: string, read: (value: unknown) => T): Bounds<T> => {
+const boundsOf = <T>(group: ParquetGroup, name: string, read: (value: unknown) => T): Bounds<T> => {
   const { min_value: first, max_value: last } = columnOf(group, name).statistics ?? {}
   if (first === undefined || last === undefined) throw new Error(`the file has no bounds of ${name}`)
   return { first: read(first), last: read(last) }
 }
 
-const spanOf = (parts: readonly Span[]): Span => ({
+const byteSpanOf = (parts: readonly ByteSpan[]): ByteSpan => ({
   from: Math.min(...parts.map(({ from }) => from)),
   to: Math.max(...parts.map(({ to }) => to)),
 })
 
-const placeOf = ({ columns: chunks }: Group) =>
-  spanOf(
+const bytesOfGroup = ({ columns: chunks }: ParquetGroup) =>
+  byteSpanOf(
     chunks.map(({ meta_data: data }) => {
       const from = Number(data?.dictionary_page_offset ?? data?.data_page_offset)
       return { from, to: from + Number(data?.total_compressed_size) }
     }),
   )
 
-const idsOf = (group: Group): Span | undefined => {
+const idsOf = (group: ParquetGroup): ByteSpan | undefined => {
   const { bloom_filter_offset: offset, bloom_filter_length: length } = columnOf(group, 'id')
   if (offset === undefined || length === undefined) return undefined
   return { from: Number(offset), to: Number(offset) + Number(length) }
 }
 
 /** A column of a group without its statistics, which take most of the memory. */
-const chunkOf = ({ file_offset, meta_data: data }: Group['columns'][number]) => {
+const chunkOf = ({ file_offset, meta_data: data }: ParquetGroup['columns'][number]) => {
   if (!data) throw new Error('a column of the file is not described')
   const { statistics: _, ...kept } = data
   return { file_offset, meta_data: { ...kept, encodings: [] } }
@@ -186,7 +192,7 @@ export const fileEndOf = (end: Uint8Array): FileEnd => {
     return {
       row: row - rows,
       rows,
-      ...placeOf(group),
+      ...bytesOfGroup(group),
       account: boundsOf(group, 'account_id', String),
       created: boundsOf(group, 'created', Number),
       interactionTime: boundsOf(group, 'interaction_time', Number),
@@ -195,14 +201,14 @@ export const fileEndOf = (end: Uint8Array): FileEnd => {
     }
   })
   const ids = groups.flatMap((group) => group.ids ?? [])
-  return { groups, ids: ids.length > 0 ? spanOf(ids) : undefined }
+  return { groups, ids: ids.length > 0 ? byteSpanOf(ids) : undefined }
 }
 
 /** Length of the end of a file, from its last 8 bytes. */
 export const endBytesOf = (last: Uint8Array) =>
   new DataView(last.buffer, last.byteOffset, 8).getUint32(0, true) + 8
 
-const rowOf = (read: Record<string, unknown>): CdrRow => {
+const cdrRowOf = (read: Record<string, unknown>): CdrRow => {
   for (const name of integerNames) {
     const value = read[name]
     read[name] = typeof value === 'bigint' ? Number(value) : null
@@ -233,7 +239,7 @@ export const rowsOfGroup = async (
       found = read
     },
   })
-  return found.map(rowOf)
+  return found.map(cdrRowOf)
 }
 
 /** Whether a group may have an id. `bytes`: its Bloom filter, `ids` of the group. */

@@ -18,7 +18,7 @@ const script = new URL('./file-thread.ts', import.meta.url)
 
 type Results = { [Name in keyof FileCalls]: Awaited<ReturnType<FileCalls[Name]>> }
 
-const startThread = (niceness = 0) => {
+const startFileThread = (niceness = 0) => {
   const link = createWorkerLink<FileCall, FileAnswer>(script, {}, { niceness })
   const call = async <Name extends keyof FileCalls>(name: Name, ...args: Parameters<FileCalls[Name]>) => {
     const answer = await link.call({ name, args })
@@ -30,7 +30,7 @@ const startThread = (niceness = 0) => {
 
 /** Parses files in a thread that the first call starts. */
 export const createFileReader = () => {
-  const { call, close } = startThread()
+  const { call, close } = startFileThread()
   return {
     end: (bytes: Uint8Array): Promise<FileEnd> => call('end', bytes),
     rows: (group: FileGroup, bytes: Uint8Array): Promise<CdrRow[]> => call('rows', group, bytes),
@@ -42,7 +42,7 @@ export type WrittenFile = Results['finish']
 
 /** Writes one file after the other in a thread of low priority. */
 export const createFileThread = () => {
-  const { call, close } = startThread(longReadNiceness)
+  const { call, close } = startFileThread(longReadNiceness)
   let added = 0
   return {
     /** Adds a group: rows ordered by account, time and id, after those before. Returns the bytes of the file so far. */
@@ -105,7 +105,7 @@ type ArchivedFile = Pick<ArchivedPart, 'path' | 'month' | 'bytes'>
 // Loaded on first use: it would delay every start.
 const loadParquet = () => import('./file.ts')
 
-const retryAfterSeconds = 30
+const archiveRetrySeconds = 30
 
 // Most ends are at most this long: one read instead of two.
 const likelyEndBytes = 65_536
@@ -176,7 +176,7 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) =>
         file: path,
         error: describeError(error),
       })
-      throw failure(callArchiveUnreachable, { retryAfterSeconds }, error)
+      throw failure(callArchiveUnreachable, { retryAfterSeconds: archiveRetrySeconds }, error)
     }
   }
 

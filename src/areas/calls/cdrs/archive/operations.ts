@@ -29,7 +29,7 @@ import { type AccountRow, type ArchiveRegister, createArchiveRegister, type File
 
 type Written = Pick<FileRow, 'path' | 'records'>
 
-interface Run {
+interface WriterRun {
   month: number
   /** New for every attempt, so that attempts do not share files. */
   name: string
@@ -52,7 +52,7 @@ export const digestOfObject = async (objects: ObjectStore, path: string, bytes: 
 /** Writes files one after the other, each up to its size limit. */
 export const createArchiveWriter = (
   { register, objects, sizes }: { register: ArchiveRegister; objects: ObjectStore; sizes: FileSizes },
-  { month, name, guard, signal }: Run,
+  { month, name, guard, signal }: WriterRun,
 ) => {
   const written: Written[] = []
   const { recordsPerGroup } = sizes
@@ -105,7 +105,7 @@ export const createArchiveWriter = (
     const bytes = await thread.add(rows)
     count(pathNow(), rows)
     records += rows.length
-    if (records >= sizes.mostRecords || bytes >= sizes.mostBytes) await close()
+    if (records >= sizes.maxRecords || bytes >= sizes.maxBytes) await close()
   }
 
   const writeAll = async (batches: AsyncIterable<readonly CdrRow[]>) => {
@@ -151,9 +151,9 @@ interface Turn {
 }
 
 // Records may arrive or be deleted during archiving: then it is repeated.
-const attempts = 3
+const maxArchiveAttempts = 3
 
-const author: Author = { requestId: 'cdr-archive' }
+const archiveAuthor: Author = { requestId: 'cdr-archive' }
 
 /** Whether the records of the month, or the month itself, were changed by others. */
 const isOvertaken = (error: unknown) => error instanceof MonthMoved || isMissing(error) || isConflict(error)
@@ -172,7 +172,7 @@ export const createCallArchive = ({
   const { cdrs, clock } = store
   const months = createCdrMonthStore(store)
 
-  const setOf = ({ guard }: Turn) => new ChangeSet(author).add(guard)
+  const setOf = ({ guard }: Turn) => new ChangeSet(archiveAuthor).add(guard)
 
   const writerOf = (month: number, turn: Turn) =>
     createArchiveWriter({ register, objects, sizes }, { month, name: newId(clock.now()), ...turn })
@@ -216,7 +216,7 @@ export const createCallArchive = ({
       try {
         return await tryArchive(month, turn)
       } catch (error) {
-        if (!isOvertaken(error) || attempt === attempts) throw error
+        if (!isOvertaken(error) || attempt === maxArchiveAttempts) throw error
       }
     }
   }

@@ -3,10 +3,10 @@ import type { ListQuery } from '../../../../lib/question.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import {
   type ArchivedPart,
-  type Holder,
+  type CdrPlace,
+  type LegOwner,
   type ListChunk,
   monthAt,
-  type Place,
   placeOrder,
   placeWithin,
   type TimeWindow,
@@ -17,10 +17,10 @@ import { type ArchiveFiles, remainingRows } from './files.ts'
 import type { ArchiveRegister } from './store.ts'
 
 interface Walk {
-  holder: Holder
+  holder: LegOwner
   window: TimeWindow
   /** Exclusive. */
-  after: Place | undefined
+  after: CdrPlace | undefined
   descending: boolean
 }
 
@@ -30,30 +30,33 @@ interface Bounded extends Walk {
   most: number
 }
 
-interface Asked extends Bounded {
+interface FilteredWalk extends Bounded {
   questions: readonly ListQuery[]
 }
 
-interface Group {
+interface PartGroup {
   part: ArchivedPart
   group: FileGroup
 }
 
-const legPlace = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
-const interactionPlace = (leg: CdrRow): Place => ({ time: leg.interaction_time, mark: leg.interaction_key })
+const legPlace = (leg: CdrRow): CdrPlace => ({ time: leg.created, mark: leg.id })
+const interactionPlace = (leg: CdrRow): CdrPlace => ({
+  time: leg.interaction_time,
+  mark: leg.interaction_key,
+})
 
-const isOwned = ({ ownerId }: Holder, leg: CdrRow) => ownerId === undefined || leg.owner_id === ownerId
+const isOwned = ({ ownerId }: LegOwner, leg: CdrRow) => ownerId === undefined || leg.owner_id === ownerId
 
 /** Lists of call records in files. */
 export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFiles) => {
-  const groupsOf = async (part: ArchivedPart, accountId: string): Promise<Group[]> => {
+  const groupsOf = async (part: ArchivedPart, accountId: string): Promise<PartGroup[]> => {
     const groups = await files.groups(part)
     return groups
       .filter(({ account }) => account.first <= accountId && accountId <= account.last)
       .map((group) => ({ part, group }))
   }
 
-  const rowsOf = ({ part, group }: Group) => files.rows(part, group)
+  const rowsOf = ({ part, group }: PartGroup) => files.rows(part, group)
 
   /** An account's rows of one file within the window, in order, group by group. */
   async function* rowsOfPart(part: ArchivedPart, { holder, window, after, descending }: Walk) {
@@ -86,7 +89,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
   /** The rows of several files as one list. A file is opened when its first row is due. */
   async function* merged(parts: readonly ArchivedPart[], walk: Walk): AsyncGenerator<CdrRow[]> {
     const order = placeOrder(walk.descending)
-    const begin = ({ first, last }: ArchivedPart): Place =>
+    const begin = ({ first, last }: ArchivedPart): CdrPlace =>
       // Before every record of that second.
       walk.descending ? { time: last + 1, mark: '' } : { time: first, mark: '' }
     const headOf = ({ part, batch }: Source) => (batch?.[0] ? legPlace(batch[0]) : begin(part))
@@ -110,7 +113,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     }
   }
 
-  const legs = async (parts: readonly ArchivedPart[], asked: Asked): Promise<ListChunk> => {
+  const legs = async (parts: readonly ArchivedPart[], asked: FilteredWalk): Promise<ListChunk> => {
     const { holder, questions, limit, most } = asked
     const filter = filterOf(questions)
     const items: CdrRow[] = []
@@ -148,7 +151,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     const { window, descending, holder } = walk
     const order = placeOrder(descending)
     const isAsked = inWindow(walk)
-    const edge = ({ group: { interactionTime } }: Group) =>
+    const edge = ({ group: { interactionTime } }: PartGroup) =>
       descending ? interactionTime.last : interactionTime.first
     const place = placeWithin(window, walk.after)
     const groups = (await Promise.all(parts.map((part) => groupsOf(part, holder.accountId))))
@@ -165,10 +168,10 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
       )
       .sort((a, b) => (descending ? edge(b) - edge(a) : edge(a) - edge(b)))
     /** Just before the first interaction of a group. */
-    const before = (group: Group): Place => ({ time: edge(group) + (descending ? 1 : 0), mark: '' })
+    const before = (group: PartGroup): CdrPlace => ({ time: edge(group) + (descending ? 1 : 0), mark: '' })
     const start = place ?? { time: descending ? window.to + 1 : window.from, mark: '' }
     // Without progress the same groups would be read again and again.
-    const mayEndBefore = (group: Group) => order(before(group), start) > 0
+    const mayEndBefore = (group: PartGroup) => order(before(group), start) > 0
     const found = new Map<string, CdrRow>()
     let tried = 0
     const settledBefore = (time: number | undefined) =>
@@ -215,7 +218,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     },
 
     /** All legs of an interaction, unordered. */
-    async legsOf(accountId: string, { time, mark }: Place): Promise<CdrRow[]> {
+    async legsOf(accountId: string, { time, mark }: CdrPlace): Promise<CdrRow[]> {
       const month = monthAt(time)
       const found: CdrRow[] = []
       for (const part of await register.partsOf(accountId, { first: month, last: month })) {

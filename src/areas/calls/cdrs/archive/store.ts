@@ -18,7 +18,7 @@ const files = table('cdr_files', {
   departures: integer(),
 })
 
-const accounts = table('cdr_file_accounts', {
+const fileAccounts = table('cdr_file_accounts', {
   accountId: text(),
   month: integer(),
   path: text(),
@@ -28,18 +28,24 @@ const accounts = table('cdr_file_accounts', {
 })
 
 export type FileRow = RowOf<typeof files>
-export type AccountRow = RowOf<typeof accounts>
+export type AccountRow = RowOf<typeof fileAccounts>
 
 const insertFile = files.insert()
-const insertAccount = accounts.insert()
+const insertAccount = fileAccounts.insert()
 const months = shape({ month: integer() })
 const sums = shape({ records: integer() })
-const sum = (column: string) => `CAST(COALESCE(sum(${column}), 0) AS BIGINT) AS records`
-const names = shape({ accountId: text() })
-const parts = shape({ path: text(), month: integer(), bytes: integer(), first: integer(), last: integer() })
+const sumOfRecords = (column: string) => `CAST(COALESCE(sum(${column}), 0) AS BIGINT) AS records`
+const fileAccountIds = shape({ accountId: text() })
+const archivedParts = shape({
+  path: text(),
+  month: integer(),
+  bytes: integer(),
+  first: integer(),
+  last: integer(),
+})
 
 // Rows in one write.
-const accountsAtOnce = 500
+const accountRowsPerWrite = 500
 
 /** Which call records are in which files. Only `live` files are read. */
 export const createArchiveRegister = (store: Store) => {
@@ -68,7 +74,7 @@ export const createArchiveRegister = (store: Store) => {
         [accountId, first, last],
       )
       // The month may have been dropped.
-      return parts.list(rows).filter(({ month }) => archived.has(month))
+      return archivedParts.list(rows).filter(({ month }) => archived.has(month))
     },
 
     async isLive(path: string): Promise<boolean> {
@@ -82,16 +88,21 @@ export const createArchiveRegister = (store: Store) => {
     withDeparted: () => filesWhere("state = 'live' AND departures > 0", []),
 
     count: (month: number) =>
-      recordsIn(`SELECT ${sum('records')} FROM cdr_files WHERE month = $1 AND state = 'live'`, [month]),
+      recordsIn(`SELECT ${sumOfRecords('records')} FROM cdr_files WHERE month = $1 AND state = 'live'`, [
+        month,
+      ]),
 
     /** The accounts of a file, without deleted ones. */
     async accountsIn(path: string): Promise<string[]> {
-      const rows = await store.scan(`SELECT ${names.columns} FROM cdr_file_accounts WHERE path = $1`, [path])
-      return names.list(rows).map(({ accountId }) => accountId)
+      const rows = await store.scan(
+        `SELECT ${fileAccountIds.columns} FROM cdr_file_accounts WHERE path = $1`,
+        [path],
+      )
+      return fileAccountIds.list(rows).map(({ accountId }) => accountId)
     },
 
     countIn: (path: string) =>
-      recordsIn(`SELECT ${sum('records')} FROM cdr_file_accounts WHERE path = $1`, [path]),
+      recordsIn(`SELECT ${sumOfRecords('records')} FROM cdr_file_accounts WHERE path = $1`, [path]),
 
     async monthOf(accountId: string): Promise<number | undefined> {
       const sql = `SELECT ${months.columns} FROM cdr_file_accounts WHERE account_id = $1 LIMIT 1`
@@ -110,10 +121,10 @@ export const createArchiveRegister = (store: Store) => {
       file: Omit<FileRow, 'state' | 'departures'>,
       rows: readonly AccountRow[],
     ) {
-      for (let at = 0; at < rows.length; at += accountsAtOnce)
+      for (let at = 0; at < rows.length; at += accountRowsPerWrite)
         await store.writeUnrecorded([
           guard,
-          ...rows.slice(at, at + accountsAtOnce).map((row) => insertAccount(row)),
+          ...rows.slice(at, at + accountRowsPerWrite).map((row) => insertAccount(row)),
         ])
       await store.writeUnrecorded([
         guard,
@@ -169,7 +180,7 @@ export const createArchiveRegister = (store: Store) => {
 
     countOf: (accountId: string, month: number) =>
       recordsIn(
-        `SELECT ${sum('a.records')} FROM cdr_file_accounts a
+        `SELECT ${sumOfRecords('a.records')} FROM cdr_file_accounts a
           JOIN cdr_files f ON f.path = a.path AND f.state = 'live' WHERE a.account_id = $1 AND a.month = $2`,
         [accountId, month],
       ),

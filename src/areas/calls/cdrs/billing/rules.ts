@@ -79,7 +79,7 @@ export interface CallDebit {
   metadata: Record<string, unknown>
 }
 
-const metadataOf = (record: Cdr) => {
+const callMetadataOf = (record: Cdr) => {
   const vars: Record<string, unknown> = record.custom_channel_vars ?? {}
   return present({
     to: record.to,
@@ -116,7 +116,7 @@ const debitOf = (record: Cdr, row: PaidRow): CallDebit | undefined => {
     chargedSeconds,
     description: record.custom_channel_vars?.rate_name,
     period: { start: row.created - (row.duration_seconds ?? 0), end: row.created },
-    metadata: metadataOf(record),
+    metadata: callMetadataOf(record),
   }
 }
 

@@ -6,7 +6,7 @@ import type { ArchiveReading } from '../archive/reading.ts'
 import type { CdrRow } from '../columns.ts'
 import { callRecordSettings } from '../settings.ts'
 import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
-import { createIntakeStore, keyOf, recordAdded } from './store.ts'
+import { createIntakeStore, recordAdded, rowKeyOf } from './store.ts'
 
 interface Deps {
   store: Store
@@ -57,7 +57,7 @@ export const createLegImporter = ({ store, settings, archive }: Deps): LegImport
       if (looksFirst) await store.fence()
       const firsts = new Map<string, CdrRow>()
       const keys = rows.map((row) => {
-        const key = keyOf(row)
+        const key = rowKeyOf(row)
         if (firsts.has(key)) return undefined
         firsts.set(key, row)
         return key

@@ -5,13 +5,13 @@ import { looseUtf8Text } from '../../../../lib/utf8.ts'
 import type { Entry } from './operations.ts'
 
 // A leg with both session descriptions and all variables of a switch has about 20 KB.
-const longestLine = 262_144
+const maxLineBytes = 262_144
 const newline = 0x0a
 
-const tooLong = `the line is longer than ${longestLine} bytes`
+const tooLong = `the line is longer than ${maxLineBytes} bytes`
 
-const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
-  if (bytes.length > longestLine) return { line, flaw: tooLong }
+const entryOfLine = (line: number, bytes: Buffer): Entry | undefined => {
+  if (bytes.length > maxLineBytes) return { line, flaw: tooLong }
   const text = looseUtf8Text(bytes).trim()
   // A byte order mark counts as space to trim().
   if (text === '') return undefined
@@ -42,16 +42,16 @@ export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const keep = (bytes: Buffer) => {
     begunBytes += bytes.length
-    if (begunBytes - bytes.length <= longestLine) begun.push(bytes)
+    if (begunBytes - bytes.length <= maxLineBytes) begun.push(bytes)
   }
 
   const finish = (): Entry | undefined => {
     line += 1
     const [first] = begun
     const entry =
-      begunBytes > longestLine
+      begunBytes > maxLineBytes
         ? { line, flaw: tooLong }
-        : entryOf(line, first && begun.length === 1 ? first : Buffer.concat(begun))
+        : entryOfLine(line, first && begun.length === 1 ? first : Buffer.concat(begun))
     begun = []
     begunBytes = 0
     return entry

@@ -29,7 +29,7 @@ import {
   isSameInteraction,
   type Leg,
   Rejection,
-  reasonOf,
+  rejectionReason,
   rowOf,
   startOf,
   withExactPrices,
@@ -39,10 +39,10 @@ import {
 import {
   createIntakeStore,
   createUnions,
-  keyOf,
   type LegName,
   legKeyOf,
   recordAdded,
+  rowKeyOf,
   unionOf,
 } from './store.ts'
 
@@ -52,7 +52,7 @@ export const countVerdicts = (metrics: Metrics) => {
     help: 'Call records that came in, by what became of them.',
     labels: ['source', 'outcome'],
   })
-  return (source: Source) => (verdict: LegVerdict) =>
+  return (source: IntakeSource) => (verdict: LegVerdict) =>
     records.labels(source, typeof verdict === 'string' ? verdict : 'rejected').inc()
 }
 
@@ -62,7 +62,7 @@ export const countRepairs = (metrics: Metrics) => {
     help: 'Call records with a text, number or time that was repaired.',
     labels: ['source'],
   })
-  return (source: Source) => records.labels(source).inc()
+  return (source: IntakeSource) => records.labels(source).inc()
 }
 
 interface Deps {
@@ -75,13 +75,13 @@ interface Deps {
   /** Called with the result of each record of `take`. */
   count(verdict: LegVerdict): void
   /** Called for each repaired record. */
-  countRepair(source: Source): void
+  countRepair(source: IntakeSource): void
 }
 
 /** `elsewhere`: history that another system has billed. */
 type Paid = 'here' | 'elsewhere'
 
-interface TakeManner {
+interface TakeOptions {
   /** Called after every batch. */
   onProgress?(report: Readonly<IntakeReport>): void
   paid?: Paid
@@ -89,7 +89,7 @@ interface TakeManner {
 
 export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
-export type Source = 'api' | 'freeswitch'
+export type IntakeSource = 'api' | 'freeswitch'
 
 interface SentRecord {
   record: unknown
@@ -110,7 +110,7 @@ const bytesPerBatch = 16 << 20
 const writesAtOnce = 2
 
 /** Values that are loaded once for many records. */
-interface AtHand {
+interface KnownValues {
   paid: Paid
   accounts: Map<string, boolean>
   ignored: IgnoreRules
@@ -176,7 +176,7 @@ export const createIntake = (tools: Deps) => {
 
   /** Validates a record without nulls. */
   const judgeWith =
-    (known: AtHand, source: Source) =>
+    (known: KnownValues, source: IntakeSource) =>
     async ({ record: given, handover = 'given', isRepaired }: SentRecord): Promise<Leg | LegVerdict> => {
       if (!isObject(given)) return { rejected: 'a record is an object' }
       const sent = withExactPrices(withoutSecrets(given))
@@ -185,7 +185,7 @@ export const createIntake = (tools: Deps) => {
       const { value, problems } = isSound
         ? first
         : await repaired(sent, (record) => validate(Cdr, record, 'lent'))
-      if (hasProblems(problems)) return { rejected: reasonOf(problems) }
+      if (hasProblems(problems)) return { rejected: rejectionReason(problems) }
       const flaw = known.paid === 'here' ? billingFlaw(value) : undefined
       if (flaw !== undefined) return { rejected: flaw }
       const record = withFittingTimes(value)
@@ -198,7 +198,7 @@ export const createIntake = (tools: Deps) => {
       return isIgnored(record, known.ignored) ? 'ignored' : { accountId, record }
     }
 
-  const judging = async (source: Source, paid: Paid) =>
+  const judging = async (source: IntakeSource, paid: Paid) =>
     judgeWith({ paid, accounts: new Map(), ignored: await settings.of(callRecordSettings) }, source)
 
   const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
@@ -250,7 +250,7 @@ export const createIntake = (tools: Deps) => {
     const results = batch.map((leg): string | LegVerdict => {
       const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
       if ('rejected' in made) return made
-      const key = keyOf(made.row)
+      const key = rowKeyOf(made.row)
       if (ready.has(key)) return 'duplicate'
       ready.set(key, made)
       return key
@@ -272,7 +272,7 @@ export const createIntake = (tools: Deps) => {
     const rows = Array.from(ready.values(), ({ row }) => row)
     const { added, uncounted, stored } = await legs.add(set, rows, { looks })
     if (added.length > 0) {
-      const calls = uncounted.flatMap((row) => ready.get(keyOf(row))?.call ?? [])
+      const calls = uncounted.flatMap((row) => ready.get(rowKeyOf(row))?.call ?? [])
       if (paid === 'here') await billing.book(set, calls)
       describe(set, added)
       await store.commit(set)
@@ -308,7 +308,7 @@ export const createIntake = (tools: Deps) => {
   }
 
   return {
-    judge: async (sent: SentRecord, source: Source) => (await judging(source, 'here'))(sent),
+    judge: async (sent: SentRecord, source: IntakeSource) => (await judging(source, 'here'))(sent),
     write,
     forgetInteractions: legs.forgetInteractions,
     unions: createUnions(legs),
@@ -317,7 +317,7 @@ export const createIntake = (tools: Deps) => {
     async take(
       author: Author,
       chunks: AsyncIterable<readonly Entry[]>,
-      { onProgress, paid = 'here' }: TakeManner = {},
+      { onProgress, paid = 'here' }: TakeOptions = {},
     ): Promise<IntakeReport> {
       const { report, add } = createReport()
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []

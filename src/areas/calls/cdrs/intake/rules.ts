@@ -18,7 +18,7 @@ const reject = (reason: string): never => {
 }
 
 /** The first problem as one line. */
-export const reasonOf = (problems: Problems) => {
+export const rejectionReason = (problems: Problems) => {
   const [path = '', found = {}] = Object.entries(problems)[0] ?? []
   return `${path}: ${Object.values(found)[0]?.message ?? 'is not valid'}`
 }
@@ -209,18 +209,18 @@ export const interactionOf = (record: Cdr): Interaction =>
 const interactionKeys = ['interaction_id', 'interaction_time', 'interaction_key'] as const
 
 /** Gregorian seconds. Without `timestamp`: start of the channel plus duration. */
-const endOf = (record: Cdr) => {
+const legEndOf = (record: Cdr) => {
   const start = channelStartOf(record)
   return record.timestamp ?? (start === undefined ? undefined : start + (record.duration_seconds ?? 0))
 }
 
-const fits = (time: number | undefined, ended: number | undefined) =>
+const fitsEnd = (time: number | undefined, ended: number | undefined) =>
   time === undefined || ended === undefined || Math.abs(ended - time) <= farthestApartSeconds
 
 const namesFittingInteraction = (record: Cdr) => {
   try {
     const named = namedInteraction(record)
-    return fits(named?.time ?? record.interaction_time, endOf(record))
+    return fitsEnd(named?.time ?? record.interaction_time, legEndOf(record))
   } catch (error) {
     if (error instanceof Rejection) return false
     throw error
@@ -229,7 +229,7 @@ const namesFittingInteraction = (record: Cdr) => {
 
 /** Removes a malformed interaction, and times too far from the end of the call. */
 export const withFittingTimes = (record: Cdr): Cdr => {
-  const isChannelTime = fits(channelStartOf(record), record.timestamp)
+  const isChannelTime = fitsEnd(channelStartOf(record), record.timestamp)
   const isInteraction = namesFittingInteraction(record)
   if (isChannelTime && isInteraction) return record
   const kept = { ...record }
@@ -238,7 +238,7 @@ export const withFittingTimes = (record: Cdr): Cdr => {
   return kept
 }
 
-const timestampOf = (record: Cdr, { time }: Interaction) => endOf(record) ?? time
+const timestampOf = (record: Cdr, { time }: Interaction) => legEndOf(record) ?? time
 
 const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian < earliest) reject(`${name}: lies before the year 2000 (Gregorian seconds are wanted)`)
@@ -323,11 +323,11 @@ const loopbackLegOf = (record: Cdr) => {
   return leg === 'A' || leg === 'B' ? leg : ''
 }
 
-type Column = (typeof fieldColumns)[number]
-type Fields = Record<Column['sql'], string | number | null>
+type FieldColumn = (typeof fieldColumns)[number]
+type Fields = Record<FieldColumn['sql'], string | number | null>
 
 const columnsIn = (variables: boolean) =>
-  new Map<string, Column>(
+  new Map<string, FieldColumn>(
     fieldColumns.filter(({ inVariables }) => inVariables === variables).map((field) => [field.name, field]),
   )
 
@@ -341,7 +341,7 @@ const saidByAccount = new Set(['account_id'])
 /** Moves fields with a column into `fields` and returns the others. */
 const drain = (
   source: Json,
-  known: ReadonlyMap<string, Column>,
+  known: ReadonlyMap<string, FieldColumn>,
   skipped: ReadonlySet<string>,
   fields: Fields,
 ): Json | undefined => {

@@ -12,7 +12,7 @@ import { changedLegs } from '../parts.sql.ts'
 import { tallyStatements } from '../stats/store.ts'
 import { type Interaction, monthOfGregorian } from './rules.ts'
 
-export const keyOf = ({ account_id, id }: Pick<CdrRow, 'account_id' | 'id'>) => `${account_id}/${id}`
+export const rowKeyOf = ({ account_id, id }: Pick<CdrRow, 'account_id' | 'id'>) => `${account_id}/${id}`
 
 export interface LegName {
   accountId: string
@@ -47,7 +47,7 @@ interface AddedRows {
   stored: ReadonlySet<string>
 }
 
-const none: ReadonlySet<string> = new Set()
+const noKeys: ReadonlySet<string> = new Set()
 
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
@@ -69,7 +69,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       for (const [accountId, own] of Map.groupBy(rows, ({ account_id }) => account_id)) {
         const wanted = JSON.stringify(own.map(({ id }) => [id, '']))
         const stored = await store.scan<Pick<CdrRow, 'id'>>(`SELECT id FROM ${named}`, [wanted, accountId])
-        found.push(...stored.map(({ id }) => keyOf({ account_id: accountId, id })))
+        found.push(...stored.map(({ id }) => rowKeyOf({ account_id: accountId, id })))
       }
       return found
     })
@@ -82,7 +82,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
     const found: string[] = []
     for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)))
     for (const row of archivedAmong(rows, archived))
-      if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
+      if (await archive?.find(row.account_id, row.id)) found.push(rowKeyOf(row))
     return new Set(found)
   }
 
@@ -100,8 +100,8 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
     async add(set: ChangeSet, rows: readonly CdrRow[], { looks }: { looks: boolean }): Promise<AddedRows> {
       const archived = await store.cdrs.archivedMonths()
       const isUnsure = looks || archivedAmong(rows, archived).length > 0
-      const found = isUnsure ? await stored(rows, archived) : none
-      const added = found.size === 0 ? rows : rows.filter((row) => !found.has(keyOf(row)))
+      const found = isUnsure ? await stored(rows, archived) : noKeys
+      const added = found.size === 0 ? rows : rows.filter((row) => !found.has(rowKeyOf(row)))
       if (added.length === 0) return { added, uncounted: added, stored: found }
       for (const [month, legs] of byMonth(added))
         await store.cdrs.insert(set, month, legs, { isArchived: archived.has(month), orElse: conflict })
@@ -164,17 +164,17 @@ interface Union {
   into: Interaction
 }
 
-const kindName = 'joined_calls'
+const joinedCallsKind = 'joined_calls'
 // Legs that are stored at this moment may still get the old interaction.
-const patienceMs = 10_000
+const joinDelayMs = 10_000
 
 /** A job that is committed with the leg. Jobs of one account run in order. */
 export const unionOf = (accountId: string, { from, into }: Union, now: number): JobDraft<Union> => ({
-  kind: kindName,
+  kind: joinedCallsKind,
   id: `${accountId}.${from.time}-${from.key}.${into.time}-${into.key}`,
   accountId,
   subject: `interactions/${accountId}`,
-  dueAt: now + patienceMs,
+  dueAt: now + joinDelayMs,
   payload: { from, into },
   again: 'keep',
 })
@@ -183,7 +183,7 @@ export const createUnions = ({
   renaming,
   replacing,
 }: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): JobKind<Union> => ({
-  kind: kindName,
+  kind: joinedCallsKind,
   async conclude({ accountId, payload: { from, into } }) {
     const statements = [renaming(accountId, from, into), ...(await replacing(accountId, from, into))]
     return { state: 'forgotten', statements, stale: [changedLegs(accountId)] }

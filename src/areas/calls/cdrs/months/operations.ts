@@ -56,8 +56,8 @@ export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> =
   }
 }
 
-const roundAuthor: Author = { requestId: 'cdr-retention' }
-const preparing: Author = { requestId: 'cdr-months' }
+const retentionAuthor: Author = { requestId: 'cdr-retention' }
+const preparationAuthor: Author = { requestId: 'cdr-months' }
 
 export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Deps) => {
   const cdrs = createCdrMonthStore(store)
@@ -125,7 +125,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   const prepare = async (signal: AbortSignal, guard: Statement) => {
     for (const month of await monthsToPrepare()) {
       if (signal.aborted) return
-      const set = new ChangeSet(preparing).add(guard)
+      const set = new ChangeSet(preparationAuthor).add(guard)
       await store.cdrs.make(set, month)
       await store.writeAlone(set.statements, set.stale)
     }
@@ -139,7 +139,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     if (kept === undefined) return
     for (const month of outdated(await months(), currentMonth(), kept)) {
       if (signal.aborted) return
-      const records = await drop(roundAuthor, month)
+      const records = await drop(retentionAuthor, month)
       log.write('info', 'a month of call records was dropped', { month, records })
     }
   }

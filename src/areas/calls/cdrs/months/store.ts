@@ -4,7 +4,7 @@ import type { Store } from '../../../../storage/store.ts'
 import { integer, shape } from '../../../../storage/table.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
 
-const counted = shape({ legs: integer() })
+const countedLegs = shape({ legs: integer() })
 const rowsPerRead = 2000
 const start: readonly [string, number, string] = ['', 0, '']
 
@@ -18,7 +18,7 @@ export const createCdrMonthStore = (store: Store) => ({
         store.scan(`SELECT count(*) AS legs FROM ${from}`),
       ),
     )
-    return counted.first(rows)?.legs ?? 0
+    return countedLegs.first(rows)?.legs ?? 0
   },
 
   /**

@@ -7,7 +7,7 @@ import {
   interactionIdOf,
   isPricedForReseller,
   isPricedForResellerSql,
-  startOf,
+  legStartOf,
   tellsPrice,
 } from '../columns.ts'
 
@@ -47,7 +47,7 @@ interface SheetLine {
 
 type StoredCell = Exclude<keyof CdrRow, 'media_recordings' | 'csv_quoted' | 'csv_guarded'>
 
-const stored = <const Name extends string>(
+const storedCell = <const Name extends string>(
   name: Name,
   sql: StoredCell,
   more: Omit<SheetLine, 'name' | 'of' | 'sql'> = {},
@@ -70,7 +70,7 @@ const writableSeconds = { first: firstUnixSecond, last: lastUnixSecond } as cons
 let latestDay = { number: Number.NaN, iso: '', http: '' }
 
 /** A day since 1970 as `2026-02-07` and as `Sat, 07 Feb 2026 `. */
-const dayOf = (number: number) => {
+const dayTexts = (number: number) => {
   if (latestDay.number === number) return latestDay
   const date = new Date(number * daySeconds * 1000)
   latestDay = { number, iso: date.toISOString().slice(0, 10), http: date.toUTCString().slice(0, 17) }
@@ -86,18 +86,18 @@ const clockText = (seconds: number) =>
 let latestSecond = { number: Number.NaN, iso: '', http: '', clock: '' }
 
 /** Undefined if the time cannot be written as a date. */
-const textsOf = (unixSeconds: number) => {
+const timeTexts = (unixSeconds: number) => {
   if (latestSecond.number === unixSeconds) return latestSecond
   if (unixSeconds < firstUnixSecond || unixSeconds > lastUnixSecond) return undefined
   const day = Math.floor(unixSeconds / daySeconds)
-  const { iso, http } = dayOf(day)
+  const { iso, http } = dayTexts(day)
   latestSecond = { number: unixSeconds, iso, http, clock: clockText(unixSeconds - day * daySeconds) }
   return latestSecond
 }
 
 export type Timed = Pick<Leg, 'created' | 'duration_seconds' | 'channel_created_time'>
 
-const unixStartOf = (leg: Timed) => startOf(leg) - gregorianUnixOffset
+const unixStartOf = (leg: Timed) => legStartOf(leg) - gregorianUnixOffset
 
 const beforeAt = (address: string | null) => {
   if (address === null) return null
@@ -136,17 +136,17 @@ const recordings = ({ media_recordings: text }: Leg): CellValue => {
 }
 
 const startTime = (leg: Timed, { utcOffset }: RowView) => {
-  const texts = textsOf(unixStartOf(leg) + utcOffset)
+  const texts = timeTexts(unixStartOf(leg) + utcOffset)
   return texts ? `${texts.iso} ${texts.clock}` : null
 }
 
 const isoTime = (leg: Timed) => {
-  const texts = textsOf(unixStartOf(leg))
+  const texts = timeTexts(unixStartOf(leg))
   return texts ? `${texts.iso}T${texts.clock}Z` : null
 }
 
 const httpTime = (leg: Timed) => {
-  const texts = textsOf(unixStartOf(leg))
+  const texts = timeTexts(unixStartOf(leg))
   return texts ? `${texts.http}${texts.clock} GMT` : null
 }
 
@@ -201,7 +201,7 @@ export const timeSheet = [
   }),
   timed(
     'iso_8601',
-    (leg) => textsOf(unixStartOf(leg))?.iso ?? null,
+    (leg) => timeTexts(unixStartOf(leg))?.iso ?? null,
     (words) => writable(unixStart, isoDate(words)),
     { about: 'Date of the start' },
   ),
@@ -211,31 +211,31 @@ export const timeSheet = [
 ] as const
 
 const accountSheet = [
-  stored('id', 'id', { about: 'YYYYMM-<call_id>', isFilled: true, careBit: 0 }),
+  storedCell('id', 'id', { about: 'YYYYMM-<call_id>', isFilled: true, careBit: 0 }),
   { name: 'call_id', of: (leg) => callIdOf(leg.id), sql: 'substr(id, 8)', isFilled: true, careBit: 1 },
-  stored('caller_id_number', 'caller_id_number', { careBit: 2 }),
-  stored('caller_id_name', 'caller_id_name', { careBit: 3 }),
-  stored('callee_id_number', 'callee_id_number', { careBit: 4 }),
-  stored('callee_id_name', 'callee_id_name', { careBit: 5 }),
-  stored('duration_seconds', 'duration_seconds', { about: 'Duration of the leg', holds: 'integer' }),
-  stored('billing_seconds', 'billing_seconds', { about: 'Seconds since the answer', holds: 'integer' }),
+  storedCell('caller_id_number', 'caller_id_number', { careBit: 2 }),
+  storedCell('caller_id_name', 'caller_id_name', { careBit: 3 }),
+  storedCell('callee_id_number', 'callee_id_number', { careBit: 4 }),
+  storedCell('callee_id_name', 'callee_id_name', { careBit: 5 }),
+  storedCell('duration_seconds', 'duration_seconds', { about: 'Duration of the leg', holds: 'integer' }),
+  storedCell('billing_seconds', 'billing_seconds', { about: 'Seconds since the answer', holds: 'integer' }),
   {
     name: 'timestamp',
-    of: (leg) => String(startOf(leg)),
+    of: (leg) => String(legStartOf(leg)),
     sql: 'created - COALESCE(duration_seconds, 0)',
     about: 'Start of the leg, Gregorian seconds',
     isFilled: true,
   },
-  stored('hangup_cause', 'hangup_cause', { careBit: 6 }),
-  stored('other_leg_call_id', 'other_leg_call_id', { careBit: 7 }),
-  stored('owner_id', 'owner_id', { about: 'The user whose call it is', careBit: 8 }),
-  stored('to', 'sip_to', { careBit: 9, isOftenGuarded: true }),
-  stored('from', 'sip_from', { careBit: 10, isOftenGuarded: true }),
-  stored('direction', 'call_direction', {
+  storedCell('hangup_cause', 'hangup_cause', { careBit: 6 }),
+  storedCell('other_leg_call_id', 'other_leg_call_id', { careBit: 7 }),
+  storedCell('owner_id', 'owner_id', { about: 'The user whose call it is', careBit: 8 }),
+  storedCell('to', 'sip_to', { careBit: 9, isOftenGuarded: true }),
+  storedCell('from', 'sip_from', { careBit: 10, isOftenGuarded: true }),
+  storedCell('direction', 'call_direction', {
     about: 'inbound or outbound, as the media switch sees it',
     careBit: 11,
   }),
-  stored('request', 'sip_request', { careBit: 12, isOftenGuarded: true }),
+  storedCell('request', 'sip_request', { careBit: 12, isOftenGuarded: true }),
   {
     name: 'authorizing_id',
     of: (leg) => (leg.authorizing_id === leg.account_id ? null : leg.authorizing_id),
@@ -253,19 +253,19 @@ const accountSheet = [
   { name: 'dialed_number', of: dialledNumber, sql: dialledNumberSql, careBit: 14 },
   { name: 'calling_from', of: callingFrom, sql: callingFromSql, careBit: 15 },
   ...timeSheet,
-  stored('call_type', 'account_billing', { careBit: 16 }),
+  storedCell('call_type', 'account_billing', { careBit: 16 }),
   {
     name: 'rate',
     of: (leg) => (leg.rate === null ? null : moneyText(leg.rate)),
     sql: (words) => money(words, 'rate'),
     about: 'Price of a minute in money',
   },
-  stored('rate_name', 'rate_name', { careBit: 17 }),
-  stored('bridge_id', 'bridge_id', { careBit: 18 }),
-  stored('recording_url', 'recording_url', { careBit: 19 }),
+  storedCell('rate_name', 'rate_name', { careBit: 17 }),
+  storedCell('bridge_id', 'bridge_id', { careBit: 18 }),
+  storedCell('recording_url', 'recording_url', { careBit: 19 }),
   { name: 'media_recordings', of: recordings, sql: recordingsList, holds: 'list', careBit: 20 },
-  stored('media_server', 'media_server', { careBit: 21 }),
-  stored('call_priority', 'call_priority', { careBit: 22 }),
+  storedCell('media_server', 'media_server', { careBit: 21 }),
+  storedCell('call_priority', 'call_priority', { careBit: 22 }),
   {
     name: 'interaction_id',
     of: (leg) => interactionIdOf(leg),
@@ -285,7 +285,7 @@ const resellerSheet = [
     sql: 'reseller_cost',
     about: forResellers,
   },
-  stored('reseller_call_type', 'reseller_billing', { about: forResellers, careBit: 24 }),
+  storedCell('reseller_call_type', 'reseller_billing', { about: forResellers, careBit: 24 }),
 ] as const satisfies readonly SheetLine[]
 
 export type SheetColumn = (typeof resellerSheet)[number]['name']

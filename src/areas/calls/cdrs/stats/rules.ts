@@ -61,7 +61,7 @@ const startIn = (seconds: number, at: number) => Math.floor(at / seconds) * seco
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
 
-interface Row {
+interface TotalsKey {
   accountId: string
   dimension: Dimension
   seconds: number
@@ -71,7 +71,7 @@ interface Row {
 /** Adds the totals of legs, ordered by time, as plain lists: each leg is part of ten. */
 const addTallies = (
   tallies: Tally[],
-  { accountId, dimension, seconds, group }: Row,
+  { accountId, dimension, seconds, group }: TotalsKey,
   legs: readonly CountedLeg[],
 ) => {
   for (let at = 0; at < legs.length; ) {
@@ -122,7 +122,7 @@ export interface Chart {
   groupBy: Grouping | undefined
 }
 
-export const spanOf = ({ from, to }: TimeWindow): Span => ({
+export const quarterSpanOf = ({ from, to }: TimeWindow): Span => ({
   from: Math.floor(from / quarterSeconds) * quarterSeconds,
   end: (Math.floor(to / quarterSeconds) + 1) * quarterSeconds,
 })
@@ -170,7 +170,7 @@ const mayUseDays = (bucket: ReadSpan['bucket'], utcOffset: number) =>
   'start' in bucket || (bucket.seconds === daySeconds && utcOffset % daySeconds === 0)
 
 /** Whole UTC days if the buckets consist of such, and the quarter hours before and after them. */
-export const piecesOf = ({ from, end, bucket }: ReadSpan, utcOffset: number): StatsBucket[] => {
+export const bucketsOf = ({ from, end, bucket }: ReadSpan, utcOffset: number): StatsBucket[] => {
   const firstDay = Math.ceil(from / daySeconds) * daySeconds
   const lastDay = Math.floor(end / daySeconds) * daySeconds
   if (!mayUseDays(bucket, utcOffset) || firstDay >= lastDay) return [{ seconds: quarterSeconds, from, end }]
@@ -206,4 +206,5 @@ export const statOf = ({ start, group_value, ...sums }: Cell, isGrouped: boolean
   ...(isGrouped ? { group: group_value } : {}),
 })
 
-export const inOrder = (a: Cell, b: Cell) => a.start - b.start || (a.group_value < b.group_value ? -1 : 1)
+export const byStartAndGroup = (a: Cell, b: Cell) =>
+  a.start - b.start || (a.group_value < b.group_value ? -1 : 1)

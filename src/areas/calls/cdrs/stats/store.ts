@@ -3,18 +3,18 @@ import type { Statement, Value } from '../../../../storage/db.ts'
 import type { SqlWords } from '../../../../storage/sql-words.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { CdrRow } from '../columns.ts'
-import { createParams, heldBy, legOrder, type Mark, monthsOf, rangeOf } from '../parts.sql.ts'
+import { type AddParam, createParams, legOrder, monthsOf, ownedBy, rangeSql } from '../parts.sql.ts'
 import type { CdrStore } from '../store.ts'
 import {
   addSums,
+  bucketsOf,
+  byStartAndGroup,
   type Cell,
   type Chart,
   type CountedLeg,
   type Dimension,
   type Grouping,
-  inOrder,
   maxCells,
-  piecesOf,
   type ReadSpan,
   readSpansOf,
   type StatsBucket,
@@ -37,7 +37,7 @@ export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): S
 
 const totals = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
 
-const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, mark: Mark) => {
+const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, mark: AddParam) => {
   if ('start' in bucket) return mark(bucket.start)
   // SQLite binds values as floating point numbers, whose quotients are no integers.
   const [length, offset] = [Math.trunc(bucket.seconds), Math.trunc(utcOffset)]
@@ -94,8 +94,8 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
           const { stretch, after, until } = part
           const { params, mark } = createParams()
           const place = bucketSql('created', bucket, utcOffset, mark)
-          const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
-          const where = `${heldBy(holder, mark)} AND ${inStretch}`
+          const inStretch = rangeSql(stretch, legOrder, { after, until, descending: true }, mark)
+          const where = `${ownedBy(holder, mark)} AND ${inStretch}`
           const size = mark(maxCells + 1)
           return store.cdrs.read(monthsOf(part), (source) =>
             readCells(
@@ -145,7 +145,7 @@ interface ChartScope {
   ownerId?: string
 }
 
-type Cells = Map<string, Cell>
+type CellsByKey = Map<string, Cell>
 
 const refuse = (end: number) =>
   invalid({
@@ -157,7 +157,7 @@ const refuse = (end: number) =>
     },
   })
 
-const addCells = (cells: Cells, found: readonly Cell[], end: number) => {
+const addCells = (cells: CellsByKey, found: readonly Cell[], end: number) => {
   for (const cell of found) {
     const key = `${cell.start} ${cell.group_value}`
     const known = cells.get(key)
@@ -172,8 +172,8 @@ export type CallStats = ReturnType<typeof createCallStats>
 export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore }) => {
   const stats = createStatsStore(store, legs)
 
-  const addTallies = async (cells: Cells, question: TotalsQuery, span: ReadSpan) => {
-    for (const piece of piecesOf(span, question.utcOffset))
+  const addTallies = async (cells: CellsByKey, question: TotalsQuery, span: ReadSpan) => {
+    for (const piece of bucketsOf(span, question.utcOffset))
       addCells(cells, await stats.tallies(question, piece), span.end)
   }
 
@@ -187,7 +187,7 @@ export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore 
     return isOwn ? { dimension: 'owner_id', group: ownerId } : undefined
   }
 
-  const fill = async (cells: Cells, scope: ChartScope, chart: Chart, span: ReadSpan) => {
+  const fill = async (cells: CellsByKey, scope: ChartScope, chart: Chart, span: ReadSpan) => {
     const { utcOffset, groupBy } = chart
     const { accountId, ownerId } = scope
     const tally = tallyOf(scope, chart)
@@ -199,9 +199,11 @@ export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore 
 
   return {
     async chart(scope: ChartScope, chart: Chart) {
-      const cells: Cells = new Map()
+      const cells: CellsByKey = new Map()
       for (const span of readSpansOf(chart)) await fill(cells, scope, chart, span)
-      return [...cells.values()].sort(inOrder).map((cell) => statOf(cell, chart.groupBy !== undefined))
+      return [...cells.values()]
+        .sort(byStartAndGroup)
+        .map((cell) => statOf(cell, chart.groupBy !== undefined))
     },
   }
 }

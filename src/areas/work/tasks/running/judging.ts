@@ -1,5 +1,5 @@
 import { type Actor, accountKind, isInService, userKind } from '../../../../auth/identity.ts'
-import type { Entry } from '../../../../batches/batches.ts'
+import type { Entry, RowResults } from '../../../../batches/batches.ts'
 import { isStorable } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type {
@@ -12,7 +12,7 @@ import type {
   TaskRow,
 } from '../actions.ts'
 import type { InputRow } from '../files.ts'
-import { authorOf, type TaskRecord } from '../store.ts'
+import { type TaskRecord, taskAuthorOf } from '../store.ts'
 
 const makerOf = async (store: Store, { doc, hidden }: TaskRecord): Promise<Actor | undefined> => {
   const { records } = store
@@ -25,7 +25,7 @@ const makerOf = async (store: Store, { doc, hidden }: TaskRecord): Promise<Actor
 }
 
 /** Undefined if the creator of the task is gone or lost the right. `terms`: the accepted price lists. */
-export const contextOf = async (
+export const taskContextOf = async (
   store: Store,
   task: TaskRecord,
   action: TaskAction,
@@ -43,7 +43,7 @@ export const contextOf = async (
     account,
     actor,
     author: {
-      ...authorOf(task),
+      ...taskAuthorOf(task),
       ...(terms === undefined ? {} : { consent: { terms, toJSON: () => undefined } }),
     },
     dryRun: doc.dry_run === true,
@@ -59,7 +59,7 @@ interface Judged<Result> {
 }
 
 /** The result of a row, and whether the task ends with it. */
-export type Verdict = Judged<RowEnd>
+export type RowVerdict = Judged<RowEnd>
 
 /** A verdict, or an external request that returns it. */
 export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
@@ -72,7 +72,7 @@ export interface RowValidation {
   crash: unknown
 }
 
-export const failedRow = (row: InputRow, error: string, isLast = false): Verdict => ({
+export const failedRow = (row: InputRow, error: string, isLast = false): RowVerdict => ({
   row,
   result: { outcome: 'failed', error },
   isLast,
@@ -89,7 +89,7 @@ const badColumns = ({ verifiers = {} }: InputAction, { cells }: InputRow) =>
 const emptyColumns = ({ mandatory }: InputAction, { cells }: InputRow) =>
   mandatory.filter((name) => !cells[name])
 
-type Check = { row: InputRow; refusal?: Verdict; crash?: unknown }
+type Check = { row: InputRow; refusal?: RowVerdict; crash?: unknown }
 
 /** Rows with invalid cells do not reach the action. Checking stops at a verifier that throws. */
 const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
@@ -136,7 +136,7 @@ export const changesBefore = (verdicts: readonly OpenVerdict[]) =>
   verdicts.flatMap(({ result }) => (result.outcome === 'asks' && result.changes ? [result.changes] : []))
 
 /** Sends the external requests. */
-export const endAll = (verdicts: readonly OpenVerdict[]): Promise<Verdict[]> =>
+export const endAll = (verdicts: readonly OpenVerdict[]): Promise<RowVerdict[]> =>
   Promise.all(
     verdicts.map(async ({ row, result, isLast }) => ({
       row,
@@ -145,7 +145,7 @@ export const endAll = (verdicts: readonly OpenVerdict[]): Promise<Verdict[]> =>
     })),
   )
 
-const outputOf = (action: InputAction, { row, result }: Verdict): readonly OutputRow[] => {
+const outputOf = (action: InputAction, { row, result }: RowVerdict): readonly OutputRow[] => {
   const { outcome, output } = result
   const base = action.output === 'input' ? row.cells : {}
   if (outcome === 'failed') {
@@ -155,21 +155,21 @@ const outputOf = (action: InputAction, { row, result }: Verdict): readonly Outpu
   return (output ?? []).map((cells) => ({ ...base, ...cells }))
 }
 
-export const changesOf = (verdicts: readonly Verdict[]) =>
+export const changesOfRows = (verdicts: readonly RowVerdict[]) =>
   verdicts.flatMap(({ result }) => result.changes ?? [])
 
 /** In a dry run nothing changes. */
-export const entryOf = (
+export const entryOfRows = (
   { doc, hidden: { columns } }: TaskRecord,
   action: InputAction,
-  verdicts: readonly Verdict[],
-): Entry => {
+  verdicts: readonly RowVerdict[],
+): RowResults => {
   const failed = verdicts.filter(({ result }) => result.outcome === 'failed')
   return {
     succeeded: verdicts.length - failed.length,
     failed: failed.length,
     output: { columns, rows: verdicts.flatMap((verdict) => outputOf(action, verdict)) },
     failedRows: failed.map(({ row }) => row.values),
-    changes: doc.dry_run ? [] : changesOf(verdicts),
+    changes: doc.dry_run ? [] : changesOfRows(verdicts),
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { accountKind, userKind } from '../../../../auth/identity.ts'
-import { type Entry, endsTheWork, type Progress } from '../../../../batches/batches.ts'
+import { endsTheWork, type RowResults, type RunProgress } from '../../../../batches/batches.ts'
 import { Failure } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../../lib/log.ts'
@@ -14,16 +14,16 @@ import { batchesOf, type InputRow, inputRows } from '../files.ts'
 import { taskFinishedNotice } from '../notices.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
 import { taskSettings } from '../settings.ts'
-import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
+import { type TaskRecord, type TaskStore, taskAuthorOf } from '../store.ts'
 import {
   changesBefore,
-  changesOf,
-  contextOf,
+  changesOfRows,
   endAll,
-  entryOf,
+  entryOfRows,
   failedRow,
   type OpenVerdict,
-  type Verdict,
+  type RowVerdict,
+  taskContextOf,
   validateRow,
 } from './judging.ts'
 
@@ -68,18 +68,18 @@ const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: n
 
 type Overlay = Awaited<ReturnType<typeof createOverlay>>
 
-interface Work<A extends TaskAction = TaskAction> {
+interface TaskWork<A extends TaskAction = TaskAction> {
   task: TaskRecord
   action: A
-  progress: Progress
+  progress: RunProgress
 }
 
-interface Judging extends Work<InputAction> {
+interface Judging extends TaskWork<InputAction> {
   context: TaskContext
   overlay: Overlay
 }
 
-export const createRunner = ({ base, store, settings, log, metrics, mail, find }: Deps) => {
+export const createTaskRunner = ({ base, store, settings, log, metrics, mail, find }: Deps) => {
   const finished = metrics.counter({
     name: 'crosspoint_tasks_finished_total',
     help: 'Tasks that ended by themselves, by how.',
@@ -104,15 +104,15 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     })
   }
 
-  const enter = async (judging: Judging, verdicts: readonly Verdict[], begunAt: number) => {
+  const enter = async (judging: Judging, verdicts: readonly RowVerdict[], begunAt: number) => {
     if (verdicts.length === 0) return
     const { task, action, progress, context, overlay } = judging
     // Stored with the rows, so that it survives a crash.
     const detail = context.dryRun
-      ? await action.foresight?.add(progress.run.detail, changesOf(verdicts))
+      ? await action.foresight?.add(progress.run.detail, changesOfRows(verdicts))
       : undefined
     const workedMs = Math.max(0, clock.now() - begunAt)
-    await progress.enter({ ...entryOf(task, action, verdicts), workedMs, detail })
+    await progress.enter({ ...entryOfRows(task, action, verdicts), workedMs, detail })
     overlay.note(verdicts)
   }
 
@@ -131,7 +131,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
   }
 
   /** The result of a row that failed for good. */
-  const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): Verdict => {
+  const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): RowVerdict => {
     if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind.name)
     logCrash(task, error)
     return failedRow(row, 'applier crashed', true)
@@ -165,14 +165,14 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     return true
   }
 
-  const batches = ({ task, action }: Work<InputAction>, first: number) =>
+  const batches = ({ task, action }: TaskWork<InputAction>, first: number) =>
     batchesOf(inputRows(store, task, action, first), async () => {
       const { rows_at_once: most, wait_after_row_ms: waitMs } = await settings.of(taskSettings)
       return waitMs > 0 ? 1 : Math.min(most, action.rowsAtOnce ?? most)
     })
 
   /** The overlay of a dry run that another process began: its rows are validated again. */
-  const recall = async (work: Work<InputAction>, context: TaskContext) => {
+  const recall = async (work: TaskWork<InputAction>, context: TaskContext) => {
     const { task, action, progress } = work
     const total = task.doc.total_count ?? 0
     const overlay = await createOverlay(context.dryRun ? inputRows(store, task, action, 1) : undefined, total)
@@ -186,16 +186,16 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
   }
 
   /** Undefined if another process continues. */
-  const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
+  const runInput = async (work: TaskWork<InputAction>): Promise<End | undefined> => {
     const { task, action, progress } = work
     const terms = await store.terms(task)
     let overlay: Overlay | undefined
     for await (const rows of batches(work, progress.run.done + 1)) {
       if (!(await progress.mayGoOn())) return undefined
-      const context = await contextOf(base, task, action, terms)
+      const context = await taskContextOf(base, task, action, terms)
       if (!context) {
         const [row] = rows
-        if (row) await progress.enter(entryOf(task, action, [failedRow(row, 'forbidden')]))
+        if (row) await progress.enter(entryOfRows(task, action, [failedRow(row, 'forbidden')]))
         return 'broken'
       }
       await letRequestsRun()
@@ -206,11 +206,11 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     return (await progress.mayGoOn()) ? 'complete' : undefined
   }
 
-  const entries = async function* ({ task, action, progress }: Work<OutputAction>, context: TaskContext) {
+  const entries = async function* ({ task, action, progress }: TaskWork<OutputAction>, context: TaskContext) {
     let begunAt = clock.now()
     for await (const part of action.parts(context, progress.run.position)) {
       const { rows, failed = 0, changes = [], position } = part
-      const entry: Entry = {
+      const entry: RowResults = {
         succeeded: rows.length - failed,
         failed,
         output: { columns: task.hidden.columns, rows },
@@ -223,10 +223,10 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     }
   }
 
-  const runOutput = (work: Work<OutputAction>): Promise<End | undefined> =>
+  const runOutput = (work: TaskWork<OutputAction>): Promise<End | undefined> =>
     retrying(async () => {
       const { task, action, progress } = work
-      const context = await contextOf(base, task, action)
+      const context = await taskContextOf(base, task, action)
       if (!context) {
         await progress.enter({ failed: 1 })
         return 'broken'
@@ -272,7 +272,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     })
   }
 
-  const finish = async (task: TaskRecord, progress: Progress, end: End) => {
+  const finish = async (task: TaskRecord, progress: RunProgress, end: End) => {
     const { succeeded, failed, detail, node } = progress.run
     const foresight = task.doc.dry_run && end !== 'crashed' ? foresightOf(task) : undefined
     const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
@@ -291,7 +291,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
         ...(end === 'complete' ? {} : { brokenOff: true }),
       },
     })
-    const set = new ChangeSet(authorOf(task))
+    const set = new ChangeSet(taskAuthorOf(task))
     store.tasks.replace(set, task, after)
     addEvent(set, after)
     if (foresight) {
@@ -303,7 +303,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
     finished.labels(after.doc.status).inc()
   }
 
-  const perform = (task: TaskRecord, progress: Progress) => {
+  const perform = (task: TaskRecord, progress: RunProgress) => {
     const { category, action: name } = task.doc
     const action = find(category, name)
     if (!action) throw new Error(`there is no action ${category}.${name}`)
@@ -313,7 +313,7 @@ export const createRunner = ({ base, store, settings, log, metrics, mail, find }
   }
 
   /** Works until the task ends, is stopped, or another process takes over. */
-  return async (progress: Progress): Promise<void> => {
+  return async (progress: RunProgress): Promise<void> => {
     const task = await store.tasks.find(progress.run.accountId, progress.run.id)
     if (!task) return
     try {
