@@ -164,13 +164,8 @@ export const createWorkStore = ({ all }: Store) => ({
   async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {
     const params: (string | number)[] = [limit]
     const conditions: string[] = []
-    const want = (text: (place: string) => string, value: string) => {
-      params.push(value)
-      conditions.push(text(`$${params.length}`))
-    }
-    if (kind !== undefined) want((place) => `kind = ${place}`, kind)
-    if (state !== undefined) want((place) => `state = ${place}`, state)
-    if (accountId !== undefined) want((place) => `account_id = ${place}`, accountId)
+    for (const [column, value] of Object.entries({ kind, state, account_id: accountId }))
+      if (value !== undefined) conditions.push(`${column} = $${params.push(value)}`)
     if (after) {
       params.push(...after)
       conditions.push(`(kind, id) ${descending ? '<' : '>'} ($${params.length - 1}, $${params.length})`)

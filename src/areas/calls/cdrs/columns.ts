@@ -1,25 +1,16 @@
 /**
- * Where each field of a call detail record is stored. One row is one leg. The whole public document is these columns
- * plus `rest` (JSON text of every other field, null when there is none):
+ * The columns of a leg: `path` names the field of the document, `sql` the column. NULL = the field is absent.
  *
- * - `path` names the field in the document; `sql` the column. NULL = the field is absent.
- * - `id` is `YYYYMM-<call_id>`, so `call_id` is `substr(id, 8)`. The month is the UTC month of `interaction_time`.
- * - `created` is the document's `timestamp` (Gregorian seconds): lists range over it and are ordered by (created, id).
- * - `created` and `interaction_time` are at most 27 days apart (intake refuses more): legs of a range of `created` lie
- *   in the months from one before its first to one after its last.
- * - `interaction_id` is `<interaction_time>-<interaction_key>`; both parts are always there.
- * - `custom_channel_vars.account_id` is `account_id` and always there.
- * - `media_recordings` is the JSON text of whatever was sent (a list, or one text that lists show wrapped).
- * - `loopback_leg` (`A`, `B`, or empty when the letter is not known; NULL = no loopback channel) is derived, the
- *   fields that it is made of are in `rest`. So are `cost` and `reseller_cost`: integer units, 0 when not billed by
- *   the minute.
- * - `csv_quoted` and `csv_guarded` tell which cells of the CSV line need care: `cellCareOf` in rules.ts makes them of the
- *   other columns when a row is stored.
+ * - `rest` is the JSON text of all other fields, NULL if there are none.
+ * - `id` is `YYYYMM-<call_id>` with the UTC month of `interaction_time`; the interaction id is
+ *   `<interaction_time>-<interaction_key>`.
+ * - `created` is `timestamp` (Gregorian seconds). Lists are ordered by (created, id). It differs from
+ *   `interaction_time` by at most 27 days, so its legs are in the month before, the same month or the month after.
+ * - `media_recordings` is JSON text: a list, or one text that lists show as a list.
+ * - Derived: `loopback_leg` (`A`, `B` or empty if unknown; NULL = no loopback channel), `cost` and `reseller_cost`
+ *   (units; 0 if not billed per minute), `csv_quoted` and `csv_guarded` (see `cellCareOf`).
  *
- * rules.ts turns a row into the document (`documentOf`), intake/rules.ts a document into a row.
- *
- * Reading: `store.cdrs` (storage/monthly.ts) knows the months and gives the text behind FROM:
- * `store.cdrs.read({ first: 202610, last: 202611 }, (from) => store.all(`SELECT ... FROM ${from} WHERE account_id = $1 ...`))`.
+ * `store.cdrs.read(months, (from) => ...)` returns the text after FROM.
  */
 export const cdrColumns = [
   { path: 'timestamp', sql: 'created', type: 'integer' },

@@ -12,7 +12,7 @@ import { monthAt, windowOf } from './places.rules.ts'
 import { documentOf } from './rules.ts'
 import type { Cdr } from './schema.ts'
 import { dimensions, quarterSeconds, type Span, sumNames } from './stats/rules.ts'
-import { tallyTurn } from './stats/store.ts'
+import { legSums, tallyTurn, totalSums } from './stats/store.ts'
 
 /** A UTC month, and the months whose tables may have its records: see columns.ts. */
 export interface RebuildPeriod extends Span {
@@ -48,12 +48,6 @@ const times = shape({ time: optional(integer()) })
 
 const tallyColumns = ['account_id', 'dimension', 'seconds', 'group_value', 'start', ...sumNames].join(', ')
 
-const legSums = `count(*) AS calls, count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
-  CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
-  CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds, CAST(sum(cost) AS BIGINT) AS cost`
-
-const tallySums = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
-
 const bucketStartSql = (time: string, seconds: number) => `(${time} / ${seconds}) * ${seconds}`
 
 const inSpan = (time: string) => `account_id = $1 AND ${time} >= $2 AND ${time} < $3`
@@ -67,7 +61,7 @@ const quartersSql = (dimension: string, from: string) => {
 }
 
 const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
-  SELECT account_id, dimension, ${daySeconds}, group_value, ${bucketStartSql('start', daySeconds)} AS day, ${tallySums}
+  SELECT account_id, dimension, ${daySeconds}, group_value, ${bucketStartSql('start', daySeconds)} AS day, ${totalSums}
     FROM cdr_tallies WHERE ${inSpan('start')} AND seconds = ${quarterSeconds}
       AND dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')})
     GROUP BY account_id, dimension, group_value, day`
@@ -137,7 +131,7 @@ export const createRebuildStore = (store: Store) => {
     tallyDays: async (accountId: string, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
         await store.scan<Row>(
-          `SELECT start AS day, ${tallySums} FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = 'all'
+          `SELECT start AS day, ${totalSums} FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = 'all'
             AND seconds = ${daySeconds} AND group_value = '' GROUP BY start`,
           [accountId, from, end],
         ),

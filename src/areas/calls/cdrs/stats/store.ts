@@ -35,7 +35,13 @@ export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): S
   return turn ? [turn, ...additions] : [...additions]
 }
 
-const totals = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
+/** The same sums of legs. */
+export const legSums = `count(*) AS calls, count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
+  CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
+  CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds, CAST(sum(cost) AS BIGINT) AS cost`
+
+/** Sums of totals. */
+export const totalSums = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')
 
 const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, mark: AddParam) => {
   if ('start' in bucket) return mark(bucket.start)
@@ -71,7 +77,7 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
     const place = bucketSql('start', bucket, utcOffset, mark)
     const span = `start >= ${mark(piece.from)} AND start < ${mark(piece.end)}`
     const rest = `GROUP BY 1, group_value LIMIT ${mark(maxCells + 1)}`
-    const select = `SELECT ${place} AS bucket, group_value, ${totals}`
+    const select = `SELECT ${place} AS bucket, group_value, ${totalSums}`
     const sql =
       group === undefined
         ? `${groupNames(where)} ${select} FROM found JOIN cdr_tallies ON ${where} AND group_value = name
@@ -100,11 +106,7 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
           return store.cdrs.read(monthsOf(part), (source) =>
             readCells(
               store,
-              `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, count(*) AS calls,
-              count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
-              CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
-              CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds,
-              CAST(sum(cost) AS BIGINT) AS cost
+              `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, ${legSums}
               FROM ${source} WHERE ${where} GROUP BY 1, 2 LIMIT ${size}`,
               params,
             ),

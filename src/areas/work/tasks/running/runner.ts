@@ -239,16 +239,6 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
       return 'complete'
     })
 
-  const foresightOf = ({ doc }: TaskRecord) => {
-    const action = find(doc.category, doc.action)
-    return action?.input === 'csv' ? action.foresight : undefined
-  }
-
-  const addEvent = (set: ChangeSet, { accountId, id, docText, doc: { status } }: TaskRecord) => {
-    const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
-    set.happened({ accountId, type, kind: 'task', id, after: docText })
-  }
-
   /** Mails the user who started the task. A start by API key sends no mail. */
   const addMail = async (set: ChangeSet, { id, accountId, doc, hidden }: TaskRecord) => {
     const { starter } = hidden
@@ -274,42 +264,41 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
 
   const finish = async (task: TaskRecord, progress: RunProgress, end: End) => {
     const { succeeded, failed, detail, node } = progress.run
-    const foresight = task.doc.dry_run && end !== 'crashed' ? foresightOf(task) : undefined
+    const { accountId, id, doc, hidden } = task
+    const action = find(doc.category, doc.action)
     const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
+    const status = finalStatus({ total: doc.total_count, ...counts })
     const after = store.tasks.revise(task, {
       doc: {
-        ...task.doc,
-        status: finalStatus({ total: task.doc.total_count, ...counts }),
+        ...doc,
+        status,
         end_timestamp: gregorianNow(clock),
         success_count: succeeded,
         failure_count: failed,
         node,
-        csvs: [...task.doc.csvs, 'out.csv'],
+        csvs: [...doc.csvs, 'out.csv'],
       },
-      hidden: {
-        ...task.hidden,
-        ...(end === 'complete' ? {} : { brokenOff: true }),
-      },
+      hidden: end === 'complete' ? hidden : { ...hidden, brokenOff: true },
     })
     const set = new ChangeSet(taskAuthorOf(task))
     store.tasks.replace(set, task, after)
-    addEvent(set, after)
-    if (foresight) {
-      store.keepCharges(set, task, await foresight.priced(detail))
-      store.keepTerms(set, task, await foresight.terms(task.doc.auth_account_id))
+    const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
+    set.happened({ accountId, type, kind: 'task', id, after: after.docText })
+    if (doc.dry_run && end !== 'crashed' && action?.input === 'csv' && action.foresight) {
+      store.keepCharges(set, task, await action.foresight.priced(detail))
+      store.keepTerms(set, task, await action.foresight.terms(doc.auth_account_id))
     }
     await addMail(set, after)
     await progress.end(set)
-    finished.labels(after.doc.status).inc()
+    finished.labels(status).inc()
   }
 
   const perform = (task: TaskRecord, progress: RunProgress) => {
     const { category, action: name } = task.doc
     const action = find(category, name)
     if (!action) throw new Error(`there is no action ${category}.${name}`)
-    return action.input === 'csv'
-      ? runInput({ task, action, progress })
-      : runOutput({ task, action, progress })
+    if (action.input === 'csv') return runInput({ task, action, progress })
+    return runOutput({ task, action, progress })
   }
 
   /** Works until the task ends, is stopped, or another process takes over. */
