@@ -108,7 +108,7 @@ const readings = async (title: string) => {
 delays.enable()
 await readings('store')
 
-const { round } = createCallArchive({
+const { job } = createCallArchive({
   store,
   settings: { of: async () => ({ archive_after_months: 1 }) } as unknown as Settings,
   objects,
@@ -123,7 +123,7 @@ const watch = setInterval(() => {
 }, 50)
 delays.reset()
 const began = performance.now()
-await round.run(new AbortController().signal, { sql: 'DELETE FROM rounds WHERE name = $1', params: [''] })
+await job.run(new AbortController().signal, { sql: 'DELETE FROM rounds WHERE name = $1', params: [''] })
 clearInterval(watch)
 const seconds = (performance.now() - began) / 1000
 const made = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.parquet'))

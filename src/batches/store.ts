@@ -131,21 +131,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
   const runs = tableOf<Detail>()
   const keys = runs.pick('accountId', 'id')
   const waitingRuns = runs.pick('accountId', 'id', 'since')
-  const insertRun = runs
-    .pick(
-      'accountId',
-      'id',
-      'kind',
-      'subject',
-      'state',
-      'since',
-      'position',
-      'detail',
-      'done',
-      'succeeded',
-      'failed',
-    )
-    .insert('ON CONFLICT DO NOTHING')
+  const insertRun = runs.insert('ON CONFLICT DO NOTHING')
 
   /** For runs with few parts. */
   const remove = (set: ChangeSet, which: string, params: readonly string[]) => {
@@ -226,11 +212,20 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       state: RunState,
       { subject = '', position, detail, succeeded = 0, failed = 0 }: NewRun<Detail> = {},
     ) => {
-      const counts = { done: succeeded + failed, succeeded, failed }
-      return insertRun(
-        { accountId, id, kind, subject, state, since: clock.now(), position, detail, ...counts },
-        decided,
-      )
+      const counts = { done: succeeded + failed, succeeded, failed, outParts: 0, failedParts: 0, workedMs: 0 }
+      const run = {
+        accountId,
+        id,
+        kind,
+        subject,
+        state,
+        since: clock.now(),
+        position,
+        detail,
+        node: '',
+        held: '',
+      }
+      return insertRun({ ...run, ...counts }, decided)
     },
 
     /** `orElse`: the failure if the run is in another state. */

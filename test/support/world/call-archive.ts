@@ -45,7 +45,7 @@ export const archiveAround = (
   const register = createArchiveRegister(store)
   const metrics = createArchiveMetrics(createMetrics())
   const files = createArchiveFiles({ objects: place, register, metrics, log })
-  const { round } = createCallArchive({
+  const { job } = createCallArchive({
     store,
     settings: oldest,
     objects: place,
@@ -63,7 +63,7 @@ export const archiveAround = (
     reading: createArchiveReading(register, files),
     /** Moves every month that is over to files. */
     async archive(by: Statement = guard) {
-      await round.run(new AbortController().signal, by)
+      await job.run(new AbortController().signal, by)
       const failed = errors()
       if (failed.length > 0) throw new Error(JSON.stringify(failed))
     },

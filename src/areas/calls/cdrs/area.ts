@@ -80,7 +80,7 @@ export const cdrsArea = area({
       jobs: [
         months.retention,
         months.preparation,
-        ...(archiving ? [archiving.round] : []),
+        ...(archiving ? [archiving.job] : []),
         departures.kind,
         intake.unions,
       ],

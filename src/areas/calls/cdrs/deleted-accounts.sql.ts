@@ -1,12 +1,12 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { JobKind } from '../../../jobs/queue.ts'
 import { dayMs } from '../../../lib/gregorian.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape } from '../../../storage/table.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { ArchiveRegister } from './archive/store.ts'
 import { changedLegs } from './parts.sql.ts'
 import { callRecordSettings } from './settings.ts'
@@ -91,9 +91,7 @@ const deletedCallsKind = 'departed_calls'
 // Lets other writes pass. A million records take about 90 minutes.
 const deletionPauseMs = 1000
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings'> {
   register: ArchiveRegister
 }
 

@@ -1,9 +1,7 @@
 import { badIdentifier, failure, isFailure, missingParameter } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { Log } from '../../../lib/log.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { AreaDeps } from '../../area.ts'
 import type { ArchiveMetrics } from './archive/files.ts'
 import type { ArchiveReading } from './archive/reading.ts'
 import { callArchiveUnreachable } from './failures.ts'
@@ -24,12 +22,9 @@ const legsAtOnce = 100
 
 const legNotFound = (message: string) => failure(missingParameter, { message })
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'log'> {
   archive: ArchiveReading
   metrics: Pick<ArchiveMetrics, 'untold'>
-  log: Log
 }
 
 const isUnreachable = (error: unknown) => isFailure(error, callArchiveUnreachable)

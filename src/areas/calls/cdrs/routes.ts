@@ -17,9 +17,7 @@ import { CallStat, Cdr, CdrListRow, CdrRecords, IntakeReport } from './schema.ts
 import type { RowView } from './sheet/columns.ts'
 import {
   type Chart,
-  type Grouping,
   groupings,
-  type Interval,
   intervals,
   maxSpanSeconds,
   quarterSeconds,
@@ -27,15 +25,10 @@ import {
 } from './stats/rules.ts'
 import type { CallStats } from './stats/store.ts'
 
-const ndjson = 'application/x-ndjson'
-
-const notAList = {
-  data: { type: { message: 'Value did not match type(s): array', target: 'array' } },
-}
-
 async function* recordsOfList(sent: unknown): AsyncGenerator<Entry[]> {
   if (sent === undefined) throw invalid({ data: { required: { message: 'The body is empty' } } })
-  if (!Array.isArray(sent)) throw invalid(notAList)
+  if (!Array.isArray(sent))
+    throw invalid({ data: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
   yield sent.map((record, index) => ({ line: index + 1, record: dropNulls(record) }))
 }
 
@@ -50,7 +43,7 @@ export const cdrIntakeRoutes = (intake: Intake): Route[] => [
     body: CdrRecords,
     judgesItself: true,
     takesMany: true,
-    streams: [ndjson],
+    streams: ['application/x-ndjson'],
     answers: IntakeReport,
     fails: [callArchiveUnreachable],
     run: (call) => intake.take(call.author, recordsOf(call)),
@@ -78,13 +71,12 @@ const statsQuery = {
   utc_offset: 'Seconds from UTC to the time that hours, days and months are meant in; quarter hours',
 }
 
-const offsetNotANumber = () => failure(missingParameter, { message: 'utc_offset must be a number' })
-
 const offsetIn = (query: URLSearchParams) => {
   const given = query.get('utc_offset')
   if (given === null) return 0
   // `+` in a query is decoded as a space.
-  if (!/^ ?[+-]?\d{1,9}$/.test(given)) throw offsetNotANumber()
+  if (!/^ ?[+-]?\d{1,9}$/.test(given))
+    throw failure(missingParameter, { message: 'utc_offset must be a number' })
   return Number(given)
 }
 
@@ -107,16 +99,14 @@ const choiceIn = <T extends string>(
 const quarterOffsetIn = (query: URLSearchParams) => {
   const seconds = offsetIn(query)
   if (seconds % quarterSeconds === 0 && Math.abs(seconds) <= 86_400) return seconds
-  throw invalid({
-    utc_offset: {
-      multipleOf: {
-        message: 'Value must be quarter hours, a day at most',
-        target: quarterSeconds,
-        value: seconds,
-      },
-    },
-  })
+  const message = 'Value must be quarter hours, a day at most'
+  throw invalid({ utc_offset: { multipleOf: { message, target: quarterSeconds, value: seconds } } })
 }
+
+const lists = [
+  { suffix: '', what: 'call detail records', each: '', of: legListing },
+  { suffix: '/interaction', what: 'interactions', each: ', each by its first leg', of: interactionListing },
+] as const
 
 type CdrRequest = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
@@ -128,8 +118,6 @@ interface Deps {
 }
 
 export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => {
-  const now = () => gregorianNow(store.clock)
-
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
     const user = await store.records.find(path.account_id, userKind, path.user_id)
     if (!user) throw failure(badIdentifier, { cause: path.user_id })
@@ -138,7 +126,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
 
   const scopeOf = async ({ account, query }: CdrRequest, ownerId?: string) => {
     const { maximumRange } = await cdrs.rules()
-    const window = timeWindow(query, now(), maximumRange)
+    const window = timeWindow(query, gregorianNow(store.clock), maximumRange)
     return { accountId: account.id, ...window, questions: [], ...(ownerId === undefined ? {} : { ownerId }) }
   }
 
@@ -159,10 +147,10 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
   }
 
   const chartIn = async ({ query }: CdrRequest): Promise<Chart> => {
-    const interval: Interval = choiceIn(query, 'interval', intervals) ?? 'day'
-    const groupBy: Grouping | undefined = choiceIn(query, 'group_by', groupings)
+    const interval = choiceIn(query, 'interval', intervals) ?? 'day'
+    const groupBy = choiceIn(query, 'group_by', groupings)
     const { maximumRange } = await cdrs.rules()
-    const window = timeWindow(query, now(), maxSpanSeconds[interval], maximumRange)
+    const window = timeWindow(query, gregorianNow(store.clock), maxSpanSeconds[interval], maximumRange)
     return { span: quarterSpanOf(window), interval, groupBy, utcOffset: quarterOffsetIn(query) }
   }
 
@@ -189,28 +177,19 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
   } as const
 
   return [
-    get(cdrsOfAccount, {
-      summary: 'List the call detail records of an account',
-      ...listing,
-      run: (call) => listed(legListing, call),
-    }),
-    get(cdrsOfUser, {
-      summary: 'List the call detail records of a user',
-      ...listing,
-      subject: owner,
-      run: (call) => listed(legListing, call, call.subject.id),
-    }),
-    get(`${cdrsOfAccount}/interaction`, {
-      summary: 'List the interactions of an account, each by its first leg',
-      ...listing,
-      run: (call) => listed(interactionListing, call),
-    }),
-    get(`${cdrsOfUser}/interaction`, {
-      summary: 'List the interactions of a user, each by its first leg',
-      ...listing,
-      subject: owner,
-      run: (call) => listed(interactionListing, call, call.subject.id),
-    }),
+    ...lists.flatMap(({ suffix, what, each, of }) => [
+      get(`${cdrsOfAccount}${suffix}`, {
+        summary: `List the ${what} of an account${each}`,
+        ...listing,
+        run: (call) => listed(of, call),
+      }),
+      get(`${cdrsOfUser}${suffix}`, {
+        summary: `List the ${what} of a user${each}`,
+        ...listing,
+        subject: owner,
+        run: (call) => listed(of, call, call.subject.id),
+      }),
+    ]),
     get(`${cdrsOfAccount}/stats`, {
       summary: 'Count and sum up the calls of an account',
       ...charting,

@@ -164,17 +164,6 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     )
   }
 
-  const requireNames = ({ category, action }: TaskOrder): [string, string] => {
-    if (!category || !action) throw invalidRequest({ message: 'invalid request' })
-    return [category, action]
-  }
-
-  const requireKnown = (action: TaskAction | undefined, category: string, name: string): TaskAction => {
-    if (action) return action
-    const isKnown = actions.some((known) => known.category === category)
-    throw failure(badIdentifierList, { values: [isKnown ? name : category] })
-  }
-
   /** The price lists of the named dry run, or of the original task if it was one. */
   const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
     const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
@@ -186,16 +175,19 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
 
   /** The order of checks decides the error of a task with several mistakes. The input is stored before the task. */
   const build = async (order: TaskOrder, key: RunKey, origin: Origin | undefined): Promise<TaskRecord> => {
-    const [category, name] = requireNames(order)
-    const { account, actor, author, input } = order
-    const known = find(category, name)
+    const { account, actor, author, input, category, action: name } = order
+    if (!category || !name) throw invalidRequest({ message: 'invalid request' })
+    const action = find(category, name)
     // Before the upload of the input.
-    if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
-      throw failure(forbidden, { cause: `tasks of this kind may be made by: ${known.allow.name}` })
+    if (action && !action.allow.allows(actor, account, { account_id: account.id })) {
+      throw failure(forbidden, { cause: `tasks of this kind may be made by: ${action.allow.name}` })
     }
-    if (known && isWithoutColumns(input)) requireSound(known, input, noColumns)
-    const intake = await receive(order, known, key)
-    const action = requireKnown(known, category, name)
+    if (action && isWithoutColumns(input)) requireSound(action, input, noColumns)
+    const intake = await receive(order, action, key)
+    if (!action) {
+      const isKnown = actions.some((known) => known.category === category)
+      throw failure(badIdentifierList, { values: [isKnown ? name : category] })
+    }
     requireSound(action, input, intake)
     if (origin && intake?.rowCount !== origin.rowCount) {
       throw failure(badIdentifier, { cause: origin.task.id, reason: refusalReasons[origin.how] })
@@ -227,11 +219,10 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     try {
       return await build(order, key, origin)
     } catch (error) {
-      await store.runs.discardUpload(key).catch((reason) =>
-        log.write('warn', 'the upload of a refused task is removed later', {
-          error: describeError(reason),
-        }),
-      )
+      await store.runs.discardUpload(key).catch((reason) => {
+        const facts = { error: describeError(reason) }
+        log.write('warn', 'the upload of a refused task is removed later', facts)
+      })
       throw error
     }
   }

@@ -5,14 +5,14 @@ import type { Check } from '../../../../lib/check.ts'
 import { messageOfReading } from '../../../../lib/error-facts.ts'
 import { daySeconds } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
+import { describeError } from '../../../../lib/log.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import type { ObjectStore } from '../../../../object-store/object-store.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import { isMissing, MonthMoved } from '../../../../storage/monthly.ts'
 import { isConflict, type Store } from '../../../../storage/store.ts'
+import type { AreaDeps } from '../../../area.ts'
 import type { CdrRow } from '../columns.ts'
 import { waitingForReaders } from '../months/operations.ts'
 import { createCdrMonthStore } from '../months/store.ts'
@@ -27,15 +27,16 @@ import {
 } from './files.ts'
 import { type AccountRow, type ArchiveRegister, createArchiveRegister, type FileRow } from './store.ts'
 
-type Written = Pick<FileRow, 'path' | 'records'>
+interface Turn {
+  signal: AbortSignal
+  /** Makes writes fail after another process took the work over. */
+  guard: Statement
+}
 
-interface WriterRun {
+interface WriterRun extends Turn {
   month: number
   /** New for every attempt, so that attempts do not share files. */
   name: string
-  /** Makes writes fail after another process took the work over. */
-  guard: Statement
-  signal: AbortSignal
 }
 
 const partBytes = 4_000_000
@@ -50,11 +51,12 @@ export const digestOfObject = async (objects: ObjectStore, path: string, bytes: 
 }
 
 /** Writes files one after the other, each up to its size limit. */
-export const createArchiveWriter = (
+const writeFiles = async (
   { register, objects, sizes }: { register: ArchiveRegister; objects: ObjectStore; sizes: FileSizes },
   { month, name, guard, signal }: WriterRun,
+  batches: AsyncIterable<readonly CdrRow[]>,
 ) => {
-  const written: Written[] = []
+  const written: Pick<FileRow, 'path' | 'records'>[] = []
   const { recordsPerGroup } = sizes
   const thread = createFileThread()
   let accounts = new Map<string, AccountRow>()
@@ -77,9 +79,8 @@ export const createArchiveWriter = (
     await objects.put(path, bytes)
     if ((await digestOfObject(objects, path, bytes.length)) !== digest)
       throw new Error(`${path} is not what was written when it is read back`)
-    await register.describe(guard, { path, month, records, bytes: bytes.length, digest }, [
-      ...accounts.values(),
-    ])
+    const file = { path, month, records, bytes: bytes.length, digest }
+    await register.describe(guard, file, [...accounts.values()])
   }
 
   const close = async () => {
@@ -108,7 +109,7 @@ export const createArchiveWriter = (
     if (records >= sizes.maxRecords || bytes >= sizes.maxBytes) await close()
   }
 
-  const writeAll = async (batches: AsyncIterable<readonly CdrRow[]>) => {
+  const writeAll = async () => {
     let waiting: CdrRow[] = []
     for await (const rows of batches) {
       waiting.push(...rows)
@@ -117,37 +118,25 @@ export const createArchiveWriter = (
     }
     if (waiting.length > 0) await addGroup(waiting)
     await close()
-    return written
   }
 
-  return {
-    async write(batches: AsyncIterable<readonly CdrRow[]>): Promise<readonly Written[]> {
-      const endNow = () => void thread.close()
-      signal.addEventListener('abort', endNow)
-      try {
-        return await writeAll(batches)
-      } finally {
-        signal.removeEventListener('abort', endNow)
-        await thread.close()
-      }
-    },
+  const endNow = () => void thread.close()
+  signal.addEventListener('abort', endNow)
+  try {
+    await writeAll()
+    return written
+  } finally {
+    signal.removeEventListener('abort', endNow)
+    await thread.close()
   }
 }
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'log'> {
   objects: ObjectStore
   register: ArchiveRegister
   files: ArchiveFiles
   metrics: ArchiveMetrics
-  log: Log
   sizes?: FileSizes
-}
-
-interface Turn {
-  signal: AbortSignal
-  guard: Statement
 }
 
 // Records may arrive or be deleted during archiving: then it is repeated.
@@ -174,8 +163,8 @@ export const createCallArchive = ({
 
   const setOf = ({ guard }: Turn) => new ChangeSet(archiveAuthor).add(guard)
 
-  const writerOf = (month: number, turn: Turn) =>
-    createArchiveWriter({ register, objects, sizes }, { month, name: newId(clock.now()), ...turn })
+  const write = (month: number, turn: Turn, batches: AsyncIterable<readonly CdrRow[]>) =>
+    writeFiles({ register, objects, sizes }, { month, name: newId(clock.now()), ...turn }, batches)
 
   const begin = (month: number, turn: Turn) =>
     waitingForReaders(async () => {
@@ -184,7 +173,7 @@ export const createCallArchive = ({
       await store.writeUnrecorded(set.statements)
     })
 
-  const end = (month: number, written: Awaited<ReturnType<typeof writeMonth>>, turn: Turn) =>
+  const end = (month: number, written: Awaited<ReturnType<typeof write>>, turn: Turn) =>
     waitingForReaders(async () => {
       const set = setOf(turn)
       cdrs.endArchiving(set, month, conflict)
@@ -196,11 +185,9 @@ export const createCallArchive = ({
       return records
     })
 
-  const writeMonth = (month: number, turn: Turn) => writerOf(month, turn).write(months.legs(month))
-
   const tryArchive = async (month: number, turn: Turn) => {
     await begin(month, turn)
-    const records = await end(month, await writeMonth(month, turn), turn)
+    const records = await end(month, await write(month, turn, months.legs(month)), turn)
     metrics.archived(records)
     log.write('info', 'a month of call records was archived', { month, records, place: objects.name })
   }
@@ -222,7 +209,7 @@ export const createCallArchive = ({
   }
 
   const rewrite = async (file: FileRow, turn: Turn) => {
-    const written = await writerOf(file.month, turn).write(remainingRows(register, files, file))
+    const written = await write(file.month, turn, remainingRows(register, files, file))
     const set = setOf(turn)
     register.retire(set, file)
     for (const { path } of written) register.publish(set, path)
@@ -269,9 +256,8 @@ export const createCallArchive = ({
     await tidy(turn)
   }
 
-  return {
-    round: { name: 'cdr-archive', everySeconds: daySeconds, run } satisfies ScheduledJob,
-  }
+  const job: ScheduledJob = { name: 'cdr-archive', everySeconds: daySeconds, run }
+  return { job }
 }
 
 /** Checks that the files of older call records exist and are unchanged. */

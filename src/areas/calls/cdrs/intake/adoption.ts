@@ -1,16 +1,13 @@
 import { gregorianNow } from '../../../../lib/gregorian.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { AreaDeps } from '../../../area.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CdrRow } from '../columns.ts'
 import { callRecordSettings } from '../settings.ts'
 import { interactionOf, isIgnored, type Leg, Rejection, rowOf } from './rules.ts'
 import { createIntakeStore, recordAdded, rowKeyOf } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings'> {
   archive?: Pick<ArchiveReading, 'find'>
 }
 

@@ -5,10 +5,10 @@ import { isId } from '../../../../lib/ids.ts'
 import { type Handover, isObject } from '../../../../lib/json.ts'
 import { zip } from '../../../../lib/list.ts'
 import type { Metrics } from '../../../../lib/metrics.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { readingAgain } from '../../../../storage/monthly.ts'
-import { retrying, type Store } from '../../../../storage/store.ts'
+import { retrying } from '../../../../storage/store.ts'
+import type { AreaDeps } from '../../../area.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
 import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
@@ -65,9 +65,7 @@ export const countRepairs = (metrics: Metrics) => {
   return (source: IntakeSource) => records.labels(source).inc()
 }
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings'> {
   /** Validates a record. Texts are converted where the schema allows it. */
   validate(schema: typeof Cdr, data: unknown, handover: Handover): Promise<{ value: Cdr; problems: Problems }>
   billing: CallBilling

@@ -3,13 +3,12 @@ import type { ScheduledJob } from '../../../../jobs/rounds.ts'
 import { badIdentifier, datastoreConflict, failure } from '../../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
 import type { Json } from '../../../../lib/json.ts'
-import type { Log } from '../../../../lib/log.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import { isInUse, MonthMoved } from '../../../../storage/monthly.ts'
-import { retrying, type Store } from '../../../../storage/store.ts'
+import { retrying } from '../../../../storage/store.ts'
+import type { AreaDeps } from '../../../area.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
@@ -18,15 +17,12 @@ import { documentOf } from '../rules.ts'
 import { callRecordSettings } from '../settings.ts'
 import { createCdrMonthStore } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'log'> {
   intake: Intake
   register: ArchiveRegister
   archive: Pick<ArchiveReading, 'month'>
   /** Whether CROSSPOINT_CALL_ARCHIVE is set. */
   hasArchive: boolean
-  log: Log
 }
 
 interface LegDocument {
