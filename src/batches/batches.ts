@@ -47,14 +47,19 @@ export interface RunProgress<Detail = unknown> {
   end(set: ChangeSet): Promise<void>
 }
 
-interface Deps<Detail> {
-  base: Store
-  runs: RunStore<Detail>
+/** What every kind of batch needs of the server. */
+export interface BatchDeps {
   leases: Leases
   rounds: Scheduler
+  /** The name of this process. */
   node: string
   log: Log
   metrics: Metrics
+}
+
+interface Deps<Detail> extends BatchDeps {
+  base: Store
+  runs: RunStore<Detail>
   /** Maximum number of concurrent runs in this process. */
   maxConcurrentRuns(): Promise<number>
   /** How long a run is worked on while others wait, in ms. Default: to its end. */

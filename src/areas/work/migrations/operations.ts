@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
-import { createBatches } from '../../../batches/batches.ts'
-import type { Leases } from '../../../jobs/leases.ts'
-import type { Scheduler } from '../../../jobs/rounds.ts'
+import { type BatchDeps, createBatches } from '../../../batches/batches.ts'
 import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
-import type { Log } from '../../../lib/log.ts'
-import type { Metrics } from '../../../lib/metrics.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { Migration } from '../../area.ts'
@@ -22,13 +18,8 @@ import {
   type StoredRun,
 } from './store.ts'
 
-interface Deps {
+interface Deps extends BatchDeps {
   store: Store
-  leases: Leases
-  rounds: Scheduler
-  node: string
-  log: Log
-  metrics: Metrics
   migrations: Readonly<Record<string, Migration>>
 }
 
@@ -63,21 +54,17 @@ const notKnown = () =>
 
 export type Migrations = ReturnType<typeof createMigrations>
 
-export const createMigrations = ({ store, leases, rounds, node, log, metrics, migrations }: Deps) => {
+export const createMigrations = ({ store, migrations, ...tools }: Deps) => {
   const books = createMigrationStore(store)
   const { runs } = books
   const known = new Map(Object.entries(migrations))
   const batches = createBatches({
+    ...tools,
     base: store,
     runs,
-    leases,
-    rounds,
-    node,
-    log,
-    metrics,
     maxConcurrentRuns: async () => 1,
     turnMs,
-    work: createMigrationRunner({ store, books, log, find: (id) => known.get(id) }),
+    work: createMigrationRunner({ store, books, log: tools.log, find: (id) => known.get(id) }),
   })
 
   const view = async (run: StoredRun) => {
@@ -106,14 +93,8 @@ export const createMigrations = ({ store, leases, rounds, node, log, metrics, mi
   }
 
   /** A new run, or the current one if it does the same. */
-  const enter = ({
-    actor,
-    author,
-    account,
-    id: migration,
-    reach,
-  }: MigrationRequest): Promise<StoredRun | undefined> =>
-    retrying(async () => {
+  const enter = ({ actor, author, account, id: migration, reach }: MigrationRequest) =>
+    retrying(async (): Promise<StoredRun | undefined> => {
       const key = { accountId: account.id, id: newId(store.clock.now()) }
       const latest = await runs.latest(account.id, migration)
       const open = latest?.state === 'executing' ? latest : undefined

@@ -1,14 +1,10 @@
 import { type Actor, accountKind } from '../../../auth/identity.ts'
 import { accountMember, superduper } from '../../../auth/policies.ts'
-import { createBatches } from '../../../batches/batches.ts'
+import { type BatchDeps, createBatches } from '../../../batches/batches.ts'
 import type { BatchRun, RunKey, RunState } from '../../../batches/store.ts'
-import type { Leases } from '../../../jobs/leases.ts'
-import type { Scheduler } from '../../../jobs/rounds.ts'
 import { plainCsvLine } from '../../../lib/csv.ts'
 import { badIdentifier, badIdentifierList, failure, forbidden } from '../../../lib/failure.ts'
 import { dayMs, gregorianNow } from '../../../lib/gregorian.ts'
-import type { Log } from '../../../lib/log.ts'
-import type { Metrics } from '../../../lib/metrics.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
@@ -41,15 +37,10 @@ export type {
 export type { TaskInput, TaskOrder } from './making.ts'
 export type { TaskRecord } from './store.ts'
 
-interface Deps {
+interface Deps extends BatchDeps {
   store: Store
   settings: Settings
-  leases: Leases
-  rounds: Scheduler
-  log: Log
-  metrics: Metrics
   mail: Pick<Mail, 'notify'>
-  node: string
   quotas: Pick<Quotas, 'requireRoomForInput'>
   actions: readonly TaskAction[]
 }
@@ -60,14 +51,12 @@ export type TaskView = Record<string, unknown>
 
 const removedAtOnce = 50
 
-const takenOver = 'another task does these rows'
-
 const retentionAuthor: Author = { requestId: 'task-retention' }
 
 export type Tasks = ReturnType<typeof createTasks>
 
 export const createTasks = (tools: Deps) => {
-  const { store: base, settings, leases, rounds, log, metrics, mail, node, actions } = tools
+  const { store: base, settings, log, node, actions } = tools
   const { clock } = base
   const store = createTaskStore(base)
   const { tasks, runs } = store
@@ -76,15 +65,11 @@ export const createTasks = (tools: Deps) => {
     actions.find((known) => known.category === category && known.action === action)
 
   const batches = createBatches({
+    ...tools,
     base,
     runs,
-    leases,
-    rounds,
-    node,
-    log,
-    metrics,
     maxConcurrentRuns: async () => (await settings.of(taskSettings)).max_running,
-    work: createTaskRunner({ base, store, settings, log, metrics, mail, find }),
+    work: createTaskRunner({ ...tools, base, store, find }),
   })
 
   const make = createMaker({ base, store, actions, find, log, ...tools.quotas })
@@ -160,7 +145,8 @@ export const createTasks = (tools: Deps) => {
   const takeRowsOver = async (set: ChangeSet, { id, accountId, doc }: TaskRecord) => {
     const stopped = doc.continuation_of && (await tasks.find(accountId, doc.continuation_of))
     if (!stopped) return
-    if (stopped.doc.continued_by) throw failure(badIdentifier, { cause: id, reason: takenOver })
+    if (stopped.doc.continued_by)
+      throw failure(badIdentifier, { cause: id, reason: 'another task does these rows' })
     tasks.replace(set, stopped, tasks.revise(stopped, { doc: { ...stopped.doc, continued_by: id } }))
   }
 
@@ -174,25 +160,17 @@ export const createTasks = (tools: Deps) => {
     return own && actionOf(own)?.ofSystem ? own : undefined
   }
 
-  const isPriced = (task: TaskRecord) => {
-    const known = actionOf(task)
-    return !task.doc.dry_run && known?.input === 'csv' && known.foresight !== undefined
-  }
-
-  const currentTerms = async (task: TaskRecord) => {
+  /** Set if the rows of a task may cost something. */
+  const previewOf = (task: TaskRecord) => {
     const action = actionOf(task)
-    return action?.input === 'csv' ? action.foresight?.terms(task.doc.auth_account_id) : undefined
-  }
-
-  const hiddenFrom = async (task: TaskRecord, reader: TaskReader) => {
-    const known = actionOf(task)
-    return known?.input === 'none' && known.hides ? known.hides(reader) : []
+    return action?.input === 'csv' && !task.doc.dry_run ? action.foresight : undefined
   }
 
   const read = async (task: TaskRecord, name: string, reader: TaskReader) => {
     const missing = failure(badIdentifier, { cause: task.id })
     if (!task.doc.csvs.includes(name)) throw missing
-    if (actionOf(task)?.readers?.allows(reader.actor, reader.account, {}) === false)
+    const action = actionOf(task)
+    if (action?.readers?.allows(reader.actor, reader.account, {}) === false)
       throw failure(forbidden, {
         cause: 'the files of this task are read by those who may make such a task',
       })
@@ -200,7 +178,8 @@ export const createTasks = (tools: Deps) => {
     const run = await runs.run(task)
     if (!run) throw missing
     const isWhole = task.doc.status !== 'stopped' && !task.hidden.brokenOff
-    const shown = shownColumns(task.hidden.columns, isWhole ? run.held : '', await hiddenFrom(task, reader))
+    const hidden = action?.input === 'none' ? await action.hides?.(reader) : undefined
+    const shown = shownColumns(task.hidden.columns, isWhole ? run.held : '', hidden)
     return outputText(shown, runs.parts.read(task, 'out'))
   }
 
@@ -304,20 +283,21 @@ export const createTasks = (tools: Deps) => {
      */
     async start(author: Author, task: TaskRecord, acceptsCharges = true): Promise<TaskView> {
       requirePossible(task, 'start')
+      const preview = previewOf(task)
       const doc = {
         ...task.doc,
         status: 'executing' as const,
         start_timestamp: gregorianNow(clock),
         node,
-        ...(isPriced(task) ? { accept_charges: acceptsCharges } : {}),
+        ...(preview ? { accept_charges: acceptsCharges } : {}),
       }
       const { authAccountId: accountId, authUserId: userId } = author
       const starter = accountId && userId ? { starter: { accountId, userId } } : {}
       const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter } })
       const set = new ChangeSet(author)
       store.move(set, task, after, 'pending', 'executing')
-      if (isPriced(task) && (await store.terms(task)) === undefined)
-        store.keepTerms(set, task, await currentTerms(task))
+      if (preview && (await store.terms(task)) === undefined)
+        store.keepTerms(set, task, await preview.terms(task.doc.auth_account_id))
       await takeRowsOver(set, task)
       await base.commit(set)
       batches.wake()
