@@ -69,8 +69,6 @@ export interface JobKind<Payload, Answer = undefined> {
 
 export type AnyJob = JobKind<unknown, unknown> | ScheduledJob
 
-type Lasting = Exclude<Conclusion, { state: 'forgotten' }>
-
 export type Queue = ReturnType<typeof createQueue>
 
 const neverAborted = new AbortController().signal
@@ -135,7 +133,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
 
   const triedAs = (
     { attempts, payload: before }: Job<unknown>,
-    conclusion: Lasting,
+    conclusion: Exclude<Conclusion, { state: 'forgotten' }>,
     pauseMs: (attempts: number) => number,
   ): Tried => {
     const now = clock.now()
@@ -171,10 +169,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
   const performerOf = <Payload, Answer>(kind: JobKind<Payload, Answer>) => {
     const { pauseMs = growingPause, maxAttempts = Number.POSITIVE_INFINITY } = kind
 
-    const jobOf = (work: Work): Job<Payload> => ({
-      ...work,
-      payload: JSON.parse(work.payload),
-    })
+    const jobOf = (work: Work): Job<Payload> => ({ ...work, payload: JSON.parse(work.payload) })
 
     const find = async (id: string) => {
       const work = await rows.find(kind.kind, id)
@@ -208,13 +203,8 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       })
 
     const postpone = async (job: Job<Payload>, error: unknown) => {
-      const facts = {
-        kind: kind.kind,
-        id: job.id,
-        account_id: job.accountId,
-        error: describeError(error),
-      }
-      log.write('error', 'an errand could not be carried out', facts)
+      const facts = { kind: kind.kind, id: job.id, account_id: job.accountId }
+      log.write('error', 'an errand could not be carried out', { ...facts, error: describeError(error) })
       const outcome = error instanceof Error ? error.message : String(error)
       const state = job.attempts + 1 < maxAttempts ? 'waiting' : 'failed'
       try {

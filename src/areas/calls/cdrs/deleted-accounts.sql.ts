@@ -64,10 +64,9 @@ export const createDeletedAccountStore = (store: Store, register: ArchiveRegiste
 
   const nextTallies = async (accountId: string): Promise<Erasure | undefined> => {
     if ((await countOf('cdr_tallies', accountId)) === 0) return undefined
-    const turn = tallyTurn(words)
     const key = 'account_id, dimension, seconds, group_value, start'
-    const removal = removalOf('cdr_tallies', key, accountId)
-    return { records: 0, statements: turn ? [turn, removal] : [removal] }
+    const statements = [tallyTurn(words) ?? [], removalOf('cdr_tallies', key, accountId)].flat()
+    return { records: 0, statements }
   }
 
   return {
@@ -99,11 +98,6 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
   const { clock } = store
   const rows = createDeletedAccountStore(store, register)
 
-  const untilGone = async (left: number) => {
-    const { departed_account_days: days } = await settings.of(callRecordSettings)
-    return left + days * dayMs
-  }
-
   /** The audit entry for operators. */
   const noteOf = (accountId: string, { author, records }: DeletionProgress) => {
     const set = new ChangeSet(author)
@@ -117,7 +111,8 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
     maxConcurrent: 1,
     async conclude({ accountId, payload }) {
       const now = clock.now()
-      const goes = await untilGone(payload.left)
+      const { departed_account_days: days } = await settings.of(callRecordSettings)
+      const goes = payload.left + days * dayMs
       // Checked daily: the operator may change the setting.
       if (now < goes) return { state: 'waiting', dueAt: Math.min(goes, now + dayMs), payload }
       const erasure = await rows.next(accountId)
@@ -125,16 +120,9 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
         const sets = payload.records > 0 ? [noteOf(accountId, payload)] : []
         return { state: 'done', outcome: `${payload.records} call records were removed`, sets }
       }
-      const { statements } = erasure
       const records = payload.records + erasure.records
-      const stale = [changedLegs(accountId)]
-      return {
-        state: 'waiting',
-        dueAt: now + deletionPauseMs,
-        payload: { ...payload, records },
-        statements,
-        stale,
-      }
+      const next = { dueAt: now + deletionPauseMs, payload: { ...payload, records } }
+      return { state: 'waiting', ...next, statements: erasure.statements, stale: [changedLegs(accountId)] }
     },
   }
 

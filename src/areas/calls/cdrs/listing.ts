@@ -1,4 +1,4 @@
-import type { Cursor, Listing, MovingWindow, Sources } from '../../../http/answer/listing.ts'
+import type { Cursor, Listing } from '../../../http/answer/listing.ts'
 import type { movingBounds } from '../../../http/answer/time-window.ts'
 import type { ListQuery, Test } from '../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../lib/time-key.ts'
@@ -77,11 +77,13 @@ const fixedBounds = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => 
   return end ? ['since', from] : [from, to]
 }
 
+type Caching = Pick<Listing<CdrRow>, 'sources' | 'moving'>
+
 const sourcesOf = (
   { name, hasLater }: ListSource,
   { questions, ...scope }: Scope,
   { view, moving }: ListView,
-): { sources?: Sources } => {
+): Caching => {
   // A page with filters ends after a time limit, so it is not repeatable.
   if (questions.length > 0 || (moving.end && !hasLater)) return {}
   const { accountId, ownerId } = scope
@@ -90,19 +92,10 @@ const sourcesOf = (
   return { sources: { records: pageSources(accountId), view: shown } }
 }
 
-const movingOf = (
-  { placeOf, hasLater }: ListSource,
-  scope: Scope,
-  { moving }: ListView,
-): { moving?: MovingWindow<CdrRow> } => {
+const movingOf = ({ placeOf, hasLater }: ListSource, scope: Scope, { moving }: ListView): Caching => {
   if (!moving.end || !hasLater) return {}
-  return {
-    moving: {
-      from: scope.from,
-      timeOf: (leg) => placeOf(leg).time,
-      isAtEnd: async () => !(await hasLater(scope)),
-    },
-  }
+  const isAtEnd = async () => !(await hasLater(scope))
+  return { moving: { from: scope.from, timeOf: (leg) => placeOf(leg).time, isAtEnd } }
 }
 
 const listingOf = (source: ListSource, scope: Scope, manner: ListView): Listing<CdrRow> => ({

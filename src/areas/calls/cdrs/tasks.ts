@@ -7,7 +7,7 @@ import { badRange, timeBound } from '../../../lib/time-bounds.ts'
 import type { OutputAction, TaskContext } from '../../work/tasks/operations.ts'
 import { type CdrRow, isPricedForReseller, tellsCost } from './columns.ts'
 import type { Cdrs } from './operations.ts'
-import type { CdrPlace, TimeWindow } from './places.rules.ts'
+import type { CdrPlace } from './places.rules.ts'
 import { sheetRowOf } from './rules.ts'
 import { columnsFor } from './sheet/columns.ts'
 
@@ -21,15 +21,12 @@ const rowsOfAPart = 500
 /** The position after the last record. */
 const atEnd = 'end'
 
-// `+` in a query is decoded as a space.
-const offset = /^ ?[+-]?\d{1,9}$/
-
 const offsetIn = ({ utc_offset: value }: Json): number | undefined => {
   if (value === undefined) return undefined
-  if (offset.test(String(value))) return Number(value)
-  throw invalid({
-    utc_offset: { type: { message: 'Value is not of the right type', target: 'integer', value } },
-  })
+  // `+` in a query is decoded as a space.
+  if (/^ ?[+-]?\d{1,9}$/.test(String(value))) return Number(value)
+  const message = 'Value is not of the right type'
+  throw invalid({ utc_offset: { type: { message, target: 'integer', value } } })
 }
 
 const beginningOfMonth = (gregorianSeconds: number) => {
@@ -43,11 +40,8 @@ async function* outputPartsOf(
   { descending, forReseller }: { descending: boolean; forReseller: boolean },
   position: string | undefined,
 ) {
-  const window: TimeWindow = {
-    from: Number(parameters.created_from),
-    to: Number(parameters.created_to),
-  }
-  const scope = { accountId: account.id, ...window, questions: [] }
+  const { created_from: from, created_to: to } = parameters
+  const scope = { accountId: account.id, from: Number(from), to: Number(to), questions: [] }
   const view = { utcOffset: Number(parameters.utc_offset ?? 0), forReseller }
   // All readers of the account see the output: it must not contain its reseller's price.
   const rowOf = (leg: CdrRow): Json =>
