@@ -43,11 +43,11 @@ export interface NumberTaskDeps {
 }
 
 /** State of the number after an earlier row of a dry run. */
-interface Left {
+interface EarlierRow {
   stored: NumberRecord | undefined
 }
 
-interface Errand {
+interface NumberTaskRow {
   view: NumberView
   number: string
   cells: TaskRow['cells']
@@ -57,12 +57,12 @@ interface Errand {
 }
 
 /** `find` has no plan. */
-type Outcome = NumberPlan | { set: undefined; number: NumberRecord }
-const isPlan = (outcome: Outcome): outcome is NumberPlan => 'deleted' in outcome
+type RowPlan = NumberPlan | { set: undefined; number: NumberRecord }
+const isPlan = (outcome: RowPlan): outcome is NumberPlan => 'deleted' in outcome
 
-type Perform = (errand: Errand) => Promise<Outcome>
+type Perform = (row: NumberTaskRow) => Promise<RowPlan>
 
-const requestOf = ({ number, orderId, context: { actor, author, account } }: Errand) => ({
+const requestOf = ({ number, orderId, context: { actor, author, account } }: NumberTaskRow) => ({
   by: actor,
   author,
   account,
@@ -93,14 +93,23 @@ const asAgreed = (context: TaskContext): TaskContext => ({
   author: { ...context.author, acceptsCharges: context.acceptsCharges },
 })
 
-const withoutFacts = numberColumns.filter((column) => column !== 'e164')
+interface NumberAction {
+  description: string
+  doc: string
+  optional?: readonly string[]
+  /** Accepts columns of custom fields. */
+  isOpen?: true
+  perform: Perform
+}
 
-const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps) => {
-  const nameOf = async (accountId: string) =>
-    accountId === '' ? undefined : (await findAccount(accountId))?.doc.name
-
+const createActions = ({
+  numbers,
+  settings,
+  validate,
+  findAccount,
+}: NumberTaskDeps): Readonly<Record<string, NumberAction>> => {
   /** The account of the row if the caller may reach it, else that of the task. */
-  const accountOf = async ({ cells, context }: Errand): Promise<AccountRecord> => {
+  const accountOf = async ({ cells, context }: NumberTaskRow): Promise<AccountRecord> => {
     const { account, actor } = context
     if (!cells.account_id) return account
     const named = await findAccount(cells.account_id)
@@ -108,22 +117,20 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     throw failure(assignFailure, { cause: cells.account_id })
   }
 
-  const judged = async (fields: Json): Promise<Json> => {
+  const validFields = async (fields: Json): Promise<Json> => {
     if (Object.keys(fields).length === 0) return fields
     const { value, problems } = await validate(PhoneNumber, fields)
     if (hasProblems(problems)) throw invalid(problems)
     return value
   }
 
-  const requireStored = async ({ view, number }: Errand) => {
+  const requireStored = async ({ view, number }: NumberTaskRow) => {
     const normal = await numbers.reconcile(number)
-    const stored = await view.get(normal)
-    if (!stored) throw failure(numberNotFound, { number: normal })
-    return stored
+    if (!(await view.get(normal))) throw failure(numberNotFound, { number: normal })
   }
 
   /** Only operators choose state and carrier. */
-  const originOf = async ({ cells, context }: Errand) => {
+  const originOf = async ({ cells, context }: NumberTaskRow) => {
     const isOperator = isSuperduper(context.actor)
     if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
     const { import_defaults_to_carrier: standard } = await settings.of(numberManagerSettings)
@@ -133,84 +140,131 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
 
   const update =
     (how: 'merge' | 'replace'): Perform =>
-    async (errand) => {
-      const { view, number, cells, context } = errand
+    async (row) => {
+      const { view, number, cells, context } = row
       const fields = publicFieldsIn(cells)
       const known = how === 'merge' ? await numbers.visible(view, context.actor, number) : undefined
-      const whole = await judged(known ? mergeObject(known.doc, fields) : fields)
-      const request = { ...requestOf(errand), reach: 'tree' as const, how: 'replace' as const }
+      const whole = await validFields(known ? mergeObject(known.doc, fields) : fields)
+      const request = { ...requestOf(row), reach: 'tree' as const, how: 'replace' as const }
       return numbers.plan.update(view, { ...request, fields: whole })
     }
 
-  const performers = {
-    async find({ view, number, context }: Errand): Promise<Outcome> {
-      return { set: undefined, number: await numbers.visible(view, context.actor, number) }
+  const assign =
+    (make: typeof numbers.plan.reserve): Perform =>
+    async (row) => {
+      const account = await accountOf(row)
+      await requireStored(row)
+      return make(row.view, { ...requestOf(row), account })
+    }
+
+  const updated = { optional: ['carrier_name', ...featureColumns], isOpen: true } as const
+
+  return {
+    find: {
+      description: 'Find numbers',
+      doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
+      perform: async ({ view, number, context }) => ({
+        set: undefined,
+        number: await numbers.visible(view, context.actor, number),
+      }),
     },
-
-    async import(errand: Errand): Promise<Outcome> {
-      const account = await accountOf(errand)
-      const fields = await judged(publicFieldsIn(errand.cells))
-      const origin = await originOf(errand)
-      return numbers.plan.create(errand.view, { ...requestOf(errand), account, fields, ...origin })
+    import: {
+      description: 'Bulk-import numbers',
+      doc: [
+        'Creates each number for the account of its row, else for that of the task.',
+        'state and carrier_module are followed for the operator only.',
+      ].join('\n'),
+      optional: numberColumns.filter((column) => column !== 'e164'),
+      isOpen: true,
+      async perform(row) {
+        const account = await accountOf(row)
+        const fields = await validFields(publicFieldsIn(row.cells))
+        return numbers.plan.create(row.view, { ...requestOf(row), account, fields, ...(await originOf(row)) })
+      },
     },
-
-    async assign_to(errand: Errand): Promise<Outcome> {
-      const account = await accountOf(errand)
-      await requireStored(errand)
-      return numbers.plan.activate(errand.view, { ...requestOf(errand), account })
+    assign_to: {
+      description: 'Bulk-assign numbers to an account',
+      doc: 'Puts numbers that exist into service for the account of their row, else for that of the task.',
+      optional: ['account_id'],
+      perform: assign(numbers.plan.activate),
     },
-
-    async reserve(errand: Errand): Promise<Outcome> {
-      const account = await accountOf(errand)
-      await requireStored(errand)
-      return numbers.plan.reserve(errand.view, { ...requestOf(errand), account })
+    update_merge: {
+      description: 'Bulk-update numbers, keeping what the row does not say',
+      doc: 'Merges public fields. Empty cells leave values as they are.',
+      ...updated,
+      perform: update('merge'),
     },
-
-    update_merge: update('merge'),
-    update_overwrite: update('replace'),
-
-    release: (errand: Errand): Promise<Outcome> =>
-      numbers.plan.release(errand.view, { ...requestOf(errand), reach: 'tree' }),
-
-    async delete(errand: Errand): Promise<Outcome> {
-      if (!isSuperduper(errand.context.actor)) throw failure(numberForbidden, {})
-      return numbers.plan.remove(errand.view, { ...requestOf(errand), reach: 'tree' })
+    update_overwrite: {
+      description: 'Bulk-update numbers, replacing all public fields',
+      doc: 'Replaces public fields. Empty cells clear values.',
+      ...updated,
+      perform: update('replace'),
+    },
+    release: {
+      description: 'Bulk-release numbers',
+      doc: 'Gives numbers back: to who had reserved them before, to the pool, or out of the inventory.',
+      perform: (row) => numbers.plan.release(row.view, { ...requestOf(row), reach: 'tree' }),
+    },
+    reserve: {
+      description: 'Bulk-reserve numbers',
+      doc: 'Reserves numbers that exist for the account of their row, else for that of the task.',
+      optional: ['account_id'],
+      perform: assign(numbers.plan.reserve),
+    },
+    delete: {
+      description: 'Bulk-remove numbers from the inventory',
+      doc: "The operator's right. Whatever its state, the number is gone afterwards.",
+      async perform(row) {
+        if (!isSuperduper(row.context.actor)) throw failure(numberForbidden, {})
+        return numbers.plan.remove(row.view, { ...requestOf(row), reach: 'tree' })
+      },
     },
   }
+}
 
-  const rowOf = async (number: NumberRecord) => numberRow(number, await nameOf(number.accountId))
+/** Runs the rows of an action, and waits for the orders that they make. */
+const createRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
+  const rowOf = async (number: NumberRecord) => {
+    const account = number.accountId === '' ? undefined : await findAccount(number.accountId)
+    return numberRow(number, account?.doc.name)
+  }
 
-  const endOf = async (number: string, end: OrderEnd): Promise<RowEnd<Left>> => {
+  const endOf = async (number: string, end: OrderEnd): Promise<RowEnd<EarlierRow>> => {
     if (end === 'refused') return { outcome: 'failed', error: errorTextOf(numbers.errands.refusal(number)) }
     const stored = await numbers.findAnywhere(number)
-    const row = stored ? await rowOf(stored) : { e164: number }
-    return { outcome: 'done', output: [end === 'pending' ? { ...row, error: pendingText } : row] }
+    const shown = stored ? await rowOf(stored) : { e164: number }
+    return { outcome: 'done', output: [end === 'pending' ? { ...shown, error: pendingText } : shown] }
   }
 
   /** A row whose order is pending. */
-  const asking = (orders: BatchOrders, id: string, number: string, set?: ChangeSet): RowResult<Left> => {
+  const asking = (
+    orders: BatchOrders,
+    id: string,
+    number: string,
+    set?: ChangeSet,
+  ): RowResult<EarlierRow> => {
     orders.add(id)
     const end = async () => endOf(number, await orders.end(id))
     return { outcome: 'asks', end, ...(set ? { changes: set } : {}) }
   }
 
   /** The result of a row that ran before without being recorded. */
-  const earlierResult = async (orders: BatchOrders, { orderId }: Errand, number: string) => {
+  const earlierResult = async (orders: BatchOrders, { orderId }: NumberTaskRow, number: string) => {
     const end = await numbers.errands.orderEnd(orderId)
     if (end === undefined) return undefined
     return end === 'pending' ? asking(orders, orderId, number) : endOf(number, end)
   }
 
   const resultOf = async (
-    outcome: Outcome,
-    errand: Errand,
+    outcome: RowPlan,
+    row: NumberTaskRow,
     orders: BatchOrders,
-  ): Promise<RowResult<Left>> => {
+  ): Promise<RowResult<EarlierRow>> => {
     const { set, number } = outcome
-    const { view, context, orderId } = errand
+    const { view, context, orderId } = row
     if (!context.dryRun) {
       if (isPlan(outcome) && outcome.order)
-        return (await earlierResult(orders, errand, number.id)) ?? asking(orders, orderId, number.id, set)
+        return (await earlierResult(orders, row, number.id)) ?? asking(orders, orderId, number.id, set)
       const { pendingOrder } = number.hidden
       if (isPlan(outcome) && !set && pendingOrder) return asking(orders, pendingOrder, number.id)
     }
@@ -222,23 +276,27 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     }
   }
 
-  const attempt = async (perform: Perform, errand: Errand, orders: BatchOrders): Promise<RowResult<Left>> => {
+  const attempt = async (
+    perform: Perform,
+    row: NumberTaskRow,
+    orders: BatchOrders,
+  ): Promise<RowResult<EarlierRow>> => {
     try {
-      return await resultOf(await perform(errand), errand, orders)
+      return await resultOf(await perform(row), row, orders)
     } catch (error) {
       if (!(error instanceof Failure) || isOutage(error)) throw error
       const failed = { outcome: 'failed', error: errorTextOf(error) } as const
       // The row's own order may have made the change already.
-      if (!isFailure(error, noChangeRequired) || errand.context.dryRun) return failed
-      return (await earlierResult(orders, errand, await numbers.normalize(errand.number))) ?? failed
+      if (!isFailure(error, noChangeRequired) || row.context.dryRun) return failed
+      return (await earlierResult(orders, row, await numbers.normalize(row.number))) ?? failed
     }
   }
 
-  const run = async (perform: Perform, rows: readonly TaskRow<Left>[], context: TaskContext) => {
+  const run = async (perform: Perform, rows: readonly TaskRow<EarlierRow>[], context: TaskContext) => {
     const texts = rows.map(({ cells }) => cells.e164 ?? '')
     const view = await numbers.preload(texts)
     const orders = createBatchOrders(numbers)
-    const results: RowResult<Left>[] = []
+    const results: RowResult<EarlierRow>[] = []
     const takeTurns = createLoopYield()
     for (const [number, { cells, earlier, number: place }] of zip(texts, rows)) {
       if (earlier) view.put(await numbers.normalize(number), earlier.stored)
@@ -249,93 +307,29 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskDeps
     return results
   }
 
-  return { performers, run }
+  return run
 }
 
-type Work = ReturnType<typeof createWork>
-
-interface Wording {
-  description: string
-  doc: string
-  optional?: readonly string[]
-  /** Accepts columns of custom fields. */
-  isOpen?: true
-}
-
-const updated = {
-  optional: ['carrier_name', ...featureColumns],
-  isOpen: true,
-} as const
-
-const wordings: Readonly<Record<keyof Work['performers'], Wording>> = {
-  find: {
-    description: 'Find numbers',
-    doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
-  },
-  import: {
-    description: 'Bulk-import numbers',
-    doc: [
-      'Creates each number for the account of its row, else for that of the task.',
-      'state and carrier_module are followed for the operator only.',
-    ].join('\n'),
-    optional: withoutFacts,
-    isOpen: true,
-  },
-  assign_to: {
-    description: 'Bulk-assign numbers to an account',
-    doc: 'Puts numbers that exist into service for the account of their row, else for that of the task.',
-    optional: ['account_id'],
-  },
-  update_merge: {
-    description: 'Bulk-update numbers, keeping what the row does not say',
-    doc: 'Merges public fields. Empty cells leave values as they are.',
-    ...updated,
-  },
-  update_overwrite: {
-    description: 'Bulk-update numbers, replacing all public fields',
-    doc: 'Replaces public fields. Empty cells clear values.',
-    ...updated,
-  },
-  release: {
-    description: 'Bulk-release numbers',
-    doc: 'Gives numbers back: to who had reserved them before, to the pool, or out of the inventory.',
-  },
-  reserve: {
-    description: 'Bulk-reserve numbers',
-    doc: 'Reserves numbers that exist for the account of their row, else for that of the task.',
-    optional: ['account_id'],
-  },
-  delete: {
-    description: 'Bulk-remove numbers from the inventory',
-    doc: "The operator's right. Whatever its state, the number is gone afterwards.",
-  },
-}
-
-const actionOf = (name: keyof Performers, work: Work, foresight: ChargePreview): InputAction<Left> => {
-  const { description, doc, optional = [], isOpen } = wordings[name]
-  return {
-    category: 'number_management',
-    action: name,
-    allow: accountMember,
-    input: 'csv',
-    description,
-    doc,
-    mandatory: ['e164'],
-    optional,
-    ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
-    verifiers: cellVerifiers,
-    ...(name === 'find' ? {} : { foresight }),
-    output: [...numberColumns, 'error'],
-    key: ({ e164 = '' }) => e164,
-    run: (rows, context) => work.run(work.performers[name], rows, asAgreed(context)),
-    errorOf: errorTextOf,
-  }
-}
-
-type Performers = Work['performers']
-
-export const createNumberInputActions = (tools: NumberTaskDeps): TaskAction[] => {
-  const work = createWork(tools)
-  const names = Object.keys(wordings) as (keyof Work['performers'])[]
-  return names.map((name) => actionOf(name, work, tools.foresight))
+/** Actions of tasks for the numbers of a CSV. */
+export const createNumberInputActions = (deps: NumberTaskDeps): TaskAction[] => {
+  const run = createRunner(deps)
+  return Object.entries(createActions(deps)).map(
+    ([name, { description, doc, optional = [], isOpen, perform }]): InputAction<EarlierRow> => ({
+      category: 'number_management',
+      action: name,
+      allow: accountMember,
+      input: 'csv',
+      description,
+      doc,
+      mandatory: ['e164'],
+      optional,
+      ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
+      verifiers: cellVerifiers,
+      ...(name === 'find' ? {} : { foresight: deps.foresight }),
+      output: [...numberColumns, 'error'],
+      key: ({ e164 = '' }) => e164,
+      run: (rows, context) => run(perform, rows, asAgreed(context)),
+      errorOf: errorTextOf,
+    }),
+  )
 }
