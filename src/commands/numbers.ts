@@ -1,6 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { createLocalities } from '../areas/numbers/phone-numbers/localities/operations.ts'
-import { type Locality, localityIn, placesIn } from '../areas/numbers/phone-numbers/localities/rules.ts'
+import {
+  type Locality,
+  localityIn,
+  localityPlacesIn,
+} from '../areas/numbers/phone-numbers/localities/rules.ts'
 import { createPools } from '../areas/numbers/phone-numbers/pools/operations.ts'
 import { type PoolNumber, poolNumberIn, poolPlacesIn } from '../areas/numbers/phone-numbers/pools/rules.ts'
 import { createLeases } from '../jobs/leases.ts'
@@ -120,7 +124,11 @@ interface Work {
 }
 
 const importLocalities = async ({ store, file, author }: Work) => {
-  const reading = createReading<ReturnType<typeof placesIn> & object, Locality>(file, placesIn, localityIn)
+  const reading = createReading<ReturnType<typeof localityPlacesIn> & object, Locality>(
+    file,
+    localityPlacesIn,
+    localityIn,
+  )
   const count = await createLocalities(store).replaceAll(author, reading.rows())
   print(`${count} localities are there now; ${reading.refused} lines were left out`)
   return reading.refused

@@ -22,7 +22,7 @@ import {
 } from './message.ts'
 import type { Sender, Senders, Signing } from './senders.ts'
 import { type AttemptOutcome, createMailAttempts } from './store.ts'
-import { type MailRefusal, type MailTransport, maxConcurrentMails, refusalOf } from './transports.ts'
+import { type MailRefusal, type MailTransport, mailRefusalOf, maxConcurrentMails } from './transports.ts'
 
 interface Deps {
   store: Store
@@ -51,7 +51,7 @@ interface DeliveryReply {
 const minute = 60_000
 
 // The queue polls every 5 seconds, so the first retry comes within 15 seconds.
-const pausesMs = [10_000, minute, 5 * minute, 15 * minute, 30 * minute]
+const retryPausesMs = [10_000, minute, 5 * minute, 15 * minute, 30 * minute]
 const maxPauseMs = 60 * minute
 
 // How long a shutdown waits for mails that are being sent.
@@ -143,7 +143,7 @@ export const createMailDelivery = (deps: Deps) => {
   ): Conclusion<QueuedMail> => {
     const { notice, recipient, goodUntil } = job.payload
     const facts = { notice, to: recipient, tries: job.attempts + 1, reason }
-    const pause_ms = pausesMs[job.attempts] ?? maxPauseMs
+    const pause_ms = retryPausesMs[job.attempts] ?? maxPauseMs
     const dueAt = clock.now() + pause_ms
     if (isFinal || dueAt > goodUntil) {
       log.write('error', 'a mail could not be delivered', facts)
@@ -166,7 +166,7 @@ export const createMailDelivery = (deps: Deps) => {
       return { reply: { isFinal: false, isServerDown: false, reason } }
     }
     const sending = transport.send(mail.message, mail.sender.address, job)
-    return { mail, reply: await sending.catch(refusalOf) }
+    return { mail, reply: await sending.catch(mailRefusalOf) }
   }
 
   const mails: JobKind<QueuedMail, DeliveryReply> = {

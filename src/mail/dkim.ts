@@ -44,15 +44,15 @@ const relaxedBody = (body: string) => {
   return lines === '' ? '' : `${lines}\r\n`
 }
 
-const fieldsOf = (head: string) =>
+const headerFields = (head: string) =>
   head
     .replace(/\r\n([ \t])/g, '\n$1')
     .split('\r\n')
     .map((line) => line.replaceAll('\n', '\r\n'))
 
-const nameOf = (line: string) => line.slice(0, line.indexOf(':')).trim().toLowerCase()
+const fieldName = (line: string) => line.slice(0, line.indexOf(':')).trim().toLowerCase()
 
-const signatureOf = (key: KeyObject, data: string) =>
+const dkimSignature = (key: KeyObject, data: string) =>
   key.asymmetricKeyType === 'ed25519'
     ? sign(null, sha256(Buffer.from(data, 'latin1')), key)
     : sign('sha256', Buffer.from(data, 'latin1'), key)
@@ -67,9 +67,9 @@ export const signMessage = (message: Buffer, { domain, selector, privateKey }: S
   // One character for each byte.
   const text = message.toString('latin1')
   const end = text.indexOf('\r\n\r\n')
-  const fields = fieldsOf(text.slice(0, end))
-  const present = signedFields.flatMap((name) => fields.find((line) => nameOf(line) === name) ?? [])
-  const names = [...present.map(nameOf), ...sealedFields]
+  const fields = headerFields(text.slice(0, end))
+  const present = signedFields.flatMap((name) => fields.find((line) => fieldName(line) === name) ?? [])
+  const names = [...present.map(fieldName), ...sealedFields]
   const tags = [
     'v=1',
     `a=${algorithm}`,
@@ -82,6 +82,6 @@ export const signMessage = (message: Buffer, { domain, selector, privateKey }: S
   ]
   const field = `DKIM-Signature: ${tags.join(';\r\n ')}`
   const data = [...present, field].map(relaxedField).join('\r\n')
-  const signature = foldedBase64(signatureOf(key, data))
+  const signature = foldedBase64(dkimSignature(key, data))
   return Buffer.concat([Buffer.from(`${field}${signature}\r\n`, 'latin1'), message])
 }

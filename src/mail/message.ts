@@ -42,13 +42,13 @@ export interface Content {
   from?: { address: string; accountId: string }
 }
 
-const contextOf = (id: string) => `letter/${id}`
+const sealContext = (id: string) => `letter/${id}`
 
 export const sealContent = (keyring: Keyring, id: string, content: Content) =>
-  keyring.seal(JSON.stringify(content), contextOf(id))
+  keyring.seal(JSON.stringify(content), sealContext(id))
 
 export const openContent = (keyring: Keyring, id: string, sealed: string): Content =>
-  JSON.parse(keyring.open(sealed, contextOf(id)))
+  JSON.parse(keyring.open(sealed, sealContext(id)))
 
 interface Envelope {
   from: Sender

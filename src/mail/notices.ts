@@ -10,7 +10,7 @@ interface Macro {
 
 export type Macros = Readonly<Record<string, Macro>>
 
-interface Definition<M extends Macros> {
+interface NoticeDefinition<M extends Macros> {
   friendlyName: string
   category: 'account' | 'billing' | 'system' | 'user'
   /** `original`: the users it is about. `admins`: the admins of the account. */
@@ -22,7 +22,7 @@ interface Definition<M extends Macros> {
 }
 
 /** A notice as its area declares it, without the common macros. */
-export interface Declared<M extends Macros = Macros> extends Definition<M> {
+export interface Declared<M extends Macros = Macros> extends NoticeDefinition<M> {
   id: string
 }
 
@@ -55,7 +55,7 @@ export const body = (...paragraphs: string[]) => ({
   html: `<!DOCTYPE html>\n<html><body>\n${paragraphs.map(htmlOf).join('\n')}\n</body></html>\n`,
 })
 
-export const notice = <const M extends Macros>(id: string, definition: Definition<M>): Declared<M> => ({
+export const notice = <const M extends Macros>(id: string, definition: NoticeDefinition<M>): Declared<M> => ({
   id,
   ...definition,
 })

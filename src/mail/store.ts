@@ -8,7 +8,7 @@ const outcomes = ['delivered', 'deferred', 'given_up'] as const
 
 export type AttemptOutcome = (typeof outcomes)[number]
 
-const attempts = table('mail_attempts', {
+const attemptTable = table('mail_attempts', {
   accountId: text(),
   id: text(),
   /** Unix milliseconds. */
@@ -28,7 +28,7 @@ const attempts = table('mail_attempts', {
   signedBy: text(),
 })
 
-export type MailAttempt = RowOf<typeof attempts>
+export type MailAttempt = RowOf<typeof attemptTable>
 
 interface AttemptPage {
   accountId: string
@@ -47,11 +47,11 @@ const idAt = (gregorianSeconds: number) =>
     .toString(16)
     .padStart(12, '0')
 
-const insert = attempts.insert()
+const insertAttempt = attemptTable.insert()
 
 /** The log of attempts to deliver mails. */
 export const createMailAttempts = ({ all }: Store) => ({
-  add: (attempt: Omit<MailAttempt, 'id'>): Statement => insert({ ...attempt, id: newId(attempt.at) }),
+  add: (attempt: Omit<MailAttempt, 'id'>): Statement => insertAttempt({ ...attempt, id: newId(attempt.at) }),
 
   /** Fails if the server that stores the account's log is unreachable. */
   reach: async (accountId: string) => {
@@ -60,15 +60,15 @@ export const createMailAttempts = ({ all }: Store) => ({
 
   async page({ accountId, from, to, after, limit, descending }: AttemptPage): Promise<MailAttempt[]> {
     const { behind, order } = keyset(['id'], descending)
-    const sql = `SELECT ${attempts.columns} FROM mail_attempts
+    const sql = `SELECT ${attemptTable.columns} FROM mail_attempts
       WHERE account_id = $1 AND id >= $2 AND id < $3 AND ${behind(4)} ORDER BY ${order} LIMIT $5`
     // 'g' sorts behind every id.
     const place = after ?? (descending ? 'g' : '')
-    return attempts.list(await all(sql, [accountId, idAt(from), idAt(to + 1), place, limit]))
+    return attemptTable.list(await all(sql, [accountId, idAt(from), idAt(to + 1), place, limit]))
   },
 
   async find(accountId: string, id: string): Promise<MailAttempt | undefined> {
-    const sql = `SELECT ${attempts.columns} FROM mail_attempts WHERE account_id = $1 AND id = $2`
-    return attempts.first(await all(sql, [accountId, id]))
+    const sql = `SELECT ${attemptTable.columns} FROM mail_attempts WHERE account_id = $1 AND id = $2`
+    return attemptTable.first(await all(sql, [accountId, id]))
   },
 })

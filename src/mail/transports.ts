@@ -61,7 +61,7 @@ export const smtpTransport = (url: string, calls: Calls): MailTransport => {
     },
     faultOf(error: unknown) {
       reportReply(replyCodeOf(error))
-      return refusalOf(error).isServerDown ? 'unreachable' : 'refused'
+      return mailRefusalOf(error).isServerDown ? 'unreachable' : 'refused'
     },
   } as const
   return {
@@ -140,7 +140,7 @@ export const folderTransport = (folder: string, { clock, daysKept }: FolderReten
 // About one mail; every other code is about the connection or the sign-in at the server.
 const codesOfMail = new Set<unknown>(['EENVELOPE', 'EMESSAGE'])
 
-export const refusalOf = (error: unknown): MailRefusal => {
+export const mailRefusalOf = (error: unknown): MailRefusal => {
   const code = codeOf(error)
   const replyCode = replyCodeOf(error)
   const isOfMail = codesOfMail.has(code)

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import {
   createNumberCollections,
-  type Plan,
+  type PlanNumber,
 } from '../../src/areas/numbers/phone-numbers/collections.operations.ts'
 import { numberExists } from '../../src/areas/numbers/phone-numbers/failures.ts'
 import { startServer } from '../../src/compose.ts'
@@ -386,7 +386,7 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     const master = await accounts.get(world.master.id)
     const by = { accountId: master.id, account: master, user: undefined }
     const planned: string[] = []
-    const create: Plan = (view, request) => {
+    const create: PlanNumber = (view, request) => {
       planned.push(request.number)
       return numbers.plan.create(view, { ...request, fields: {} })
     }

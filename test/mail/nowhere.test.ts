@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import type { QueuedMailJob } from '../../src/mail/message.ts'
-import { type MailTransport, refusalOf, smtpTransport } from '../../src/mail/transports.ts'
+import { type MailTransport, mailRefusalOf, smtpTransport } from '../../src/mail/transports.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
 import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
 
@@ -26,7 +26,7 @@ const carry = (recipient: string) => {
 
 it('is given up at once, and not handed over', async () => {
   for (const recipient of ['bob@bakery.invalid', 'bob@INVALID', 'bob@sip.bakery.invalid']) {
-    const refusal = await carry(recipient).then(() => undefined, refusalOf)
+    const refusal = await carry(recipient).then(() => undefined, mailRefusalOf)
     expect(refusal).toMatchObject({ isFinal: true, isServerDown: false })
     expect(refusal?.reason).toContain(`${recipient} leads nowhere`)
   }

@@ -5,7 +5,7 @@ import {
   citiesOf,
   localityColumns,
   localityIn,
-  placesIn,
+  localityPlacesIn,
   prefixesOf,
 } from '../../src/areas/numbers/phone-numbers/localities/rules.ts'
 import { joinOffers } from '../../src/areas/numbers/phone-numbers/search/rules.ts'
@@ -35,7 +35,7 @@ describe('the beginning of a number', () => {
 })
 
 describe('a line of localities', () => {
-  const places = placesIn(localityColumns)
+  const places = localityPlacesIn(localityColumns)
   if (typeof places === 'string') throw new Error(places)
 
   it('is a locality, or a reason why it is none, whatever it says', () => {
@@ -51,7 +51,7 @@ describe('a line of localities', () => {
   it('may have its columns in any order', () => {
     const header = localityColumns.toReversed()
     const line = ['-122.4', '37.7', '722', 'SNFC', 'San Francisco', 'CA', 'us', ' 415 ']
-    expect(localityIn(line, placesIn(header) as typeof places)).toEqual({
+    expect(localityIn(line, localityPlacesIn(header) as typeof places)).toEqual({
       prefix: '+1415',
       country: 'US',
       region: 'CA',

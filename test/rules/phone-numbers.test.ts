@@ -19,12 +19,12 @@ import {
   releaseOf,
   remembered,
   type StateBefore,
-  type Target,
+  type TargetState,
   tidyFields,
 } from '../../src/areas/numbers/phone-numbers/rules.ts'
 import { numberListProblems, numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 
-const targets: readonly Target[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
+const targets: readonly TargetState[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
 
 // Row by row: who may, or nothing where it is no transition.
 const matrix: Record<StateBefore, readonly string[]> = {

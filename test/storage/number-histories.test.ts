@@ -7,7 +7,7 @@ import {
   isReleasable,
   moves,
   type StateBefore,
-  type Target,
+  type TargetState,
   takenOverByCreation,
 } from '../../src/areas/numbers/phone-numbers/rules.ts'
 import { Failure } from '../../src/lib/failure.ts'
@@ -69,10 +69,10 @@ const mayFollow = (
   }
   if (what === 'age') return to === 'available' && from === 'aging'
   if (what === 'create' || what === 'port') {
-    if (before) return takenOverByCreation.has(before.state) && moves[from][to as Target] !== undefined
+    if (before) return takenOverByCreation.has(before.state) && moves[from][to as TargetState] !== undefined
     return to === 'port_in' || (creationStates(rights) as readonly string[]).includes(to)
   }
-  return moves[from][to as Target] !== undefined
+  return moves[from][to as TargetState] !== undefined
 }
 
 /** What stored numbers must be like, whatever came before. */

@@ -56,7 +56,7 @@ export interface AppSubject extends AppsSubject {
   app: AccountApp
 }
 
-interface Change {
+interface AppChange {
   author: Author
   account: AccountRecord
   subject: AppSubject
@@ -101,7 +101,10 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     return app
   }
 
-  const install = async ({ author, account, subject: { app, record } }: Change, installed: Installation) => {
+  const install = async (
+    { author, account, subject: { app, record } }: AppChange,
+    installed: Installation,
+  ) => {
     const after = await save(author, account, record, withInstalled(record?.doc ?? noApps, app.id, installed))
     return { app: { ...app, installed: after.doc.apps[app.id] }, revision: after.revision }
   }
@@ -121,26 +124,31 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
 
     said: subjectOf,
 
-    async install(change: Change, installed: Installation) {
+    async install(change: AppChange, installed: Installation) {
       const { app } = change.subject
       if (app.installed) throw failure(appInstalled, { id: app.id })
       return install(change, installed)
     },
 
-    async allow(change: Change, installed: Installation) {
+    async allow(change: AppChange, installed: Installation) {
       const { app } = change.subject
       if (!app.installed) throw failure(appNotInstalled, { id: app.id })
       return install(change, installed)
     },
 
-    async uninstall({ author, account, subject: { app, record } }: Change) {
+    async uninstall({ author, account, subject: { app, record } }: AppChange) {
       if (!app.installed) throw failure(appNotInstalled, { id: app.id })
       return save(author, account, record, withoutInstalled(record?.doc ?? noApps, app.id))
     },
 
     /** Only accounts above can lift what they put on the blacklist. */
     async hide(
-      { author, actor, account, record }: Pick<Change, 'author' | 'account'> & { actor: Actor } & AppsSubject,
+      {
+        author,
+        actor,
+        account,
+        record,
+      }: Pick<AppChange, 'author' | 'account'> & { actor: Actor } & AppsSubject,
       blacklist: readonly string[],
     ) {
       const before = record?.doc ?? noApps

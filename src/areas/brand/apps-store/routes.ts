@@ -15,12 +15,12 @@ import {
   appInstalled,
   appNotInstalled,
 } from './operations.ts'
-import { type AccountApp, recordOf, rowOf } from './rules.ts'
+import { type AccountApp, appRecord, appRow } from './rules.ts'
 import { App, AppRow, Blacklist, Installation } from './schema.ts'
 
-const onAccount = '/v2/accounts/{account_id}/apps_store'
-const blacklist = `${onAccount}/blacklist` as const
-const oneApp = `${onAccount}/{app_id}` as const
+const appsPath = '/v2/accounts/{account_id}/apps_store'
+const blacklist = `${appsPath}/blacklist` as const
+const oneApp = `${appsPath}/{app_id}` as const
 
 const blacklistOf = (record: AppsStoreRecord | undefined) =>
   answer({
@@ -47,18 +47,18 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
   const shown = (
     { account }: Pick<Call, 'account'>,
     { app, revision }: { app: AccountApp; revision: string },
-  ) => answer({ data: recordOf(account.id, app), revision })
+  ) => answer({ data: appRecord(account.id, app), revision })
 
   const pictures = { allow: accountMember, answers: anyText(), produces: [...imageTypes, ...iconTypes] }
 
   return [
-    get(onAccount, {
+    get(appsPath, {
       summary: 'List the apps that the caller sees of an account: all of them for admins',
       allow: accountMember,
       answers: AppRow,
       list: true,
       run: async ({ actor, account }) =>
-        new ListResponse(shortListing((await apps.list(actor, account)).map(rowOf))),
+        new ListResponse(shortListing((await apps.list(actor, account)).map(appRow))),
     }),
     get(blacklist, {
       summary: 'Read which apps an account and all below it do not see',
@@ -81,7 +81,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       allow: accountMember,
       answers: App,
       run: async ({ actor, account, path }) =>
-        answer({ data: recordOf(account.id, await apps.get(actor, account, path.app_id)) }),
+        answer({ data: appRecord(account.id, await apps.get(actor, account, path.app_id)) }),
     }),
     put(oneApp, {
       summary: 'Install an app',
@@ -111,7 +111,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       fails: [appNotInstalled],
       run: async (call) => {
         await apps.uninstall(call)
-        const data = recordOf(call.account.id, call.subject.app)
+        const data = appRecord(call.account.id, call.subject.app)
         return answer({ data, metadata: { deleted: true } })
       },
     }),

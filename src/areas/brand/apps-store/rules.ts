@@ -28,7 +28,7 @@ export interface AccountApp {
   installed: Installed | undefined
 }
 
-const nameOf = ({ id, described: { name } }: AccountApp) => name || id
+const appName = ({ id, described: { name } }: AccountApp) => name || id
 
 const installedIn = ({ apps, uninstalled }: AppsStoreDoc, id: string, { allowed_users }: AppDescription) => {
   if (Object.hasOwn(apps, id)) return apps[id]
@@ -66,7 +66,7 @@ export const appsFor = (
     .filter(([id, { published }]) => published !== false && !hidden.has(id))
     .map(([id, app]) => ({ id, described: app, installed: installedIn(own, id, app) }))
     .filter((app) => isShownTo(viewer, app))
-    .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    .sort((a, b) => (appName(a) < appName(b) ? -1 : 1))
 }
 
 export const withInstalled = (
@@ -109,7 +109,7 @@ const wordsOf = (app: AccountApp, told: (words: AppWords) => AppWords): Json => 
   const [first = {}] = Object.values(i18n)
   const languages = Object.entries({ ...i18n, 'en-US': i18n['en-US'] ?? first })
   return Object.fromEntries(
-    languages.map(([language, words]) => [language, { label: nameOf(app), ...told(words) }]),
+    languages.map(([language, words]) => [language, { label: appName(app), ...told(words) }]),
   )
 }
 
@@ -118,7 +118,7 @@ const inShort = ({ label, description }: AppWords) => present({ label, descripti
 const atLength = ({ extended_description, features, ...words }: AppWords) =>
   present({ ...inShort(words), extended_description, features })
 
-const extensions: Readonly<Record<string, string>> = {
+const imageExtensions: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/gif': 'gif',
@@ -129,15 +129,15 @@ const extensions: Readonly<Record<string, string>> = {
 /** The address, or the file name at its path. */
 const toldAs = (image: string, name: string) => {
   const picture = pictureIn(image)
-  return picture ? `${name}.${extensions[picture.contentType]}` : image
+  return picture ? `${name}.${imageExtensions[picture.contentType]}` : image
 }
 
-export const rowOf = (app: AccountApp): Json => {
+export const appRow = (app: AccountApp): Json => {
   const { id, described, installed } = app
   const { tags = [], icon, api_url, source_url, masqueradable = true, phase } = described
   return present({
     id,
-    name: nameOf(app),
+    name: appName(app),
     i18n: wordsOf(app, inShort),
     tags,
     icon: icon && toldAs(icon, 'icon'),
@@ -149,10 +149,10 @@ export const rowOf = (app: AccountApp): Json => {
   })
 }
 
-export const recordOf = (accountId: string, app: AccountApp): Json => {
+export const appRecord = (accountId: string, app: AccountApp): Json => {
   const { author, license, version, price, urls, screenshots = [] } = app.described
   return present({
-    ...rowOf(app),
+    ...appRow(app),
     i18n: wordsOf(app, atLength),
     account_id: accountId,
     author,

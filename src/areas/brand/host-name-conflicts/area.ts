@@ -20,9 +20,14 @@ interface Deps {
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
 
-const causeOf = (accountId: string) => `host_names/${accountId}`
+const conflictCause = (accountId: string) => `host_names/${accountId}`
 
-const alertOf = (name: string, accountId: string, fields: readonly string[], masterId: string): Alert => ({
+const conflictAlert = (
+  name: string,
+  accountId: string,
+  fields: readonly string[],
+  masterId: string,
+): Alert => ({
   title: 'Host names in conflict',
   message: `The account ${name} (${accountId}) has a host name that belongs to another account or to you: ${fields.join(', ')}. It keeps working. Decide which account owns it.`,
   category: 'host_name_conflict',
@@ -44,8 +49,13 @@ const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps)
       ...Object.keys(await whitelabel.conflicts(account)),
     ]
     const set = new ChangeSet({ requestId: 'host_name_conflicts' })
-    if (fields.length === 0) await alerts.withdraw(set, causeOf(accountId))
-    else await alerts.raise(set, causeOf(accountId), alertOf(account.doc.name, accountId, fields, masterId))
+    if (fields.length === 0) await alerts.withdraw(set, conflictCause(accountId))
+    else
+      await alerts.raise(
+        set,
+        conflictCause(accountId),
+        conflictAlert(account.doc.name, accountId, fields, masterId),
+      )
     if (set.changes.length > 0) await store.commit(set)
   }
 

@@ -103,7 +103,7 @@ const previewersOf = ({ to }: Preview, caller: string | undefined) => {
   })
 }
 
-const placeOf = (level: Level) => level?.id ?? systemScope
+const levelIdOf = (level: Level) => level?.id ?? systemScope
 
 const drafted = (
   { level, template }: NoticeSubject,
@@ -111,7 +111,7 @@ const drafted = (
 ): Template => ({
   ...template,
   ...present({ subject, replyTo }),
-  ...(from === undefined ? {} : { from: { address: from, accountId: placeOf(level) } }),
+  ...(from === undefined ? {} : { from: { address: from, accountId: levelIdOf(level) } }),
   ...(plain === undefined && html === undefined
     ? {}
     : { bodies: present({ text: plain, html: html === undefined ? html : htmlOf(html) }) }),
@@ -127,7 +127,7 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
 
   const subjectOf = async (level: Level, id: string): Promise<NoticeSubject> => {
     if (!notices.isId(id)) throw failure(badIdentifier, { cause: id.slice(0, 200) })
-    const record = await collection.find(placeOf(level), id)
+    const record = await collection.find(levelIdOf(level), id)
     const subject = { level, notice: notices.of(id), record, template: await templates.of(level, id) }
     return record ? { ...subject, revision: record.revision } : subject
   }
@@ -135,7 +135,7 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
   const write = async (author: Author, subject: NoticeSubject, doc: TemplateDoc, hidden: TemplateBodies) => {
     const { level, notice, record: before } = subject
     const set = new ChangeSet(author)
-    putDocument(set, collection, { accountId: placeOf(level), id: notice.id }, { before, doc, hidden })
+    putDocument(set, collection, { accountId: levelIdOf(level), id: notice.id }, { before, doc, hidden })
     await store.commit(set)
     return subjectOf(level, notice.id)
   }
@@ -204,7 +204,7 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
 
     /** Removes all own versions of a level. Returns their ids. */
     async removeAll(author: Author, level: Level): Promise<string[]> {
-      const found = await Promise.all(notices.ids.map((id) => collection.find(placeOf(level), id)))
+      const found = await Promise.all(notices.ids.map((id) => collection.find(levelIdOf(level), id)))
       const records = found.filter((record) => record !== undefined)
       await removeRecords(author, records)
       return records.map(({ id }) => id)

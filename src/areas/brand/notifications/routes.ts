@@ -16,8 +16,8 @@ import { crossbarSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { BodyType, Level, NoticeSubject, Notifications } from './operations.ts'
 import {
-  Attempt,
   AttemptRow,
+  DeliveryAttempt,
   NewNotification,
   Notification,
   NotificationRecord,
@@ -59,7 +59,7 @@ const notificationData = (subject: NoticeSubject): Json => {
   }
 }
 
-const rowOf = (entry: MailAttempt): Json => ({
+const attemptRow = (entry: MailAttempt): Json => ({
   id: entry.id,
   template_id: entry.notice,
   to: entry.recipient,
@@ -71,7 +71,7 @@ const rowOf = (entry: MailAttempt): Json => ({
 })
 
 const attemptData = (entry: MailAttempt): Json => ({
-  ...rowOf(entry),
+  ...attemptRow(entry),
   message_id: entry.messageId,
   reply: entry.reply,
   ...(entry.signedBy === '' ? {} : { signed_by: entry.signedBy }),
@@ -85,7 +85,7 @@ const attemptListing = (
   page: ({ after, limit, descending }) =>
     attempts({ accountId, ...window, after: after?.[1], limit, descending }),
   cursor: ({ id }) => ['', id],
-  row: (entry) => JSON.stringify(rowOf(entry)),
+  row: (entry) => JSON.stringify(attemptRow(entry)),
   record: attemptData,
 })
 
@@ -99,7 +99,7 @@ const bodyTypes = ['text/html', 'text/plain'] as const
 
 const isBodyType = (type: string): type is BodyType => bodyTypes.some((known) => known === type)
 
-const windowQuery = {
+const attemptQuery = {
   created_from: 'Gregorian seconds; 31 days before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
@@ -171,7 +171,7 @@ const levelRoutes = (
     get(log, {
       summary: 'List the attempts to deliver mails',
       allow: reads,
-      query: windowQuery,
+      query: attemptQuery,
       answers: AttemptRow,
       list: true,
       run: async (call) => {
@@ -183,7 +183,7 @@ const levelRoutes = (
     get(anAttempt, {
       summary: 'Read an attempt to deliver a mail',
       allow: reads,
-      answers: Attempt,
+      answers: DeliveryAttempt,
       run: async (call) => attemptData(await notifications.attempt(homeOf(call).id, call.path.smtplog_id)),
     }),
     get(one, {

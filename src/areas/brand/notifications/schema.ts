@@ -14,7 +14,7 @@ import {
   text,
 } from '../../../lib/schema.ts'
 
-const address = (description?: string) =>
+const emailAddress = (description?: string) =>
   text(3, 254, { format: 'email', ...(description ? { description } : {}) })
 
 const Recipients = open(
@@ -23,7 +23,7 @@ const Recipients = open(
       description:
         'original: whom it is about. admins: the admins of the account. specified: email_addresses',
     }),
-    email_addresses: list(address(), { maxItems: 20 }),
+    email_addresses: list(emailAddress(), { maxItems: 20 }),
   },
   { description: 'Who gets it' },
 )
@@ -32,8 +32,8 @@ const settings = {
   enabled: flag({ description: 'false: it is not sent' }),
   subject: text(1, 200),
   to: Recipients,
-  from: address('A verified sender address of the account, or of one above it'),
-  reply_to: address('Where answers go'),
+  from: emailAddress('A verified sender address of the account, or of one above it'),
+  reply_to: emailAddress('Where answers go'),
 }
 
 /** Absent values come from the parent account, at last from the system. */
@@ -69,7 +69,7 @@ const Macro = open(
   { title: 'Macro' },
 )
 
-const head = {
+const notificationHead = {
   id: must(anyText()),
   friendly_name: must(anyText()),
   category: must(choice(['account', 'billing', 'system', 'user'])),
@@ -78,11 +78,11 @@ const head = {
   account_overridden: flag({ description: 'Present when the account has a version of its own' }),
 }
 
-export const NotificationRow = open(head, { title: 'Notification row' })
+export const NotificationRow = open(notificationHead, { title: 'Notification row' })
 
 export const NotificationRecord = open(
   {
-    ...head,
+    ...notificationHead,
     subject: must(anyText()),
     to: must(Recipients),
     from: anyText(),
@@ -122,7 +122,7 @@ const attempt = {
 
 export const AttemptRow = open(attempt, { title: 'Delivery attempt row' })
 
-export const Attempt = open(
+export const DeliveryAttempt = open(
   {
     ...attempt,
     message_id: must(anyText()),

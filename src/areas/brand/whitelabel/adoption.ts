@@ -5,7 +5,7 @@ import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import { SenderEmail } from './emails/schema.ts'
 import { createSenderStore, type SenderHidden } from './emails/store.ts'
 import type { BrandFiles } from './files/operations.ts'
-import { counted } from './operations.ts'
+import { brandCount } from './operations.ts'
 import { hostsOf } from './rules.ts'
 import { Whitelabel } from './schema.ts'
 import { createWhitelabelStore, type WhitelabelHidden, whitelabelId } from './store.ts'
@@ -29,7 +29,7 @@ export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRe
       const isKnown = (await whitelabels.find(accountId, whitelabelId)) !== undefined
       if (!(await adopting.put(set, arrival))) return false
       await files.putAll(set, arrival)
-      if (!isKnown) set.count(accountId, ...counted, 1)
+      if (!isKnown) set.count(accountId, ...brandCount, 1)
       return true
     },
 
@@ -38,7 +38,7 @@ export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRe
       if (!record) return false
       whitelabels.remove(set, record)
       await files.removeWith(set, holderOf(record))
-      set.count(accountId, ...counted, -1)
+      set.count(accountId, ...brandCount, -1)
       return true
     },
   }

@@ -17,14 +17,14 @@ interface Deps {
   files: Pick<BrandFiles, 'get'>
 }
 
-const printable = new Set(['image/png', 'image/jpeg'])
+const printableTypes = new Set(['image/png', 'image/jpeg'])
 
 /** Name and logo for printed documents, of the nearest brand. */
 export const createBrands = ({ store, whitelabels, files }: Deps) => {
   const logoOf = async (accountId: string) => {
     try {
       const { contentType, bytes } = await files.get(accountId, 'logo')
-      return printable.has(contentType) ? bytes : undefined
+      return printableTypes.has(contentType) ? bytes : undefined
     } catch (error) {
       if (isFailure(error, badIdentifier)) return undefined
       throw error
@@ -68,7 +68,7 @@ interface VisibilityDeps {
   domains: Pick<WhitelabelDomainChecks, 'matchesTemplate'>
 }
 
-interface Known {
+interface CachedCheck {
   isSetUp: boolean
   /** Unix milliseconds. */
   until: number
@@ -77,7 +77,7 @@ interface Known {
 // How long the result of a DNS check is cached, in ms.
 const setUpMs = 600_000
 const notSetUpMs = 60_000
-const maxKnown = 2000
+const maxCachedChecks = 2000
 
 export type BrandVisibility = ReturnType<typeof createBrandVisibility>
 
@@ -86,7 +86,7 @@ export type BrandVisibility = ReturnType<typeof createBrandVisibility>
  * account, and the accounts below and above it, always see the brand.
  */
 export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }: VisibilityDeps) => {
-  const known = new Map<string, Known>()
+  const known = new Map<string, CachedCheck>()
   const looking = new Map<string, Promise<boolean>>()
 
   const lookUp = async (key: string, domain: string, host: string | undefined) => {
@@ -95,7 +95,7 @@ export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }:
     const isSetUp = found ?? known.get(key)?.isSetUp ?? false
     known.delete(key)
     known.set(key, { isSetUp, until: clock.now() + (found ? setUpMs : notSetUpMs) })
-    evictOldest(known, maxKnown)
+    evictOldest(known, maxCachedChecks)
     return isSetUp
   }
 

@@ -40,7 +40,7 @@ interface Writer {
 }
 
 /** The quantity of services for a brand. */
-export const counted = ['branding', 'whitelabel'] as const
+export const brandCount = ['branding', 'whitelabel'] as const
 
 export type Whitelabels = ReturnType<typeof createWhitelabels>
 
@@ -87,7 +87,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
     find,
 
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
-      if (await find(accountId)) yield [counted]
+      if (await find(accountId)) yield [brandCount]
     },
 
     get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
@@ -164,7 +164,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       const set = new ChangeSet(writer.author)
       requireRecord(set, { accountId, kind: accountKind, id: accountId })
       whitelabels.insert(set, record)
-      set.count(accountId, ...counted, 1)
+      set.count(accountId, ...brandCount, 1)
       await store.commit(set)
       return record
     },
@@ -181,7 +181,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       const set = new ChangeSet(author)
       whitelabels.remove(set, record)
       for (const { removeWith } of attached) await removeWith(set, holderOf(record))
-      set.count(record.accountId, ...counted, -1)
+      set.count(record.accountId, ...brandCount, -1)
       await store.commit(set)
       return record
     },

@@ -10,18 +10,18 @@ import type { Whitelabels } from './operations.ts'
 import { Whitelabel, WhitelabelRecord } from './schema.ts'
 import type { WhitelabelStored } from './store.ts'
 
-const onAccount = '/v2/accounts/{account_id}/whitelabel'
+const brandPath = '/v2/accounts/{account_id}/whitelabel'
 const onDomain = '/v2/whitelabel/{domain}'
 
 /** Clients echo the id. */
-const prepare = ({ id: _id, ...settings }: Json): Json => settings
+const withoutId = ({ id: _id, ...settings }: Json): Json => settings
 
 export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisibility): Route[] => {
   const subject = ({ path }: { path: { account_id: string } }) => whitelabels.get(path.account_id)
 
   const writing = {
     allow: accountMember,
-    prepare,
+    prepare: withoutId,
     body: Whitelabel,
     warns: ({ account, data }: Pick<Call<string, Whitelabel>, 'account' | 'data'>) =>
       whitelabels.warnings(account, data),
@@ -49,27 +49,27 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
   }
 
   return [
-    get(onAccount, {
+    get(brandPath, {
       summary: 'Read the whitelabel settings of an account',
       allow: accountMember,
       subject,
       answers: WhitelabelRecord,
       run: ({ subject: record }) => one(record),
     }),
-    put(onAccount, {
+    put(brandPath, {
       summary: 'Create the whitelabel settings of an account',
       ...writing,
       judge: (call) => whitelabels.judge(confirmationOf(call), call.account, call.data),
       run: async (call) => one(await whitelabels.create(writerOf(call), call.account.id, call.data)),
     }),
-    post(onAccount, {
+    post(brandPath, {
       summary: 'Replace the whitelabel settings of an account',
       ...writing,
       subject,
       judge: (call) => whitelabels.judge(confirmationOf(call), call.account, call.data, call.subject),
       run: async (call) => one(await whitelabels.replace(writerOf(call), call.subject, call.data)),
     }),
-    del(onAccount, {
+    del(brandPath, {
       summary: 'Delete the whitelabel settings of an account, with its files and sender addresses',
       // It also deletes files and senders, which only admins may write.
       allow: accountAdmin,
@@ -88,20 +88,20 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
 
 const domainsOfAccount = '/v2/accounts/{account_id}/whitelabel/domains'
 const domainsOfSystem = '/v2/whitelabel/domains'
-const query = { domain: 'The domain, before it stands in the settings' }
+const domainQuery = { domain: 'The domain, before it stands in the settings' }
 
 export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[] => [
   get(domainsOfAccount, {
     summary: 'The DNS records that an account has to set up for its domain',
     allow: anyone,
-    query,
+    query: domainQuery,
     answers: ExpandedDomains,
     run: ({ path, request }) => domains.expanded(request.value('domain'), path.account_id),
   }),
   post(domainsOfAccount, {
     summary: 'Look up the DNS records of the domain: what is there beside what should be',
     allow: accountMember,
-    query: { ...query, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
+    query: { ...domainQuery, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
     answers: DomainChecks,
     run: async ({ author, path, request }) => {
       const tcp = String(request.value('use_tcp')) === 'true'

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { anyText, flag, must, open, text } from '../../../lib/schema.ts'
 
 const link = (description: string) => text(0, 2048, { description })
-const host = (description: string) => text(0, 512, { description })
+const hostField = (description: string) => text(0, 512, { description })
 const price = (description: string) => text(0, 64, { description: `${description}, for display only` })
 
 const Nav = open({
@@ -31,7 +31,7 @@ const Commland = open({
   }),
 })
 
-const fields = {
+const brandFields = {
   company_name: text(0, 256),
   application_title: text(0, 128, {
     description: 'What the web interface calls itself; without, the company name',
@@ -41,8 +41,8 @@ const fields = {
     pattern: '^(?:#[0-9A-Fa-f]{6})?$',
     description: 'The colour of buttons and links in the web interface: #rrggbb',
   }),
-  domain: host('The host at which users reach the web interface; one account has it'),
-  conference_public_domain: host('The host at which conferences are joined'),
+  domain: hostField('The host at which users reach the web interface; one account has it'),
+  conference_public_domain: hostField('The host at which conferences are joined'),
   fake_api_url: link('The address of the API as developers are shown it'),
   hide_credits: flag({ default: false }),
   hide_powered: flag({ default: false, description: 'Hides the notice of who made the software' }),
@@ -55,13 +55,13 @@ const fields = {
   commland: Commland,
 }
 
-export const Whitelabel = open(fields, {
+export const Whitelabel = open(brandFields, {
   title: 'Whitelabel settings',
   description: 'How an account presents itself. Other fields are kept',
 })
 export type Whitelabel = Static<typeof Whitelabel>
 
 export const WhitelabelRecord = open(
-  { id: must(anyText({ readOnly: true, description: 'Always `whitelabel`' })), ...fields },
+  { id: must(anyText({ readOnly: true, description: 'Always `whitelabel`' })), ...brandFields },
   { title: 'Whitelabel record' },
 )

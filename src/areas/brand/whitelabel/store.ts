@@ -35,7 +35,7 @@ const conferenceClaim = (host: string, accountId: string): Claim => ({
   value: `${host}/${accountId}`,
 })
 
-const claims = ({ accountId, doc }: WhitelabelStored): StoredClaim[] => {
+const brandClaims = ({ accountId, doc }: WhitelabelStored): StoredClaim[] => {
   const domain = domainOf(doc)
   const conference = conferenceDomainOf(doc)
   return [
@@ -55,5 +55,5 @@ export const createWhitelabelStore = (store: Store) =>
     kind: 'whitelabel',
     sortKey: () => '',
     row: (doc) => ({ company_name: doc.company_name, domain: doc.domain }),
-    claims,
+    claims: brandClaims,
   })

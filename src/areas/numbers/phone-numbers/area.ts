@@ -20,7 +20,7 @@ import { numberCollectionRoutes, numberPlanningRoutes, phoneNumberRoutes } from 
 import { PhoneNumber } from './schema.ts'
 import { createNumberSearch } from './search/operations.ts'
 import { numberSearchRoutes, searchQuery, visitOf } from './search/routes.ts'
-import { questionIn } from './search/rules.ts'
+import { searchQueryIn } from './search/rules.ts'
 import { FindNumbers } from './search/schema.ts'
 import {
   numberAccountSettings,
@@ -33,7 +33,7 @@ import { createNumberTasks } from './tasks.ts'
 import { createNumberUpkeep } from './upkeep.operations.ts'
 
 const deviceKind = 'device'
-const accountsAtOnce = 8
+const accountsPerBatch = 8
 
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
@@ -108,7 +108,7 @@ export const phoneNumbersArea = area({
           identity,
           upkeep,
           cascadeQuantity: (accountId) => quantities.cascade(accountId, 'phone_numbers'),
-          search: (call: Call) => search.inAccount(visitOf(call), questionIn(call.query)),
+          search: (call: Call) => search.inAccount(visitOf(call), searchQueryIn(call.query)),
           searchQuery,
         }),
         ...numberCollectionRoutes(createNumberCollections(numbers, foresight), numbers),
@@ -123,13 +123,13 @@ export const phoneNumbersArea = area({
         normalise_numbers: {
           description: 'Writes phone numbers, their countries and classifiers as the rules of today have it',
           plan: upkeep.renormalise,
-          accountsAtOnce,
+          accountsAtOnce: accountsPerBatch,
         },
         repair_used_by: {
           description:
             'Puts right what phone numbers are used by, and the features that follow from settings',
           plan: upkeep.repair,
-          accountsAtOnce,
+          accountsAtOnce: accountsPerBatch,
         },
       },
       schemas: { phone_numbers: PhoneNumber, find_numbers: FindNumbers },

@@ -14,41 +14,46 @@ import {
   type Activation,
   type Creation,
   carrierIn,
-  type Found,
-  factsOf,
+  type FoundNumberFacts,
   foundRecord,
   type NumberFacts,
   type NumberPlan,
   type NumberRequest,
   noFacts,
+  numberFactsOf,
   rightsOf,
   withFields,
 } from './number-facts.ts'
-import { addNumberJob, orderKind, orderPatienceMs } from './orders.ts'
+import { addNumberJob, orderKind, orderTimeoutMs } from './orders.ts'
 import {
   assertFree,
   assertOrdered,
+  changeSetOf,
   type NumberDeps,
   type NumberPlanner,
   type NumberView,
-  setOf,
 } from './planner.ts'
 import {
   absent,
   changeRefusal,
   creationRefusal,
-  type Move,
   mayMove,
   maySee,
   mobileCarrier,
   moves,
   remembered,
-  type Target,
+  type TargetState,
+  type Transition,
   takenOverByCreation,
 } from './rules.ts'
 import { numberManagerSettings } from './settings.ts'
 
-const arrived = (facts: NumberFacts, target: Target, account: AccountRecord, move: Move): NumberFacts => {
+const arrived = (
+  facts: NumberFacts,
+  target: TargetState,
+  account: AccountRecord,
+  move: Transition,
+): NumberFacts => {
   const accountId = target === 'available' ? '' : account.id
   const { reserveHistory = [] } = facts.hidden
   const left = facts.accountId !== '' && facts.accountId !== accountId
@@ -80,7 +85,7 @@ export const createAssignments = (
   const obtain = async (
     set: ChangeSet,
     { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
-    { number, stored, facts: { carrier, hidden } }: Found,
+    { number, stored, facts: { carrier, hidden } }: FoundNumberFacts,
     facts: NumberFacts,
   ) => {
     const { carrierData = {} } = hidden
@@ -92,15 +97,19 @@ export const createAssignments = (
       return { facts: { ...facts, hidden: { ...kept, carrierData: taken } } }
     }
     await supplier.assertReachable()
-    const before = stored && { before: factsOf(stored) }
-    const job = { id: orderId, accountId, number, dueAt: clock.now() + orderPatienceMs }
+    const before = stored && { before: numberFactsOf(stored) }
+    const job = { id: orderId, accountId, number, dueAt: clock.now() + orderTimeoutMs }
     const wish = { number, carrier, author, ...before }
     addNumberJob(set, orderKind, job, { carrierData, wish, act: actOf(set.author) })
     return { facts: { ...facts, hidden: { ...kept, pendingOrder: orderId } }, order: orderId }
   }
 
   /** Checks that the transition exists, and that the caller may make it. */
-  const permittedMove = async ({ by, account }: NumberRequest, { facts, state }: Found, target: Target) => {
+  const permittedMove = async (
+    { by, account }: NumberRequest,
+    { facts, state }: FoundNumberFacts,
+    target: TargetState,
+  ) => {
     const standing = await standingOf(by, facts.accountId, account)
     if (!maySee(facts, standing)) throw failure(numberForbidden, {})
     const isBound = facts.carrier === mobileCarrier && target !== 'in_service'
@@ -118,12 +127,12 @@ export const createAssignments = (
   const move = async (
     view: NumberView,
     request: NumberRequest & { fields?: Json },
-    found: Found,
-    target: Target,
+    found: FoundNumberFacts,
+    target: TargetState,
   ): Promise<NumberPlan> => {
     const { account, by, fields } = request
     const step = await permittedMove(request, found, target)
-    const set = setOf(request)
+    const set = changeSetOf(request)
     const placed = arrived(found.facts, target, account, step)
     const carrier = fields ? carrierIn({ fields, by }, placed.carrier, 'allowed') : placed.carrier
     const written = fields ? withFields({ ...placed, carrier }, fields, by) : placed
@@ -135,7 +144,10 @@ export const createAssignments = (
   }
 
   /** From the inventory, else from the results of the account's searches. */
-  const wanted = async (view: NumberView, { account, number: text }: NumberRequest): Promise<Found> => {
+  const wanted = async (
+    view: NumberView,
+    { account, number: text }: NumberRequest,
+  ): Promise<FoundNumberFacts> => {
     const number = await planning.reconcile(text)
     const stored = await view.get(number)
     if (stored) return foundRecord(stored)
@@ -150,16 +162,16 @@ export const createAssignments = (
     const { by, account, fields } = request
     const refusal = creationRefusal(by.accountId, state, rightsOf(by))
     if (refusal) throw failure(numberForbidden, { cause: refusal })
-    const target = state as Target
+    const target = state as TargetState
     const { available_module_name, port_in_module_name } = await settings.of(numberManagerSettings)
     const standard = target === 'port_in' || request.portedIn ? port_in_module_name : available_module_name
     const carrier = carrierIn({ fields, by }, request.carrier ?? standard, 'allowed')
-    const step = moves[absent][target] as Move
+    const step = moves[absent][target] as Transition
     const facts = arrived({ ...noFacts, carrier }, target, account, step)
     const ported = request.portedIn
       ? { ...facts, hidden: { ...facts.hidden, portedIn: true as const } }
       : facts
-    const set = setOf(request)
+    const set = changeSetOf(request)
     const how = { asked: true, isOperator: isSuperduper(by) }
     return write(view, set, { number, stored: undefined }, withFields(ported, fields, by), how)
   }
@@ -177,7 +189,7 @@ export const createAssignments = (
     const refusal =
       state === 'port_in' ? undefined : changeRefusal(request.by.accountId, rightsOf(request.by), 'create')
     if (refusal) throw failure(numberForbidden, { cause: refusal })
-    return move(view, request, foundRecord(stored), state as Target)
+    return move(view, request, foundRecord(stored), state as TargetState)
   }
 
   return {

@@ -7,26 +7,26 @@ import { invalidStateTransition, numberForbidden, numberNotFound } from './failu
 import {
   carrierIn,
   type Existing,
-  type Found,
-  factsOf,
+  type FoundNumberFacts,
   foundRecord,
   type NumberFacts,
   type NumberPlan,
+  type NumberUse,
   noFacts,
+  numberFactsOf,
   rightsOf,
   type Update,
-  type Use,
   withFields,
 } from './number-facts.ts'
 import { addNumberJob, awaiting, releaseKind } from './orders.ts'
 import {
   assertFree,
   assertOrdered,
+  changeSetOf,
   createNumberView,
   type NumberDeps,
   type NumberPlanner,
   type NumberView,
-  setOf,
 } from './planner.ts'
 import {
   changeRefusal,
@@ -41,7 +41,7 @@ import {
 import { numberManagerSettings } from './settings.ts'
 import type { NumberRecord } from './store.ts'
 
-interface MobileTie extends Pick<Found, 'number' | 'stored'> {
+interface MobileTie extends Pick<FoundNumberFacts, 'number' | 'stored'> {
   accountId: string
   deviceId: string
 }
@@ -68,7 +68,7 @@ export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) 
   ): Promise<NumberPlan> => {
     const { deviceId } = stored.hidden
     const isTied = deviceId !== undefined && (await findDevice(stored.accountId, deviceId)) !== undefined
-    const facts = isTied ? factsOf(stored) : withoutDevice(factsOf(stored))
+    const facts = isTied ? numberFactsOf(stored) : withoutDevice(numberFactsOf(stored))
     return write(view, new ChangeSet(author), foundRecord(stored), facts, unasked)
   }
 
@@ -92,7 +92,7 @@ export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) 
   /** Ties an own number of the account to a device; a new one is added with it. */
   const addMobile = async (set: ChangeSet, { number, stored, accountId, deviceId }: MobileTie) => {
     const facts = stored
-      ? factsOf(stored)
+      ? numberFactsOf(stored)
       : { ...noFacts, accountId, state: 'in_service' as const, carrier: mobileCarrier }
     const mobile = { provider: 'local', authorizing: { 'account-id': accountId }, 'device-id': deviceId }
     const tied: NumberFacts = {
@@ -111,19 +111,19 @@ export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) 
   const removeMobile = (set: ChangeSet, stored: NumberRecord) => {
     const view = createNumberView(numbers)
     if (stored.carrier === mobileCarrier) return addRemoval(view, set, stored)
-    return settle(view, set, foundRecord(stored), withoutDevice(factsOf(stored)))
+    return settle(view, set, foundRecord(stored), withoutDevice(numberFactsOf(stored)))
   }
 
   /** Records what the number leads to: `usedBy`, else its mobile device. */
   const addUse = async (
     view: NumberView,
     set: ChangeSet,
-    { accountId, number, usedBy }: Use,
+    { accountId, number, usedBy }: NumberUse,
   ): Promise<NumberPlan> => {
     const stored = await view.get(number)
     if (stored?.accountId !== accountId) throw failure(numberNotFound, { number })
     const others = stored.hidden.deviceId === undefined ? '' : mobileUse
-    const facts = { ...factsOf(stored), usedBy: usedBy ?? others }
+    const facts = { ...numberFactsOf(stored), usedBy: usedBy ?? others }
     return write(view, set, foundRecord(stored), facts, unasked)
   }
 
@@ -140,18 +140,18 @@ export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) 
       await assertAuthorised(request, stored)
       const refusal = changeRefusal(by.accountId, rightsOf(by), 'change')
       if (refusal) throw failure(numberForbidden, { cause: refusal })
-      const facts = factsOf(stored)
+      const facts = numberFactsOf(stored)
       const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
       if (carrier !== stored.carrier) assertOrdered(stored)
       const wish = how === 'merge' ? mergeObject(stored.doc, fields) : fields
       const written = withFields({ ...facts, carrier }, wish, by)
       const origin = { asked: carrier === stored.carrier, isOperator: isSuperduper(by) }
-      return write(view, setOf(request), foundRecord(stored), written, origin)
+      return write(view, changeSetOf(request), foundRecord(stored), written, origin)
     },
 
     addUse,
 
-    use: (view: NumberView, { author, ...use }: Use & { author: Author }): Promise<NumberPlan> =>
+    use: (view: NumberView, { author, ...use }: NumberUse & { author: Author }): Promise<NumberPlan> =>
       addUse(view, new ChangeSet(author), use),
   }
 }
@@ -233,14 +233,14 @@ export const createReleases = (deps: NumberDeps, planner: NumberPlanner) => {
         throw failure(invalidStateTransition, { from: stored.state, to })
       }
       assertFree(stored)
-      return addRelease(view, setOf(request), stored)
+      return addRelease(view, changeSetOf(request), stored)
     },
 
     async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
       const stored = await removable(view, request)
       if (!isSuperduper(request.by)) throw failure(numberForbidden, {})
       assertFree(stored)
-      const set = setOf(request)
+      const set = changeSetOf(request)
       features.strip(set, stored)
       returnToSupplier(set, stored)
       return addRemoval(view, set, stored)

@@ -6,20 +6,20 @@ import type { ChargePreview } from '../../work/tasks/operations.ts'
 import { type NumberError, numberErrorOf } from './failures.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from './operations.ts'
 import { createLoopYield } from './turns.ts'
-import { itemOf, metadataOf } from './views.ts'
+import { itemOf, numberMetadata } from './views.ts'
 
-interface Outcome {
+interface CollectionResult {
   success: Record<string, Json>
   error: Record<string, NumberError>
 }
 
-export type Plan = (view: NumberView, request: NumberRequest) => Promise<NumberPlan>
+export type PlanNumber = (view: NumberView, request: NumberRequest) => Promise<NumberPlan>
 
 type Collective = Omit<NumberRequest, 'number'>
 
 type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
 
-interface Piece {
+interface CollectionBatch {
   texts: readonly string[]
   planned: readonly NumberVerdict[]
 }
@@ -33,9 +33,9 @@ const paymentErrors: Readonly<Record<string, NumberError>> = {
 const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind.name]
 
 // Numbers of one commit where nothing is charged: more would block other writers for too long.
-const numbersAtOnce = 200
+const numbersPerCommit = 200
 
-const piecesOf = (texts: readonly string[], size: number) =>
+const batchesOf = (texts: readonly string[], size: number) =>
   Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => texts.slice(at * size, (at + 1) * size))
 
 const plansOf = (verdicts: readonly NumberVerdict[]) =>
@@ -56,7 +56,11 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     return error ? { number: plan.number.id, error } : { number: plan.number.id, plan }
   }
 
-  const judge = async (view: NumberView, plan: Plan, request: NumberRequest): Promise<NumberVerdict> => {
+  const judge = async (
+    view: NumberView,
+    plan: PlanNumber,
+    request: NumberRequest,
+  ): Promise<NumberVerdict> => {
     try {
       const planned = await plan(view, request)
       return { number: planned.number.id, plan: planned }
@@ -67,7 +71,7 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     }
   }
 
-  const planAll = async (texts: readonly string[], plan: Plan, request: Collective) => {
+  const planAll = async (texts: readonly string[], plan: PlanNumber, request: Collective) => {
     const view = await numbers.preload(texts)
     const takeTurns = createLoopYield()
     const verdicts: NumberVerdict[] = []
@@ -78,14 +82,18 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     return verdicts
   }
 
-  const planPieces = async (texts: readonly string[], plan: Plan, request: Collective): Promise<Piece[]> => {
-    const pieces: Piece[] = []
-    for (const piece of piecesOf(texts, numbersAtOnce))
+  const planPieces = async (
+    texts: readonly string[],
+    plan: PlanNumber,
+    request: Collective,
+  ): Promise<CollectionBatch[]> => {
+    const pieces: CollectionBatch[] = []
+    for (const piece of batchesOf(texts, numbersPerCommit))
       pieces.push({ texts: piece, planned: await planAll(piece, plan, request) })
     return pieces
   }
 
-  const isPriced = async (pieces: readonly Piece[]) => {
+  const isPriced = async (pieces: readonly CollectionBatch[]) => {
     let foreseen: unknown
     for (const { planned } of pieces) {
       const sets = plansOf(planned).flatMap(({ set }) => (set ? [set] : []))
@@ -109,8 +117,8 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
    * not: consent is for the sum, so all of them fail with the error of that number.
    */
   const perform = async (
-    { texts, planned }: Piece,
-    plan: Plan,
+    { texts, planned }: CollectionBatch,
+    plan: PlanNumber,
     request: Collective,
   ): Promise<NumberVerdict[]> => {
     try {
@@ -135,8 +143,8 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
    * is the error of the others.
    */
   const performEach = async (
-    pieces: readonly (Pick<Piece, 'texts'> & { planned?: Piece['planned'] })[],
-    plan: Plan,
+    pieces: readonly (Pick<CollectionBatch, 'texts'> & { planned?: CollectionBatch['planned'] })[],
+    plan: PlanNumber,
     request: Collective,
   ): Promise<NumberVerdict[]> => {
     const verdicts: NumberVerdict[] = []
@@ -152,13 +160,13 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     return verdicts
   }
 
-  const addVerdict = async (outcome: Outcome, verdict: NumberVerdict, isOperator: boolean) => {
+  const addVerdict = async (outcome: CollectionResult, verdict: NumberVerdict, isOperator: boolean) => {
     if ('error' in verdict) {
       outcome.error[verdict.number] = verdict.error
       return
     }
     const { number, deleted } = verdict.plan
-    const metadata = await metadataOf(numbers.features, number, isOperator)
+    const metadata = await numberMetadata(numbers.features, number, isOperator)
     outcome.success[number.id] = itemOf(number, deleted ? { ...metadata, deleted } : metadata)
   }
 
@@ -167,8 +175,8 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
      * Numbers that change an invoice are one commit, so that its payer accepts one sum. Others are committed in
      * batches.
      */
-    async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
-      const outcome: Outcome = { success: {}, error: {} }
+    async apply(texts: readonly string[], plan: PlanNumber, request: Collective): Promise<CollectionResult> {
+      const outcome: CollectionResult = { success: {}, error: {} }
       const isOperator = isSuperduper(request.by)
       const takeTurns = createLoopYield()
       const pieces = await planPieces(texts, plan, request)

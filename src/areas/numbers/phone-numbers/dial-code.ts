@@ -4,12 +4,12 @@ import type { CountryCode } from 'libphonenumber-js/min'
 
 const load = createRequire(import.meta.url)
 
-let loaded: typeof Metadata | undefined
+let loadedMetadata: typeof Metadata | undefined
 
 /** Numbering plans of all countries: 20 MB, loaded at the first use. */
 export const phoneMetadata = (): typeof Metadata => {
-  loaded ??= load('libphonenumber-js/min') as typeof Metadata
-  return loaded
+  loadedMetadata ??= load('libphonenumber-js/min') as typeof Metadata
+  return loadedMetadata
 }
 
 const countryIn = (text: string): CountryCode | undefined => {

@@ -5,12 +5,12 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { CarrierReply } from './carriers/carrier.ts'
 import { numberFault } from './failures.ts'
 import type { FeatureProvider, Registrar } from './features.operations.ts'
-import { factsOf, foundRecord } from './number-facts.ts'
+import { foundRecord, numberFactsOf } from './number-facts.ts'
 import {
   type Awaiting,
   type OrderPayload,
   orderKind,
-  orderPatienceMs,
+  orderTimeoutMs,
   type RegistrationPayload,
   type ReleasePayload,
   registrationKind,
@@ -29,15 +29,15 @@ export type OrderEnd = 'accepted' | 'refused' | 'pending'
 
 const ends = { done: 'accepted', failed: 'refused', waiting: 'pending' } as const
 
-const keyOf = (kind: string, id: string) => `${kind}/${id}`
+const idempotencyKeyOf = (kind: string, id: string) => `${kind}/${id}`
 
-const ordersAtOnce = 8
+const maxConcurrentOrders = 8
 // Afterwards the queue may run the jobs itself.
-const longestBeginningMs = orderPatienceMs / 2
+const maxStartMs = orderTimeoutMs / 2
 
 const unneeded = { outcome: 'unneeded' } as const
 
-const asText = (reply: { reason?: string; message?: string; outcome: string }) =>
+const replyText = (reply: { reason?: string; message?: string; outcome: string }) =>
   reply.reason ?? reply.message ?? reply.outcome
 
 /** Jobs for carriers and providers after the commit of a change, and their results. */
@@ -63,7 +63,7 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
     const stored = await numbers.findAnywhere(wish.number)
     if (stored?.hidden.pendingOrder !== id) return []
     const { pendingOrder: _, ...hidden } = stored.hidden
-    const facts = { ...factsOf(stored), hidden: { ...hidden, carrierData } }
+    const facts = { ...numberFactsOf(stored), hidden: { ...hidden, carrierData } }
     const set = new ChangeSet(wish.author)
     await settle(createNumberView(numbers), set, foundRecord(stored), facts)
     return [set]
@@ -93,11 +93,11 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
 
   const orders: JobKind<OrderPayload, CarrierReply> = {
     kind: orderKind,
-    maxConcurrent: ordersAtOnce,
+    maxConcurrent: maxConcurrentOrders,
     ask({ id, payload: { carrierData, wish } }, signal) {
       if (!wish) throw new Error('an order that has ended is asked for again')
       const { number, carrier } = wish
-      return supplierOf(carrier).order({ number, carrierData, key: keyOf(orderKind, id), signal })
+      return supplierOf(carrier).order({ number, carrierData, key: idempotencyKeyOf(orderKind, id), signal })
     },
     async conclude(errand, reply) {
       if (reply.outcome === 'unknown') return waiting(reply)
@@ -115,11 +115,16 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
       if (order?.isRefused) return unneeded
       const { number, carrier } = payload
       const { carrierData } = order?.payload ?? payload
-      return supplierOf(carrier).release({ number, carrierData, key: keyOf(releaseKind, id), signal })
+      return supplierOf(carrier).release({
+        number,
+        carrierData,
+        key: idempotencyKeyOf(releaseKind, id),
+        signal,
+      })
     },
     conclude(_, reply) {
       if (reply.outcome === 'unknown') return waiting(reply)
-      return { state: reply.outcome === 'refused' ? 'failed' : 'done', outcome: asText(reply) }
+      return { state: reply.outcome === 'refused' ? 'failed' : 'done', outcome: replyText(reply) }
     },
   }
 
@@ -145,7 +150,7 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
     const { e911 } = stored.hidden.features
     if (JSON.stringify(e911) !== JSON.stringify(deed.address)) return []
     const marked = { ...deed.address, status: 'ERROR' as const }
-    const { doc, hidden, ...facts } = factsOf(stored)
+    const { doc, hidden, ...facts } = numberFactsOf(stored)
     const set = new ChangeSet({ requestId: `errand/${registrationKind}` })
     await settle(createNumberView(numbers), set, foundRecord(stored), {
       ...facts,
@@ -160,10 +165,12 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
     async ask({ id, accountId, payload }) {
       const { registrar } = provider
       const isMoot = !registrar || (await orderBefore(payload))?.isRefused
-      return isMoot ? unneeded : perform(registrar, payload, accountId, keyOf(registrationKind, id))
+      return isMoot
+        ? unneeded
+        : perform(registrar, payload, accountId, idempotencyKeyOf(registrationKind, id))
     },
     async conclude({ payload, accountId }, reply) {
-      if (reply.outcome !== 'refused') return { state: 'done', outcome: asText(reply) }
+      if (reply.outcome !== 'refused') return { state: 'done', outcome: replyText(reply) }
       return { state: 'failed', outcome: reply.message, sets: await mark(payload, accountId) }
     },
   }
@@ -183,7 +190,7 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
     async carryOut(ids: readonly string[]): Promise<ReadonlyMap<string, OrderEnd>> {
       const found = new Map<string, OrderEnd>(ids.map((id) => [id, 'pending']))
       const left = ids.values()
-      const until = store.clock.now() + longestBeginningMs
+      const until = store.clock.now() + maxStartMs
       let isAnswered = true
       const work = async () => {
         for (const id of left) {
@@ -193,7 +200,7 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
           else found.set(id, ends[ended.state])
         }
       }
-      const workers = Array.from({ length: Math.min(ordersAtOnce, ids.length) }, work)
+      const workers = Array.from({ length: Math.min(maxConcurrentOrders, ids.length) }, work)
       // Jobs that have begun are awaited, also if one failed.
       for (const result of await Promise.allSettled(workers))
         if (result.status === 'rejected') throw result.reason

@@ -87,7 +87,7 @@ interface Deps {
 /** Enabled by default. */
 type MessageTerms = Partial<Record<'sms' | 'mms', { enabled?: boolean }>>
 
-const listOf = (settings: Json, key: 'allow' | 'deny') => {
+const featureList = (settings: Json, key: 'allow' | 'deny') => {
   const list = memberOf(settings, 'features', key)
   return isListOfTexts(list) ? list : undefined
 }
@@ -133,7 +133,10 @@ export const createNumberFeatures = ({
   const listsOf = async (account: AccountRecord | undefined) => {
     const { features: system } = await settings.of(numberManagerSettings)
     const own = account ? await resellerSettings(account) : {}
-    return { allowed: listOf(own, 'allow') ?? system.allow, denied: listOf(own, 'deny') ?? system.deny }
+    return {
+      allowed: featureList(own, 'allow') ?? system.allow,
+      denied: featureList(own, 'deny') ?? system.deny,
+    }
   }
 
   /** The values of one account, read once. */

@@ -97,7 +97,7 @@ interface StockDeps {
   numbers: NumberStore
 }
 
-const kind = 'number_pool'
+const poolKind = 'number_pool'
 
 /** Imports numbers that accounts have in stock. */
 export const createStockImporter = ({ store, numbers }: StockDeps): ImportedRecord => {
@@ -118,14 +118,14 @@ export const createStockImporter = ({ store, numbers }: StockDeps): ImportedReco
       placeInPool(set, { accountId, carrier, number: id }, taker)
       const action = before ? 'edited' : 'created'
       const after = JSON.stringify({ carrier })
-      set.record({ accountId, kind, id, action, ...(before ? { before: after } : {}), after })
+      set.record({ accountId, kind: poolKind, id, action, ...(before ? { before: after } : {}), after })
       return true
     },
 
     async remove(set, { accountId, id }) {
       const found = await pools.poolsOf(accountId, id)
       for (const { carrier } of found) removeFromPool(set, { accountId, carrier, number: id })
-      if (found.length > 0) set.record({ accountId, kind, id, action: 'deleted' })
+      if (found.length > 0) set.record({ accountId, kind: poolKind, id, action: 'deleted' })
       return found.length > 0
     },
   }

@@ -21,7 +21,14 @@ export interface NumberFacts {
   hidden: NumberHidden
 }
 
-export const factsOf = ({ accountId, state, carrier, usedBy, doc, hidden }: NumberRecord): NumberFacts => ({
+export const numberFactsOf = ({
+  accountId,
+  state,
+  carrier,
+  usedBy,
+  doc,
+  hidden,
+}: NumberRecord): NumberFacts => ({
   accountId,
   state,
   carrier,
@@ -148,7 +155,7 @@ export interface Update extends Existing {
   how: 'merge' | 'replace'
 }
 
-export interface Use {
+export interface NumberUse {
   accountId: string
   number: string
   /** Undefined: nothing. */
@@ -171,7 +178,7 @@ export interface CarrierRequests {
   of(module: string): Carrier
 }
 
-export interface Found {
+export interface FoundNumberFacts {
   number: string
   stored: NumberRecord | undefined
   facts: NumberFacts
@@ -187,10 +194,10 @@ export const noFacts: NumberFacts = {
   hidden: { features: {} },
 }
 
-export const foundRecord = (stored: NumberRecord): Found => ({
+export const foundRecord = (stored: NumberRecord): FoundNumberFacts => ({
   number: stored.id,
   stored,
-  facts: factsOf(stored),
+  facts: numberFactsOf(stored),
   state: stored.state,
 })
 

@@ -62,7 +62,7 @@ interface NumberingSettings {
 const standardReconcile = /^\+(?:1\d{10}|[2-9]\d{7,14})$/
 
 // Limit of index entries, whatever a pattern allows.
-const longestNumber = 32
+const maxNumberLength = 32
 
 /** An unreadable pattern, which its document refuses, matches nothing. */
 const foreignPattern = (text: string) => compilePattern(text).pattern
@@ -103,7 +103,7 @@ export const compileNumbering = (settings: NumberingSettings): Numbering => {
     classifiers: classifiers ?? standardClassifiers,
     normalize: converters ? compileConverters(converters) : normalizeNumber,
     isReconcilable: (number) =>
-      number.length <= longestNumber &&
+      number.length <= maxNumberLength &&
       (reconcilable ? reconcilable.matches(number) : standardReconcile.test(number)),
     classOf: (number) => tests.find(([, fits]) => fits(number))?.[0],
   }

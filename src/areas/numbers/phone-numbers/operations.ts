@@ -137,11 +137,11 @@ export const createNumberIdentity = ({ numbers, findAccount }: IdentityDeps) => 
 
 type Device = Pick<ClaimHolder, 'accountId' | 'id'>
 
-const taken = (mdn: unknown): Problems => ({
+const mobileNumberTaken = (mdn: unknown): Problems => ({
   'mobile.mdn': { unique: { message: 'Mobile number already in use', cause: mdn } },
 })
 
-const noNumber = (mdn: unknown): Problems => ({
+const invalidMobileNumber = (mdn: unknown): Problems => ({
   'mobile.mdn': { invalid: { message: 'The mobile number is no phone number', cause: mdn } },
 })
 
@@ -175,18 +175,18 @@ export const createMobileNumbers = (numbers: Numbers) => {
       deviceId: string | undefined,
     ): Promise<Problems> {
       const { isNumber, stored } = await find(mdn)
-      if (!isNumber) return noNumber(mdn)
+      if (!isNumber) return invalidMobileNumber(mdn)
       if (!stored) return additionProblems(by)
       const { deviceId: holder } = stored.hidden
       const isOurs = isUsable(stored, account.id)
-      return isOurs && (holder === undefined || holder === deviceId) ? {} : taken(mdn)
+      return isOurs && (holder === undefined || holder === deviceId) ? {} : mobileNumberTaken(mdn)
     },
 
     async claim(set: ChangeSet, device: Device, mdn: string) {
       const { number, stored } = await find(mdn)
       const isFree = stored && isUsable(stored, device.accountId)
       if (stored && (!isFree || (stored.hidden.deviceId ?? device.id) !== device.id))
-        throw invalid(taken(mdn))
+        throw invalid(mobileNumberTaken(mdn))
       await numbers.addMobile(set, { number, stored, accountId: device.accountId, deviceId: device.id })
     },
 

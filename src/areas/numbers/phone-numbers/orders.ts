@@ -10,7 +10,7 @@ export const registrationKind = 'number_registration'
 export const releaseKind = 'number_release'
 
 /** Time in ms for the request to run its own order; afterwards the queue runs it. */
-export const orderPatienceMs = 30_000
+export const orderTimeoutMs = 30_000
 
 /** Jobs of one number run one after the other. */
 const subjectOf = (number: string) => `number/${number}`

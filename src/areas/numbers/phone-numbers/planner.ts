@@ -9,14 +9,14 @@ import {
   type CarrierRequests,
   draftNumber,
   type Existing,
-  type Found,
-  factsOf,
+  type FoundNumberFacts,
   isUnchanged,
   type NumberCaller,
   type NumberFacts,
   type NumberPlan,
   type NumberRequest,
   noFacts,
+  numberFactsOf,
   reaches,
 } from './number-facts.ts'
 import type { NumberPlanning } from './numbering.ts'
@@ -51,12 +51,12 @@ export const createNumberView = (
   }
 }
 
-type Count = readonly [category: string, item: string]
+type NumberCount = readonly [category: string, item: string]
 
-const countsOf = ({ carrier, classifier, hidden }: NumberRecord): Count[] => {
+const countsOf = ({ carrier, classifier, hidden }: NumberRecord): NumberCount[] => {
   const features = Object.keys(hidden.features)
-  const services = features.map((feature): Count => ['number_services', feature])
-  const carriers: Count[] = [['number_carriers', carrier]]
+  const services = features.map((feature): NumberCount => ['number_services', feature])
+  const carriers: NumberCount[] = [['number_carriers', carrier]]
   return features.includes(localFeature)
     ? [...carriers, ...services]
     : [['phone_numbers', classifier], ...carriers, ...services]
@@ -68,7 +68,7 @@ const countedAtOnce = 500
 export async function* countedNumbers(
   { pages }: NumberStore,
   accountId: string,
-): AsyncGenerator<readonly Count[]> {
+): AsyncGenerator<readonly NumberCount[]> {
   for await (const numbers of pages(accountId, countedAtOnce)) yield numbers.flatMap(countsOf)
 }
 
@@ -112,7 +112,7 @@ export const assertOrdered = ({ hidden }: NumberFacts) => {
   throw failure(numberInvalid, { cause: 'the carrier has not confirmed the order of the number yet' })
 }
 
-export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
+export const changeSetOf = (request: NumberRequest) => new ChangeSet(request.author)
 
 export type NumberPlanner = ReturnType<typeof createNumberPlanner>
 
@@ -140,7 +140,7 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
   const settle = async (
     view: NumberView,
     set: ChangeSet,
-    { number, stored }: Pick<Found, 'number' | 'stored'>,
+    { number, stored }: Pick<FoundNumberFacts, 'number' | 'stored'>,
     facts: NumberFacts,
   ): Promise<NumberPlan> => {
     const after = await draft(number, stored, facts)
@@ -158,7 +158,7 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
   const write = async (
     view: NumberView,
     set: ChangeSet,
-    { number, stored }: Pick<Found, 'number' | 'stored'>,
+    { number, stored }: Pick<FoundNumberFacts, 'number' | 'stored'>,
     facts: NumberFacts,
     how: { asked: boolean; isOperator: boolean },
   ) => {
@@ -173,7 +173,7 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
     stored: NumberRecord,
     number: string,
   ): Promise<NumberPlan> => {
-    const after = await draft(number, { created: stored.created, country: '' }, factsOf(stored))
+    const after = await draft(number, { created: stored.created, country: '' }, numberFactsOf(stored))
     if (number === stored.id && isUnchanged(stored, after))
       return { set: undefined, number: stored, deleted: false }
     if (number === stored.id) numbers.replace(set, stored, after)

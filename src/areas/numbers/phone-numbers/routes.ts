@@ -8,7 +8,7 @@ import { isObject, isTrue, type Json } from '../../../lib/json.ts'
 import { isPrivateKey } from '../../../lib/json-merge.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { either, list, open } from '../../../lib/schema.ts'
-import type { NumberCollections, Plan } from './collections.operations.ts'
+import type { NumberCollections, PlanNumber } from './collections.operations.ts'
 import {
   invalidStateTransition,
   multipleChoice,
@@ -36,10 +36,10 @@ import {
 } from './schema.ts'
 import { FoundNumber } from './search/schema.ts'
 import type { NumberUpkeep } from './upkeep.operations.ts'
-import { metadataOf, numberListing, readOnlyOf } from './views.ts'
+import { numberListing, numberMetadata, readOnlyOf } from './views.ts'
 
-const onAccount = '/v2/accounts/{account_id}/phone_numbers'
-const oneNumber = `${onAccount}/{phone_number}` as const
+const numbersPath = '/v2/accounts/{account_id}/phone_numbers'
+const oneNumber = `${numbersPath}/{phone_number}` as const
 
 interface Deps {
   numbers: Numbers
@@ -95,7 +95,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
     { actor }: NumberCall,
     more: Json = {},
   ): Promise<ApiResponse> => {
-    const metadata = await metadataOf(features, number, isSuperduper(actor))
+    const metadata = await numberMetadata(features, number, isSuperduper(actor))
     return one(number, { readOnly: readOnlyOf(number), metadata: { ...metadata, ...more } })
   }
 
@@ -133,7 +133,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
   }
 
   return [
-    get(onAccount, {
+    get(numbersPath, {
       summary: 'List the phone numbers of an account; with `prefix`, search for numbers',
       allow: accountMember,
       query: {
@@ -145,7 +145,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       list: 'keyed',
       run: (call) => (call.query.has('prefix') ? search(call) : listed(call)),
     }),
-    post(`${onAccount}/fix`, {
+    post(`${numbersPath}/fix`, {
       summary: 'Repair what is kept of the numbers of an account',
       allow: accountMember,
       answers: NumberList,
@@ -155,7 +155,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
         return listed(call)
       },
     }),
-    post(`${onAccount}/fix/{phone_number}`, {
+    post(`${numbersPath}/fix/{phone_number}`, {
       summary: 'Repair what is kept of a number',
       allow: accountMember,
       answers: open({}),
@@ -231,7 +231,11 @@ type CollectionCall = Pick<Call, 'account' | 'actor' | 'author' | 'request' | 's
 }
 
 export const numberCollectionRoutes = (collections: NumberCollections, { plan }: Numbers): Route[] => {
-  const apply = async ({ data, account, actor, author }: CollectionCall, perform: Plan, status?: number) => {
+  const apply = async (
+    { data, account, actor, author }: CollectionCall,
+    perform: PlanNumber,
+    status?: number,
+  ) => {
     const { numbers = [] } = data
     const { success, error } = await collections.apply(numbers, perform, { by: actor, author, account })
     const failed = Object.keys(error).length > 0 ? error : []
@@ -239,7 +243,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
   }
 
   const createBy = (make: typeof plan.create) => (call: CollectionCall) =>
-    apply(call, (view, request) => make(view, { ...request, fields: fieldsOf(call) }), 201)
+    apply(call, (view, request) => make(view, { ...request, fields: collectionFields(call) }), 201)
 
   const update = (call: CollectionCall, fields: Json, how: 'replace' | 'merge') =>
     apply(call, (view, request) => plan.update(view, { ...request, fields, how }))
@@ -263,12 +267,12 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     post(collection, {
       summary: 'Replace the public fields of numbers',
       ...taken,
-      run: (call) => update(call, fieldsOf(call), 'replace'),
+      run: (call) => update(call, collectionFields(call), 'replace'),
     }),
     patch(collection, {
       summary: 'Change public fields of numbers',
       ...taken,
-      run: (call) => update(call, withNulls(fieldsOf(call), call.sent), 'merge'),
+      run: (call) => update(call, withNulls(collectionFields(call), call.sent), 'merge'),
     }),
     del(collection, {
       summary: 'Release numbers; `hard` removes them, for operators',
@@ -282,7 +286,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
   ]
 }
 
-const fieldsOf = ({ data: { numbers: _, ...fields } }: CollectionCall): Json => fields
+const collectionFields = ({ data: { numbers: _, ...fields } }: CollectionCall): Json => fields
 
 /** A null in the request removes the field. */
 const withNulls = (fields: Json, sent: unknown): Json => {

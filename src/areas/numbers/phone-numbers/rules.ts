@@ -7,7 +7,7 @@ export type NumberState = (typeof numberStates)[number]
 export const absent = '(none)'
 export type StateBefore = NumberState | typeof absent
 
-export type Target = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_in'
+export type TargetState = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_in'
 
 /**
  * Who may make a move:
@@ -19,7 +19,7 @@ export type Target = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_i
  */
 type Who = 'creator' | 'operator' | 'authorised' | 'family' | 'anyone'
 
-export interface Move {
+export interface Transition {
   who: Who
   /** Ordered from its carrier first. */
   order?: true
@@ -28,16 +28,16 @@ export interface Move {
   sameOwner?: 'kept' | 'refused'
 }
 
-const create = { who: 'creator' } as const
+const creation = { who: 'creator' } as const
 
 /** From -> to. Absent transitions are invalid. */
-export const moves: Readonly<Record<StateBefore, Readonly<Partial<Record<Target, Move>>>>> = {
+export const moves: Readonly<Record<StateBefore, Readonly<Partial<Record<TargetState, Transition>>>>> = {
   [absent]: {
-    in_service: create,
+    in_service: creation,
     reserved: { who: 'creator', remember: true },
-    available: create,
-    aging: create,
-    port_in: create,
+    available: creation,
+    aging: creation,
+    port_in: creation,
   },
   discovery: {
     in_service: { who: 'authorised', order: true },
@@ -92,7 +92,7 @@ export interface Rights {
 }
 
 /** `usable_creation_states` of `carriers_info`. */
-export const creationStates = ({ isOperator, allowsAdditions }: Rights): readonly Target[] => {
+export const creationStates = ({ isOperator, allowsAdditions }: Rights): readonly TargetState[] => {
   if (isOperator) return ['aging', 'available', 'in_service', 'port_in', 'reserved']
   return allowsAdditions ? ['in_service', 'reserved'] : []
 }
@@ -149,7 +149,7 @@ interface ReleaseSettings {
   should_permanently_delete: boolean
 }
 
-type Release =
+type ReleaseResult =
   | { outcome: 'returned'; accountId: string; history: string[] }
   | { outcome: 'removed' }
   | { outcome: 'freed'; state: NumberState }
@@ -160,7 +160,7 @@ export const releaseOf = (
   /** Earlier holders that still exist, the latest first. */
   earlier: readonly string[],
   { released_state: released, should_age, should_permanently_delete }: ReleaseSettings,
-): Release => {
+): ReleaseResult => {
   const [previous] = earlier
   if (previous !== undefined) return { outcome: 'returned', accountId: previous, history: [...earlier] }
   if (should_permanently_delete || carrier === mobileCarrier) return { outcome: 'removed' }

@@ -121,7 +121,7 @@ const Porting = open(
   { description: 'Data of the losing carrier' },
 )
 
-const Failover = open(
+const NumberFailover = open(
   { e164: anyText({ description: 'A number' }), sip: anyText({ description: 'A SIP address' }) },
   { description: 'Where calls go when nobody can take them; for numbers of trunks' },
 )
@@ -151,13 +151,13 @@ const ForceOutbound = typed(['boolean', 'string'], {
 const Messages = open({ enabled: flag({ description: 'Whether the number takes part' }) })
 
 const callFields = {
-  failover: Failover,
+  failover: NumberFailover,
   force_outbound: ForceOutbound,
   prepend: Prepend,
   ringback: Ringback,
 }
 
-const fields = {
+const numberFields = {
   ...callFields,
   mms: Messages,
   sms: Messages,
@@ -174,7 +174,7 @@ const lists = {
 }
 
 export const PhoneNumber = open(
-  { ...fields, ...lists },
+  { ...numberFields, ...lists },
   {
     ...ownFields,
     title: 'Phone number',
@@ -193,7 +193,7 @@ export const PhoneNumberRecord = open(
       description: 'mobile: it belongs to a mobile device; nothing else sets it here',
     }),
     features: list(anyText(), { ...served, description: 'What is switched on' }),
-    ...fields,
+    ...numberFields,
   },
   { title: 'Phone number record' },
 )
@@ -255,7 +255,7 @@ export const CollectionOutcome = closed(
 export const NumberCollection = open(
   {
     numbers: AskedNumbers,
-    ...fields,
+    ...numberFields,
     ...lists,
   },
   { ...ownFields, title: 'Collection of phone numbers' },

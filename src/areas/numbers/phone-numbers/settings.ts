@@ -65,7 +65,7 @@ const numberingKeys = {
   ),
 }
 
-const days = (fallback: number, description: string) =>
+const expiryDays = (fallback: number, description: string) =>
   wholeNumber({ minimum: 0, maximum: 36_500, default: fallback }, description)
 
 const carrier = (description: string) => choice(numberModules, { default: 'knm_local', description })
@@ -84,8 +84,8 @@ const numberLifeKeys = {
   }),
   should_age: flag(false, 'Released numbers age before they are available'),
   should_permanently_delete: flag(false, 'Released numbers leave the inventory'),
-  aging_expiry_d: days(90, 'Days that a number ages'),
-  discovery_expiry_d: days(1, 'Days that a discovered number is kept'),
+  aging_expiry_d: expiryDays(90, 'Days that a number ages'),
+  discovery_expiry_d: expiryDays(1, 'Days that a discovered number is kept'),
   local_feature_override: flag(false, 'Local numbers may have external features: cnam, e911, port, sms, mms'),
   sms_carriers: carriers('Carriers whose numbers may have the feature sms'),
   mms_carriers: carriers('Carriers whose numbers may have the feature mms'),

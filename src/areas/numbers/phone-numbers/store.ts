@@ -107,7 +107,7 @@ export class NumberRecord
   }
 }
 
-const columns = rows.columns
+const numberColumnsSql = rows.columns
 
 const insertNumber = rows.insert('ON CONFLICT DO NOTHING')
 const updateNumber = rows.update(['id'], 'AND revision = $14')
@@ -214,14 +214,14 @@ export const createNumberStore = (store: Store) => {
   /** System-wide, for transitions, search and identification. Other callers pass an account. */
   const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
     if (!isStorable(number)) return undefined
-    const [found] = await read(`SELECT ${columns} FROM numbers WHERE number = $1`, [number])
+    const [found] = await read(`SELECT ${numberColumnsSql} FROM numbers WHERE number = $1`, [number])
     return found
   }
 
   const pageOf = ({ accountId, after, limit, descending, long }: NumberPage): Promise<NumberRecord[]> => {
     const side = descending ? '<' : '>'
     const keyset = after === undefined ? '' : `AND number ${side} $3`
-    const sql = `SELECT ${columns} FROM numbers WHERE account_id = $1 AND account_id <> '' ${keyset}
+    const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE account_id = $1 AND account_id <> '' ${keyset}
       ORDER BY number ${descending ? 'DESC' : 'ASC'} LIMIT $2`
     return read(sql, [accountId, limit, ...(after === undefined ? [] : [after])], long)
   }
@@ -253,7 +253,7 @@ export const createNumberStore = (store: Store) => {
     async findSeveral(numbers: readonly string[]): Promise<Map<string, NumberRecord>> {
       const found = new Map<string, NumberRecord>()
       for (const batch of inBatches(numbers.filter(isStorable))) {
-        const sql = `SELECT ${columns} FROM numbers WHERE number IN (${marks(batch.length)})`
+        const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE number IN (${marks(batch.length)})`
         for (const number of await read(sql, batch)) found.set(number.id, number)
       }
       return found
@@ -284,21 +284,21 @@ export const createNumberStore = (store: Store) => {
     /** All numbers of the system, or those in one state. */
     pageOfSystem(state: NumberState | undefined, after: string, limit: number): Promise<NumberRecord[]> {
       const inState = state === undefined ? '' : 'AND state = $3'
-      const sql = `SELECT ${columns} FROM numbers WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
+      const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
       return read(sql, [after, limit, ...(state === undefined ? [] : [state])], true)
     },
 
     /** `before`: Gregorian seconds. */
     passed(state: 'aging' | 'deleted' | 'discovery', before: number, limit: number): Promise<NumberRecord[]> {
       // The text of the partial index's condition, or the index is not used.
-      const sql = `SELECT ${columns} FROM numbers WHERE state IN ('aging', 'deleted', 'discovery')
+      const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE state IN ('aging', 'deleted', 'discovery')
         AND state = $1 AND modified < $2 ORDER BY modified, number LIMIT $3`
       return read(sql, [state, before, limit])
     },
 
     porting(accountId: string, limit: number): Promise<NumberRecord[]> {
       // As above.
-      const sql = `SELECT ${columns} FROM numbers WHERE state IN ('port_in', 'port_out')
+      const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE state IN ('port_in', 'port_out')
         AND account_id = $1 ORDER BY number LIMIT $2`
       return read(sql, [accountId, limit])
     },

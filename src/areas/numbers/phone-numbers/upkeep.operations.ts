@@ -19,10 +19,10 @@ interface Deps {
   findDevice(accountId: string, deviceId: string): Promise<object | undefined>
 }
 
-const roundAuthor: Author = { requestId: 'round/phone-numbers' }
+const upkeepAuthor: Author = { requestId: 'round/phone-numbers' }
 
 // Numbers of one write.
-const numbersAtOnce = 200
+const numbersPerUpkeep = 200
 // An account with more numbers releases them in several writes: one would block other writers for seconds.
 const maxInOneWrite = 2000
 
@@ -45,9 +45,9 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     numbers.commit(...(await planRepairs(author, found)))
 
   const pageAt = async ({ id: accountId }: AccountRecord, after: string | undefined) => {
-    const page = { accountId, after, limit: numbersAtOnce, descending: false, long: true }
+    const page = { accountId, after, limit: numbersPerUpkeep, descending: false, long: true }
     const found = await numbers.store.page(page)
-    const last = found.length === numbersAtOnce ? found.at(-1)?.id : undefined
+    const last = found.length === numbersPerUpkeep ? found.at(-1)?.id : undefined
     return { found, further: last === undefined ? {} : { next: last } }
   }
 
@@ -58,7 +58,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
 
   const releaseSome = (author: Author, accountId: string) =>
     retrying(async () => {
-      const found = await numbers.store.page({ accountId, limit: numbersAtOnce, descending: false })
+      const found = await numbers.store.page({ accountId, limit: numbersPerUpkeep, descending: false })
       const view = numbers.view()
       const plans: NumberPlan[] = []
       for (const number of found)
@@ -83,9 +83,9 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
   const endSome = async (found: readonly NumberRecord[], guard: Statement, end: typeof numbers.drop) => {
     const view = numbers.view()
     const plans: NumberPlan[] = []
-    for (const number of found) plans.push(await end(view, roundAuthor, number))
+    for (const number of found) plans.push(await end(view, upkeepAuthor, number))
     await commitGuarded(plans, guard)
-    return found.length === numbersAtOnce
+    return found.length === numbersPerUpkeep
   }
 
   /** Aged numbers become available. Discovered and deleted ones leave the inventory. */
@@ -101,7 +101,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
       ] as const
       for (const [state, days, end] of passes) {
         const before = gregorianNow(store.clock) - days * daySeconds
-        const expired = () => numbers.store.passed(state, before, numbersAtOnce)
+        const expired = () => numbers.store.passed(state, before, numbersPerUpkeep)
         while (!signal.aborted && (await endSome(await expired(), guard, end)));
       }
     },
@@ -112,7 +112,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
       while ((await numbers.store.countOf(accountId, maxInOneWrite + 1)) > maxInOneWrite)
         await releaseSome(set.author, accountId)
       const view = numbers.view()
-      for await (const found of numbers.store.pages(accountId, numbersAtOnce))
+      for await (const found of numbers.store.pages(accountId, numbersPerUpkeep))
         for (const number of found) await numbers.addRelease(view, set, number, accountId)
       numbers.store.requireNone(set, accountId)
     },
@@ -124,7 +124,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
 
     /** Updates what follows from settings and other records. */
     async fix(author: Author, account: AccountRecord) {
-      for await (const found of numbers.store.pages(account.id, numbersAtOnce))
+      for await (const found of numbers.store.pages(account.id, numbersPerUpkeep))
         await retrying(() => repairAll(author, found))
     },
 

@@ -14,7 +14,7 @@ export const readOnlyOf = ({ state, usedBy, hidden }: NumberRecord): Json => {
   }
 }
 
-export const metadataOf = async (
+export const numberMetadata = async (
   features: NumberFeatures,
   number: NumberRecord,
   isOperator: boolean,
@@ -55,7 +55,7 @@ const wholeRecord = (item: ListedNumber): Json => {
   return { ...doc, ...rowJson(item), id, created, modified }
 }
 
-const digits = /^\+?\d{1,32}$/
+const startKeyForm = /^\+?\d{1,32}$/
 
 // These characters sort before and after all digits.
 const justBefore = (number: string) =>
@@ -67,7 +67,7 @@ const startKeys: StartKeys = {
   read(key, descending): Cursor | undefined {
     // A plus that was not encoded arrives as a space.
     const number = key.replace(/^ /, '+')
-    if (!digits.test(number)) return undefined
+    if (!startKeyForm.test(number)) return undefined
     return [descending ? justBehind(number) : justBefore(number), '']
   },
   write: ([number]) => number,

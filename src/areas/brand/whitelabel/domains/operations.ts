@@ -13,14 +13,14 @@ import type { SenderAddress } from '../emails/senders.ts'
 import type { Whitelabels } from '../operations.ts'
 import { whitelabelSettings } from '../settings.ts'
 import {
-  type Entry,
+  type DnsTemplate,
+  type DnsTemplateEntry,
   entriesOf,
   expand,
   holdsKey,
   holdsMechanisms,
   matches,
   spfRecordsIn,
-  type Template,
   testableType,
 } from './rules.ts'
 import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
@@ -58,7 +58,7 @@ const wrongDomain = (value: string) =>
     },
   })
 
-const isPortal = ({ name }: Entry) => /^web (?:gui|interface|portal)$/i.test(name.trim())
+const isPortal = ({ name }: DnsTemplateEntry) => /^web (?:gui|interface|portal)$/i.test(name.trim())
 
 export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
 
@@ -91,7 +91,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
   }
 
   const checkEntry = async (
-    { type, host, expected, name, zone }: Entry,
+    { type, host, expected, name, zone }: DnsTemplateEntry,
     inquiry: Inquiry,
   ): Promise<DomainCheck> => {
     const shown = { expected: [...expected], name, ...(zone === undefined ? {} : { zone }) }
@@ -158,7 +158,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
 
   const lookUpAll = async (
     domain: string,
-    domains: Template,
+    domains: DnsTemplate,
     own: readonly SenderAddress[],
     tcp: boolean,
   ) => {
@@ -179,7 +179,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
   const matchesTemplate = async (brand: string, host?: string): Promise<boolean | undefined> => {
     const domain = hostNameOf(brand)
     if (domain === undefined) return false
-    const isMeant = (entry: Entry) => host === undefined || entry.host.toLowerCase() === host
+    const isMeant = (entry: DnsTemplateEntry) => host === undefined || entry.host.toLowerCase() === host
     const entries = (await template.addressesOf(domain)).filter(isMeant)
     if (entries.length === 0) return false
     const inquiry = await begin(domain, false)
@@ -197,11 +197,11 @@ export const createWhitelabelDomains = (tools: Deps) => {
   return {
     watch,
 
-    async expanded(asked: unknown, accountId: string | undefined): Promise<Template> {
+    async expanded(asked: unknown, accountId: string | undefined): Promise<DnsTemplate> {
       return expand(await template.whole(), await domainFor(asked, accountId))
     },
 
-    async replaceTemplate(author: Author, domains: Template): Promise<Template> {
+    async replaceTemplate(author: Author, domains: DnsTemplate): Promise<DnsTemplate> {
       if (Object.keys(domains).length === 0) {
         const message = 'The domains schema is missing, unable to validate request'
         throw failure(invalidData, { data: { domains: { required: { message } } } })
@@ -214,7 +214,7 @@ export const createWhitelabelDomains = (tools: Deps) => {
 
     /** Hosts of the web interface: the domain, and hosts that the template calls a web GUI. */
     async portalsOf(domain: string): Promise<string[]> {
-      const isMeant = (entry: Entry) => entry.host === domain || isPortal(entry)
+      const isMeant = (entry: DnsTemplateEntry) => entry.host === domain || isPortal(entry)
       const entries = (await template.addressesOf(domain)).filter(isMeant)
       return [...new Set(entries.map(({ host }) => host.toLowerCase()))]
     },

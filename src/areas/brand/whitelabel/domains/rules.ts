@@ -2,9 +2,9 @@ import { formatAddress, parseAddress } from '../../../../lib/cidr.ts'
 import type { DomainCheck, DomainChecks } from './schema.ts'
 
 /** Hosts by record type. Settings may lack parts of an entry. */
-export type Template = Record<string, Record<string, { mapping?: string[]; name?: string; zone?: string }>>
+export type DnsTemplate = Record<string, Record<string, { mapping?: string[]; name?: string; zone?: string }>>
 
-export interface Entry {
+export interface DnsTemplateEntry {
   /** Upper case, as in the template. */
   type: string
   host: string
@@ -18,7 +18,7 @@ export const placeholder = '{{domain}}'
 export const inPlace = (text: string, domain: string) => text.replaceAll(placeholder, domain)
 
 /** Other members of entries stay. */
-export const expand = (template: Template, domain: string): Template =>
+export const expand = (template: DnsTemplate, domain: string): DnsTemplate =>
   Object.fromEntries(
     Object.entries(template).map(([type, hosts]) => [
       type,
@@ -31,7 +31,7 @@ export const expand = (template: Template, domain: string): Template =>
     ]),
   )
 
-export const entriesOf = (domains: Template): Entry[] =>
+export const entriesOf = (domains: DnsTemplate): DnsTemplateEntry[] =>
   Object.entries(domains).flatMap(([type, hosts]) =>
     Object.entries(hosts).map(([host, { mapping = [], name = '', zone }]) => ({
       type,
@@ -119,16 +119,16 @@ const checkedIn = (checks: DomainChecks): Checked[] =>
     Object.entries(hosts).map(([host, check]) => ({ ...check, type, host })),
   )
 
-const placeOf = ({ type, host }: Checked) => `${type} ${host}`
+const checkKeyOf = ({ type, host }: Checked) => `${type} ${host}`
 
 /** Matching records. Those without an answer from DNS stay as before. */
 export const greenIn = (checks: DomainChecks, before: readonly string[]): string[] =>
   checkedIn(checks)
-    .filter((check) => check.matches || (check.error !== undefined && before.includes(placeOf(check))))
-    .map(placeOf)
+    .filter((check) => check.matches || (check.error !== undefined && before.includes(checkKeyOf(check))))
+    .map(checkKeyOf)
 
 /** Records that matched before and no longer do. */
 export const redIn = (checks: DomainChecks, before: readonly string[]) =>
   checkedIn(checks)
-    .filter((check) => !check.matches && check.error === undefined && before.includes(placeOf(check)))
+    .filter((check) => !check.matches && check.error === undefined && before.includes(checkKeyOf(check)))
     .map(({ type, host, expected, actual }) => ({ type, host, expected, actual }))

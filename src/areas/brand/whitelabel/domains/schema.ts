@@ -10,18 +10,18 @@ const mapping = list(anyText({ maxLength: 1024 }), {
   maxItems: 50,
   description: 'Addresses, host names, or lines of NAPTR and SRV records; may hold {{domain}}',
 })
-const name = anyText({ maxLength: 256, description: 'Friendly name' })
+const entryName = anyText({ maxLength: 256, description: 'Friendly name' })
 const zone = anyText({ maxLength: 256, description: 'For people only' })
 
-const Entry = open({
+const HostEntry = open({
   mapping: list(anyText({ maxLength: 1024 }), { maxItems: 50 }),
-  name,
+  name: entryName,
   zone,
 })
 
-const Alias = closed({ mapping: must(mapping), name: must(name), zone })
+const Alias = closed({ mapping: must(mapping), name: must(entryName), zone })
 
-const Hosts = keyed(Entry, { maxProperties: maxHosts })
+const Hosts = keyed(HostEntry, { maxProperties: maxHosts })
 
 /** Shown, but not looked up. */
 const otherTypes = [

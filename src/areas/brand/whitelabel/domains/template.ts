@@ -1,6 +1,6 @@
 import type { Settings } from '../../../../settings/settings.ts'
 import { whitelabelSettings } from '../settings.ts'
-import { type Entry, entriesOf, expand, inPlace, placeholder, type Template } from './rules.ts'
+import { type DnsTemplate, type DnsTemplateEntry, entriesOf, expand, inPlace, placeholder } from './rules.ts'
 
 // Used until an administrator writes a template. The addresses and vendor hosts lead nowhere on purpose.
 
@@ -10,11 +10,11 @@ const zones = [
   { zone: 'us-west', side: 'west', name: 'Tertiary Proxy' },
 ] as const
 
-const hostOf = (zone: string) => `${zone}.{{domain}}`
+const zoneHost = (zone: string) => `${zone}.{{domain}}`
 const proxyOf = (side: string) => `proxy-${side}.{{domain}}`
 
 const addresses = Object.fromEntries(
-  zones.map(({ zone, name }) => [hostOf(zone), { name, zone, mapping: ['127.0.0.1'] }]),
+  zones.map(({ zone, name }) => [zoneHost(zone), { name, zone, mapping: ['127.0.0.1'] }]),
 )
 
 const pointers = Object.fromEntries(
@@ -25,18 +25,18 @@ const pointers = Object.fromEntries(
 )
 
 /** The proxy of a zone, then those of the other zones. */
-const services = Object.fromEntries(
+const serviceEntries = Object.fromEntries(
   zones.map(({ side, name }, at) => {
     const order = [...zones.slice(at), ...zones.slice(0, at)]
     const mapping = order.map(({ zone }, rank) => {
       const weight = 10 + 5 * rank
-      return `${weight} ${weight} 7000 ${hostOf(zone)}`
+      return `${weight} ${weight} 7000 ${zoneHost(zone)}`
     })
     return [`_sip._udp.${proxyOf(side)}`, { name, mapping }]
   }),
 )
 
-const defaultTemplate: Template = {
+const defaultTemplate: DnsTemplate = {
   A: addresses,
   CNAME: {
     'api.{{domain}}': { name: 'API', mapping: ['api.example.com'] },
@@ -44,7 +44,7 @@ const defaultTemplate: Template = {
   },
   MX: {},
   NAPTR: pointers,
-  SRV: services,
+  SRV: serviceEntries,
   TXT: {},
 }
 
@@ -55,12 +55,12 @@ export type DomainTemplate = ReturnType<typeof createDomainTemplate>
 
 /** The operator's template. */
 export const createDomainTemplate = (settings: Settings) => {
-  const whole = async (): Promise<Template> => {
+  const whole = async (): Promise<DnsTemplate> => {
     const { domains = {} } = await settings.of(whitelabelSettings)
     return Object.keys(domains).length > 0 ? domains : defaultTemplate
   }
 
-  const addressesOf = async (domain: string): Promise<Entry[]> =>
+  const addressesOf = async (domain: string): Promise<DnsTemplateEntry[]> =>
     entriesOf(expand(await whole(), domain)).filter(({ type }) => addressTypes.has(type))
 
   return {

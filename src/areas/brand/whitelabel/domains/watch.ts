@@ -14,17 +14,17 @@ import { greenIn, redIn } from './rules.ts'
 import type { DomainChecks } from './schema.ts'
 
 /** Matching records. */
-interface Standing {
+interface DomainStatus {
   domain: string
   green: readonly string[]
 }
 
 /** Result of the last check of a brand. Removed with the brand. */
-export const createDomainStatuses = (store: Store) => createAttachment<Standing>(store, 'domain_checks')
+export const createDomainStatuses = (store: Store) => createAttachment<DomainStatus>(store, 'domain_checks')
 
 export type DomainStatuses = ReturnType<typeof createDomainStatuses>
 
-interface Found {
+interface FoundChecks {
   accountId: string
   domain: string
   checks: DomainChecks
@@ -52,7 +52,7 @@ const turnOf = (domain: string, hours: number) =>
 export const createDomainWatch = ({ store, settings, afterwards, whitelabels, standings, look }: Deps) => {
   const { clock, records } = store
 
-  const keep = async (author: Author, { accountId, domain, checks }: Found) => {
+  const keep = async (author: Author, { accountId, domain, checks }: FoundChecks) => {
     const brand = await whitelabels.find(accountId)
     if (!brand || domainOf(brand.doc) !== domain) return
     const before = await standings.find(brand)
@@ -68,7 +68,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
     await store.commit(set)
   }
 
-  const note = (author: Author, found: Found) => retrying(() => keep(author, found))
+  const note = (author: Author, found: FoundChecks) => retrying(() => keep(author, found))
 
   const watch = async ({ accountId, doc }: WhitelabelStored) => {
     const domain = domainOf(doc)
@@ -119,7 +119,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
   return {
     round,
 
-    note(author: Author, found: Found) {
+    note(author: Author, found: FoundChecks) {
       afterwards.run('noting how a domain stands', () => note(author, found))
     },
   }

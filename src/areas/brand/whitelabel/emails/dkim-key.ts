@@ -18,31 +18,31 @@ const longestPem = 16_384
 const opening = /-----BEGIN ([A-Z0-9 ]+)-----/g
 const privateKinds = new Set(['PRIVATE KEY', 'RSA PRIVATE KEY'])
 
-const refusal = (message: string, reason?: unknown) =>
+const invalidKey = (message: string, reason?: unknown) =>
   failure(validationError, { problems: { file: { required: { message } } } }, reason)
 
 /** The only block of the file. Text around it, such as comments, is ignored. */
 const blockIn = (text: string): string => {
   const kinds = [...text.matchAll(opening)].map(([, kind = '']) => kind)
   const [kind] = kinds
-  if (kind === undefined) throw refusal('Please provide a valid PEM file')
-  if (kinds.length > 1) throw refusal('Please provide a single valid PEM file')
+  if (kind === undefined) throw invalidKey('Please provide a valid PEM file')
+  if (kinds.length > 1) throw invalidKey('Please provide a single valid PEM file')
   if (kind.includes('ENCRYPTED') || text.includes('Proc-Type: 4,ENCRYPTED')) {
-    throw refusal('Please provide a valid PEM file: the key must not be encrypted')
+    throw invalidKey('Please provide a valid PEM file: the key must not be encrypted')
   }
   if (!privateKinds.has(kind)) {
-    throw refusal('Please provide a valid PEM file: an RSA or Ed25519 private key')
+    throw invalidKey('Please provide a valid PEM file: an RSA or Ed25519 private key')
   }
   const end = `-----END ${kind}-----`
   const start = text.indexOf('-----BEGIN')
   return text.slice(start, text.indexOf(end, start) + end.length)
 }
 
-const parse = (pem: string): KeyObject => {
+const parseKey = (pem: string): KeyObject => {
   try {
     return createPrivateKey({ key: pem, format: 'pem' })
   } catch (error) {
-    throw refusal('Please provide a valid PEM file', error)
+    throw invalidKey('Please provide a valid PEM file', error)
   }
 }
 
@@ -68,19 +68,19 @@ const assertStrength = ({ asymmetricKeyDetails: details }: KeyObject): number =>
   const bits = details?.modulusLength ?? 0
   const exponent = details?.publicExponent ?? 0n
   if (bits >= shortestRsa && bits <= longestRsa && exponent > 2n) return bits
-  throw refusal(`Please provide an RSA key of ${shortestRsa} to ${longestRsa} bits; 2048 are advised`)
+  throw invalidKey(`Please provide an RSA key of ${shortestRsa} to ${longestRsa} bits; 2048 are advised`)
 }
 
 /** The key of an uploaded PEM file. Error messages never contain its text. */
 export const readDkimKey = (bytes: Buffer): DkimKey => {
-  if (bytes.length > longestPem) throw refusal('Please provide a valid PEM file')
-  const key = parse(blockIn(bytes.toString('latin1')))
+  if (bytes.length > longestPem) throw invalidKey('Please provide a valid PEM file')
+  const key = parseKey(blockIn(bytes.toString('latin1')))
   const type = key.asymmetricKeyType
   if (type !== 'rsa' && type !== 'ed25519') {
-    throw refusal('Please provide an RSA or Ed25519 key: DKIM knows no others')
+    throw invalidKey('Please provide an RSA or Ed25519 key: DKIM knows no others')
   }
   const bits = type === 'rsa' ? assertStrength(key) : 256
-  if (!signs(key, type)) throw refusal('Please provide a valid PEM file')
+  if (!signs(key, type)) throw invalidKey('Please provide a valid PEM file')
   return {
     type,
     bits,

@@ -29,7 +29,7 @@ interface Deps {
   mail: Mail
 }
 
-interface Upload {
+interface KeyUpload {
   bytes: Buffer
   files: number
 }
@@ -46,7 +46,7 @@ const sameText = (a: string, b: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(a)), Buffer.from(sha256Hex(b)))
 
 /** Public facts of the hidden part. */
-export const metadataOf = ({ id, created, modified, hidden }: SenderRecord) => ({
+export const senderMetadata = ({ id, created, modified, hidden }: SenderRecord) => ({
   id,
   created,
   modified,
@@ -111,7 +111,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
       : await save(set, record, emails.revise(record, { hidden: unverified(record.hidden, code) }))
     if (wait > 0) throw failure(tooManyRequests, { retryAfterSeconds: wait })
     const message = 'Invalid verification code: a new code was sent'
-    throw invalid({ code: { invalid: { message } } }, metadataOf(after))
+    throw invalid({ code: { invalid: { message } } }, senderMetadata(after))
   }
 
   return {
@@ -158,7 +158,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
       return save(set, record, emails.revise(record, { hidden }))
     },
 
-    async putKey(author: Author, record: SenderRecord, upload: Upload | undefined) {
+    async putKey(author: Author, record: SenderRecord, upload: KeyUpload | undefined) {
       const { privateKey, ...key } = readDkimKey(assertOneFile(upload).bytes)
       const sealed = keyring.seal(privateKey, keyPlace(record))
       const hidden = { ...record.hidden, key: { ...key, sealed } }

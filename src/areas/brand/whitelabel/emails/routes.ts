@@ -5,8 +5,8 @@ import { type Call, del, get, post, put, type Route } from '../../../../http/rou
 import { anyText } from '../../../../lib/schema.ts'
 import type { ListRow } from '../../../../storage/records.ts'
 import { dkimRecord } from './dkim-key.ts'
-import { metadataOf, type SenderEmails } from './operations.ts'
-import { codeProblems, storedHalf } from './rules.ts'
+import { type SenderEmails, senderMetadata } from './operations.ts'
+import { codeProblems, storedSenderFields } from './rules.ts'
 import {
   SenderEmail,
   SenderEmailChange,
@@ -16,8 +16,8 @@ import {
 } from './schema.ts'
 import type { SenderRecord } from './store.ts'
 
-const all = '/v2/accounts/{account_id}/whitelabel/emails'
-const oneEmail = `${all}/{email_id}` as const
+const emailsPath = '/v2/accounts/{account_id}/whitelabel/emails'
+const oneEmail = `${emailsPath}/{email_id}` as const
 
 const codeSent = 'A verification code was sent to the email address'
 
@@ -54,23 +54,23 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
     emails.get(path.account_id, path.email_id)
 
   return [
-    get(all, {
+    get(emailsPath, {
       summary: 'List the sender addresses of an account',
       allow: accountMember,
       answers: SenderEmailRow,
       list: true,
       run: ({ path }) => new ListResponse(listingOf(emails, path.account_id)),
     }),
-    put(all, {
+    put(emailsPath, {
       summary: 'Add a sender address: a code is mailed to it',
       allow: accountAdmin,
-      prepare: storedHalf,
+      prepare: storedSenderFields,
       body: SenderEmail,
       judge: ({ path, data }) => emails.judge(path.account_id, data),
       answers: anyText(),
       run: async ({ author, account, data }) => {
         const record = await emails.create({ author, account }, data)
-        return answer({ data: codeSent, metadata: metadataOf(record), created: record.id })
+        return answer({ data: codeSent, metadata: senderMetadata(record), created: record.id })
       },
     }),
     get(oneEmail, {
@@ -85,7 +85,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       summary: 'Change a sender address, or upload the private key that its mail is signed with (PEM)',
       allow: accountAdmin,
       subject,
-      prepare: storedHalf,
+      prepare: storedSenderFields,
       body: SenderEmailChange,
       uploads: [pem],
       judge: ({ path, data, subject: record }) => emails.judge(path.account_id, data, record),

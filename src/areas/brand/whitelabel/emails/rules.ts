@@ -3,7 +3,7 @@ import type { Json } from '../../../../lib/json.ts'
 import { senderReadOnly } from './schema.ts'
 
 /** The stored fields of a request. */
-export const storedHalf = (data: Json): Json =>
+export const storedSenderFields = (data: Json): Json =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !senderReadOnly.includes(key)))
 
 /** At most `most` within `seconds`. */
@@ -27,11 +27,11 @@ export const codesOfAccount: readonly Limit[] = [
   { seconds: day, most: 200 },
 ]
 
-const longest = (limits: readonly Limit[]) => Math.max(...limits.map(({ seconds }) => seconds))
+const longestLimit = (limits: readonly Limit[]) => Math.max(...limits.map(({ seconds }) => seconds))
 
 /** Times that still count. */
 export const recent = (times: readonly number[], now: number, limits: readonly Limit[]) =>
-  times.filter((time) => time > now - longest(limits))
+  times.filter((time) => time > now - longestLimit(limits))
 
 /** 0: now. `times` is ascending. */
 export const secondsToWait = (times: readonly number[], now: number, limits: readonly Limit[]) =>
@@ -47,9 +47,9 @@ export const secondsToWait = (times: readonly number[], now: number, limits: rea
 export const codeSeconds = hour
 
 const smallestCode = 1000
-const codes = 9000
+const codeCount = 9000
 
-export const codeFrom = (random: Buffer) => String(smallestCode + (random.readUInt32BE(0) % codes))
+export const codeFrom = (random: Buffer) => String(smallestCode + (random.readUInt32BE(0) % codeCount))
 
 /** Other texts are not guesses: the code stays valid. */
 export const codeProblems = ({ code }: { code?: string | number }): Problems => {

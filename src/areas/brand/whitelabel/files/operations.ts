@@ -8,7 +8,7 @@ import type { ImportedFile, Importer } from '../../../adoption.ts'
 import { assertOneFile } from '../rules.ts'
 import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
 
-interface Upload {
+interface FileUpload {
   contentType: string
   charset?: string
   bytes: Buffer
@@ -72,7 +72,7 @@ export const createBrandFiles = (store: Store) => {
       author: Author,
       whitelabel: StoredRecord<object, object>,
       kind: FileKind,
-      upload: Upload | undefined,
+      upload: FileUpload | undefined,
     ) {
       const { bytes, fileName, ...sent } = assertOneFile(upload)
       const contentType = typeToKeep(kind, { ...sent, bytes })

@@ -32,9 +32,9 @@ const sameTypes: Readonly<Record<string, string>> = {
   'image/vnd.microsoft.icon': 'image/x-icon',
 }
 
-const plain = (type: string) => sameTypes[type] ?? type
+const plainType = (type: string) => sameTypes[type] ?? type
 
-interface Sent {
+interface SentFile {
   contentType: string
   charset?: string
   bytes: Buffer
@@ -45,21 +45,21 @@ const notTheImage = (contentType: string) =>
     file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
   })
 
-const imageType = (kind: FileKind, { contentType, bytes }: Sent) => {
+const imageType = (kind: FileKind, { contentType, bytes }: SentFile) => {
   const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
   const says = contentType.startsWith('image/')
-  if (!found || (says && plain(contentType) !== found)) throw notTheImage(contentType)
+  if (!found || (says && plainType(contentType) !== found)) throw notTheImage(contentType)
   if (!servedTypes[kind].includes(found)) {
     throw failure(unsupportedMediaType, { accepted: uploadTypes[kind] })
   }
   return contentType === 'image/vnd.microsoft.icon' ? contentType : found
 }
 
-const pageType = ({ charset }: Sent) =>
+const pageType = ({ charset }: SentFile) =>
   charset === undefined ? 'text/html' : `text/html; charset=${charset}`
 
 /** Images must have the type of their content. */
-export const typeToKeep = (kind: FileKind, sent: Sent): string => {
+export const typeToKeep = (kind: FileKind, sent: SentFile): string => {
   if (sent.bytes.length > largestFile) throw failure(tooLarge, { limit: largestFile })
   return kind === 'welcome' ? pageType(sent) : imageType(kind, sent)
 }
@@ -74,7 +74,7 @@ export const arrivingType = (kind: FileKind, bytes: Buffer): string | undefined 
 
 export const isFileKind = (text: string): text is FileKind => fileKinds.some((kind) => kind === text)
 
-const extensions: Readonly<Record<string, string>> = {
+const fileExtensions: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
   'image/gif': 'gif',
@@ -88,5 +88,5 @@ export const nameToKeep = (kind: FileKind, given: string, contentType: string) =
   const base = bareFileName(given).replace(/\.[A-Za-z0-9]{1,5}$/, '')
   const safe = base.replace(/[. ]/g, '_').slice(0, 100).toWellFormed()
   const [bareType = ''] = contentType.split(';', 1)
-  return `${kind}-${safe || 'file'}.${extensions[bareType] ?? 'bin'}`
+  return `${kind}-${safe || 'file'}.${fileExtensions[bareType] ?? 'bin'}`
 }

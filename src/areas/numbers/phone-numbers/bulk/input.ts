@@ -223,7 +223,7 @@ const createActions = ({
 }
 
 /** Runs the rows of an action, and waits for the orders that they make. */
-const createRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
+const createRowRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
   const rowOf = async (number: NumberRecord) => {
     const account = number.accountId === '' ? undefined : await findAccount(number.accountId)
     return numberRow(number, account?.doc.name)
@@ -312,7 +312,7 @@ const createRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
 
 /** Actions of tasks for the numbers of a CSV. */
 export const createNumberInputActions = (deps: NumberTaskDeps): TaskAction[] => {
-  const run = createRunner(deps)
+  const run = createRowRunner(deps)
   return Object.entries(createActions(deps)).map(
     ([name, { description, doc, optional = [], isOpen, perform }]): InputAction<EarlierRow> => ({
       category: 'number_management',

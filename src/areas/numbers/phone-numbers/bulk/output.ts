@@ -13,8 +13,8 @@ const rowsOfAPart = 500
 type Pages = (context: TaskContext, position: string | undefined) => AsyncIterable<NumberRecord[]>
 
 /** The place in the list: only lists of a tree need the account. */
-const placeOf = ({ id, accountId }: NumberRecord) => `${accountId}/${id}`
-const numberIn = (position: string) => position.slice(position.indexOf('/') + 1)
+const positionOf = ({ id, accountId }: NumberRecord) => `${accountId}/${id}`
+const numberAtPosition = (position: string) => position.slice(position.indexOf('/') + 1)
 const ownerIn = (position: string) => position.slice(0, position.indexOf('/'))
 
 const keyset = async function* (read: (after: NumberRecord | undefined) => Promise<NumberRecord[]>) {
@@ -42,7 +42,7 @@ export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[]
     const names = await namesOf(page)
     return {
       rows: page.map((number) => numberRow(number, names.get(number.accountId))),
-      position: placeOf(elementAt(page, -1)),
+      position: positionOf(elementAt(page, -1)),
     }
   }
 
@@ -61,7 +61,7 @@ export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[]
 
   const own: Pages = ({ account }, position) =>
     keyset((last) => {
-      const after = last?.id ?? (position && numberIn(position))
+      const after = last?.id ?? (position && numberAtPosition(position))
       return store.page({ accountId: account.id, after, limit: rowsOfAPart, descending: false, long: true })
     })
 
@@ -69,7 +69,7 @@ export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[]
     const { account, actor } = context
     if (!speaksForAccount(actor)) return own(context, position)
     return keyset((last) => {
-      const place = position ? { accountId: ownerIn(position), id: numberIn(position) } : undefined
+      const place = position ? { accountId: ownerIn(position), id: numberAtPosition(position) } : undefined
       return store.pageOfTree(account.id, last ?? place, rowsOfAPart)
     })
   }
@@ -77,7 +77,7 @@ export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[]
   const ofSystem = (state: NumberState | undefined): Pages =>
     async function* ({ actor }, position) {
       if (!isSuperduper(actor)) return
-      const start = position ? numberIn(position) : ''
+      const start = position ? numberAtPosition(position) : ''
       yield* keyset((last) => store.pageOfSystem(state, last?.id ?? start, rowsOfAPart))
     }
 

@@ -10,7 +10,7 @@ import { carrierModules } from '../carriers/carrier.ts'
 import { numberErrorOf } from '../failures.ts'
 import { numberStates } from '../schema.ts'
 
-type Cells = Readonly<Record<string, string | undefined>>
+type NumberCells = Readonly<Record<string, string | undefined>>
 type Json = Readonly<Record<string, unknown>>
 
 const factColumns = [
@@ -31,26 +31,26 @@ interface Field {
   isFlag?: true
 }
 
-const flag = (...path: string[]): Field => ({ path, isFlag: true })
-const text = (...path: string[]): Field => ({ path })
+const flagField = (...path: string[]): Field => ({ path, isFlag: true })
+const textField = (...path: string[]): Field => ({ path })
 
 const fieldOf: Readonly<Record<string, Field>> = {
-  'cnam.inbound': flag('cnam', 'inbound_lookup'),
-  'cnam.outbound': text('cnam', 'display_name'),
-  'e911.locality': text('e911', 'locality'),
-  'e911.name': text('e911', 'caller_name'),
-  'e911.region': text('e911', 'region'),
-  'e911.street_address': text('e911', 'street_address'),
-  'e911.extended_address': text('e911', 'extended_address'),
-  'e911.postal_code': text('e911', 'postal_code'),
-  'prepend.enabled': flag('prepend', 'enabled'),
-  'prepend.name': text('prepend', 'name'),
-  'prepend.number': text('prepend', 'number'),
-  'ringback.early': text('ringback', 'early'),
-  'ringback.transfer': text('ringback', 'transfer'),
-  force_outbound: flag('force_outbound'),
-  'failover.e164': text('failover', 'e164'),
-  'failover.sip': text('failover', 'sip'),
+  'cnam.inbound': flagField('cnam', 'inbound_lookup'),
+  'cnam.outbound': textField('cnam', 'display_name'),
+  'e911.locality': textField('e911', 'locality'),
+  'e911.name': textField('e911', 'caller_name'),
+  'e911.region': textField('e911', 'region'),
+  'e911.street_address': textField('e911', 'street_address'),
+  'e911.extended_address': textField('e911', 'extended_address'),
+  'e911.postal_code': textField('e911', 'postal_code'),
+  'prepend.enabled': flagField('prepend', 'enabled'),
+  'prepend.name': textField('prepend', 'name'),
+  'prepend.number': textField('prepend', 'number'),
+  'ringback.early': textField('ringback', 'early'),
+  'ringback.transfer': textField('ringback', 'transfer'),
+  force_outbound: flagField('force_outbound'),
+  'failover.e164': textField('failover', 'e164'),
+  'failover.sip': textField('failover', 'sip'),
 }
 
 export const featureColumns: readonly string[] = Object.keys(fieldOf)
@@ -65,7 +65,10 @@ const treacherous = new Set(['', '__proto__', 'constructor', 'prototype'])
 const isFree = (path: readonly string[]) =>
   path.every((part) => !treacherous.has(part)) && !/^(?:_|pvt_|id$|used_by$)/.test(path[0] ?? '')
 
-const fieldsByColumn: Readonly<Record<string, Field>> = { ...fieldOf, carrier_name: text('carrier_name') }
+const fieldsByColumn: Readonly<Record<string, Field>> = {
+  ...fieldOf,
+  carrier_name: textField('carrier_name'),
+}
 
 const fieldNamed = (column: string): Field | undefined => {
   if (!column.startsWith(ownFieldPrefix)) return fieldsByColumn[column]
@@ -75,27 +78,27 @@ const fieldNamed = (column: string): Field | undefined => {
 
 const noFields: Json = {}
 
-const put = (doc: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown) => {
+const putAt = (doc: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown) => {
   if (rest.length === 0) {
     doc[first] = value
     return
   }
   const inner = isObject(doc[first]) ? doc[first] : {}
   doc[first] = inner
-  put(inner, rest, value)
+  putAt(inner, rest, value)
 }
 
 /** The public fields of the filled cells. */
-export const publicFieldsIn = (cells: Cells): Record<string, unknown> => {
+export const publicFieldsIn = (cells: NumberCells): Record<string, unknown> => {
   const doc: Record<string, unknown> = {}
   for (const [column, cell] of Object.entries(cells)) {
     const field = cell ? fieldNamed(column) : undefined
-    if (field) put(doc, field.path, field.isFlag ? cell === 'true' : cell)
+    if (field) putAt(doc, field.path, field.isFlag ? cell === 'true' : cell)
   }
   return doc
 }
 
-const partOf = (doc: Json, key: string): Json => {
+const objectAt = (doc: Json, key: string): Json => {
   const part = doc[key]
   return isObject(part) ? part : noFields
 }
@@ -118,11 +121,11 @@ export interface ShownNumber {
  */
 export const numberRow = (number: ShownNumber, accountName: string | undefined) => {
   const { doc, hidden } = number
-  const cnam = partOf(doc, 'cnam')
-  const e911 = partOf(doc, 'e911')
-  const prepend = partOf(doc, 'prepend')
-  const ringback = partOf(doc, 'ringback')
-  const failover = partOf(doc, 'failover')
+  const cnam = objectAt(doc, 'cnam')
+  const e911 = objectAt(doc, 'e911')
+  const prepend = objectAt(doc, 'prepend')
+  const ringback = objectAt(doc, 'ringback')
+  const failover = objectAt(doc, 'failover')
   return {
     e164: number.id,
     account_name: accountName,

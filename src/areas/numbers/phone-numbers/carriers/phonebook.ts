@@ -37,7 +37,7 @@ export class PhonebookError extends Error {
 const openStatuses = new Set([408, 425, 429])
 const isFinal = (status: number) => status < 500 && !openStatuses.has(status)
 
-interface Question {
+interface PhonebookRequest {
   method: OutgoingCall['method']
   url: string
   data?: unknown
@@ -46,7 +46,7 @@ interface Question {
 }
 
 const timeoutMs = 10_000
-const maxBytes = 8_000_000
+const maxPhonebookBytes = 8_000_000
 
 /** `base` may end with a slash. */
 const under = (base: string, ...parts: string[]) =>
@@ -57,14 +57,14 @@ const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
 
 /** A number inventory over HTTP. Only HTTP status 200 with status `success` counts as success. */
 export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
-  const answerTo = async ({ method, url, data, key, signal }: Question) => {
+  const answerTo = async ({ method, url, data, key, signal }: PhonebookRequest) => {
     try {
       return await outgoing.send({
         purpose: 'carrier',
         method,
         url,
         timeoutMs,
-        maxBytes,
+        maxBytes: maxPhonebookBytes,
         isOperators: true,
         ...(data === undefined ? {} : { json: { data } }),
         ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
@@ -77,7 +77,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     }
   }
 
-  const bodyOf = async (question: Question) => {
+  const bodyOf = async (question: PhonebookRequest) => {
     const answer = await answerTo(question)
     try {
       return { status: answer.status, body: answer.json() }
@@ -88,13 +88,13 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     }
   }
 
-  const ask = async (question: Question): Promise<unknown> => {
+  const ask = async (question: PhonebookRequest): Promise<unknown> => {
     const { status, body } = await bodyOf(question)
     if (status === 200 && isObject(body) && body.status === 'success') return body.data
     throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
   }
 
-  const askForObject = async (question: Question): Promise<Json> => {
+  const askForObject = async (question: PhonebookRequest): Promise<Json> => {
     const data = await ask(question)
     if (isObject(data)) return data
     throw new PhonebookError(data, { status: 200, isAnswer: true })
@@ -200,7 +200,7 @@ const notConfigured: CarrierReply = {
 const knowsNoReleases = new Set([404, 405, 501])
 
 /** Only a response tells that something was not done. */
-const replyOf = (error: unknown): CarrierReply => {
+const carrierReplyOf = (error: unknown): CarrierReply => {
   if (!(error instanceof PhonebookError)) throw error
   const { isAnswer, isDown, message } = error
   return isAnswer ? { outcome: 'refused', reason: message } : { outcome: 'unknown', reason: message, isDown }
@@ -224,7 +224,7 @@ export const otherCarrier = (phonebook: Phonebook): Carrier => ({
       const inventory = await phonebook.inventory()
       if (!inventory) return notConfigured
       const accepted = async () => (await inventory.order(request)) ?? request.carrierData
-      return accepted().then((carrierData) => ({ outcome: 'accepted', carrierData }), replyOf)
+      return accepted().then((carrierData) => ({ outcome: 'accepted', carrierData }), carrierReplyOf)
     },
 
     async release(request) {
@@ -234,7 +234,7 @@ export const otherCarrier = (phonebook: Phonebook): Carrier => ({
         await inventory.release(request)
       } catch (error) {
         const isUnheard = error instanceof PhonebookError && knowsNoReleases.has(error.status ?? 0)
-        if (!isUnheard) return replyOf(error)
+        if (!isUnheard) return carrierReplyOf(error)
       }
       return { outcome: 'accepted', carrierData: request.carrierData }
     },

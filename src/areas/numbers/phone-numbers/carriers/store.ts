@@ -7,9 +7,9 @@ import type { CarrierModule, CarrierSearch } from './carrier.ts'
 type NumberRange = Pick<CarrierSearch, 'prefix' | 'quantity' | 'offset'>
 
 // `:` sorts behind the digits.
-const rangeOf = ({ prefix, quantity, offset }: NumberRange) => [prefix, `${prefix}:`, quantity, offset]
+const prefixRange = ({ prefix, quantity, offset }: NumberRange) => [prefix, `${prefix}:`, quantity, offset]
 
-const numbersOf = (rows: { number: string }[]) => rows.map(({ number }) => number)
+const numberColumn = (rows: { number: string }[]) => rows.map(({ number }) => number)
 
 const takers = shape({ carrier: oneOf(['knm_managed', 'knm_inum']), takenBy: text() })
 
@@ -18,20 +18,20 @@ export const createStock = ({ all }: Store) => ({
   async available(carrier: CarrierModule, range: NumberRange) {
     const sql = `SELECT number FROM numbers WHERE state = 'available' AND carrier = $1 AND number >= $2 AND number < $3
       ORDER BY number LIMIT $4 OFFSET $5`
-    return numbersOf(await all<{ number: string }>(sql, [carrier, ...rangeOf(range)]))
+    return numberColumn(await all<{ number: string }>(sql, [carrier, ...prefixRange(range)]))
   },
 
   reserved(accountId: string, range: NumberRange) {
     const sql = `SELECT number, carrier FROM numbers WHERE state = 'reserved' AND account_id = $1 AND number >= $2 AND number < $3
       ORDER BY number LIMIT $4 OFFSET $5`
-    return all<{ number: string; carrier: CarrierModule }>(sql, [accountId, ...rangeOf(range)])
+    return all<{ number: string; carrier: CarrierModule }>(sql, [accountId, ...prefixRange(range)])
   },
 
   /** Free numbers of an account's pool. */
   async pooled(accountId: string, carrier: CarrierModule, range: NumberRange) {
     const sql = `SELECT number FROM number_pools WHERE taken_by = '' AND account_id = $1 AND carrier = $2
       AND number >= $3 AND number < $4 ORDER BY number LIMIT $5 OFFSET $6`
-    return numbersOf(await all<{ number: string }>(sql, [accountId, carrier, ...rangeOf(range)]))
+    return numberColumn(await all<{ number: string }>(sql, [accountId, carrier, ...prefixRange(range)]))
   },
 
   /** Pools of an account with the number, and its users. */
@@ -42,21 +42,21 @@ export const createStock = ({ all }: Store) => ({
   },
 })
 
-const keyOf = ({ accountId, carrier, number }: PoolNumber) => [accountId, carrier, number]
+const poolKeyOf = ({ accountId, carrier, number }: PoolNumber) => [accountId, carrier, number]
 
 /** Marks a pool entry as used; a conflict if another account has it. */
 export const takeFromPool = (set: ChangeSet, entry: PoolNumber, taker: string) =>
   set.run(
     `UPDATE number_pools SET taken_by = $4
       WHERE account_id = $1 AND carrier = $2 AND number = $3 AND taken_by IN ('', $4)`,
-    [...keyOf(entry), taker],
+    [...poolKeyOf(entry), taker],
     { rows: 1, orElse: conflict },
   )
 
 export const returnToPool = (set: ChangeSet, entry: PoolNumber) =>
   set.run(
     "UPDATE number_pools SET taken_by = '' WHERE account_id = $1 AND carrier = $2 AND number = $3",
-    keyOf(entry),
+    poolKeyOf(entry),
   )
 
 /** An existing entry stays: it may be in use. */
@@ -64,7 +64,7 @@ export const addToPool = (set: ChangeSet, entry: PoolNumber) =>
   set.run(
     `INSERT INTO number_pools (account_id, carrier, number) VALUES ($1, $2, $3)
       ON CONFLICT (account_id, carrier, number) DO NOTHING`,
-    keyOf(entry),
+    poolKeyOf(entry),
   )
 
 /** Imports an entry; `takenBy` is empty if it is free. */
@@ -72,8 +72,8 @@ export const placeInPool = (set: ChangeSet, entry: PoolNumber, takenBy: string) 
   set.run(
     `INSERT INTO number_pools (account_id, carrier, number, taken_by) VALUES ($1, $2, $3, $4)
       ON CONFLICT (account_id, carrier, number) DO UPDATE SET taken_by = excluded.taken_by`,
-    [...keyOf(entry), takenBy],
+    [...poolKeyOf(entry), takenBy],
   )
 
 export const removeFromPool = (set: ChangeSet, entry: PoolNumber) =>
-  set.run('DELETE FROM number_pools WHERE account_id = $1 AND carrier = $2 AND number = $3', keyOf(entry))
+  set.run('DELETE FROM number_pools WHERE account_id = $1 AND carrier = $2 AND number = $3', poolKeyOf(entry))

@@ -15,21 +15,30 @@ interface Edition {
   prefix_lengths: number[]
 }
 
-const kind = 'localities'
-const written = 1000
+const localitiesKind = 'localities'
+const rowsPerWrite = 1000
 
 export type Localities = ReturnType<typeof createLocalities>
 
 /** Places of numbers, imported by the operator. */
 export const createLocalities = (store: Store) => {
   const rows = createLocalityRows(store)
-  const editions = createCollection<Edition, object>(store, { kind, sortKey: () => '', row: () => ({}) })
-  const current = () => editions.find(systemScope, kind)
+  const editions = createCollection<Edition, object>(store, {
+    kind: localitiesKind,
+    sortKey: () => '',
+    row: () => ({}),
+  })
+  const current = () => editions.find(systemScope, localitiesKind)
 
   const publish = async (author: Author, edition: Edition) => {
     const before = await current()
     const set = new ChangeSet(author)
-    putDocument(set, editions, { accountId: systemScope, id: kind }, { before, doc: edition, hidden: {} })
+    putDocument(
+      set,
+      editions,
+      { accountId: systemScope, id: localitiesKind },
+      { before, doc: edition, hidden: {} },
+    )
     await store.commit(set)
   }
 
@@ -74,7 +83,7 @@ export const createLocalities = (store: Store) => {
           lengths.add(row.prefix.length)
           waiting.set(row.prefix, row)
         }
-        if (waiting.size < written) continue
+        if (waiting.size < rowsPerWrite) continue
         await rows.insert(generation, [...waiting.values()])
         waiting = new Map()
       }

@@ -24,12 +24,12 @@ export const localityColumns = [
   'latitude',
   'longitude',
 ] as const
-type Column = (typeof localityColumns)[number]
+type LocalityColumn = (typeof localityColumns)[number]
 
-type Cells = readonly (string | undefined)[]
+type LocalityCells = readonly (string | undefined)[]
 
 /** The place of each column; a text is the error. */
-export const placesIn = (header: Cells): ReadonlyMap<Column, number> | string => {
+export const localityPlacesIn = (header: LocalityCells): ReadonlyMap<LocalityColumn, number> | string => {
   const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
   const missing = localityColumns.filter((column) => !names.includes(column))
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`
@@ -39,7 +39,7 @@ export const placesIn = (header: Cells): ReadonlyMap<Column, number> | string =>
   return new Map(localityColumns.map((column) => [column, names.indexOf(column)]))
 }
 
-const longest = 200
+const maxCellLength = 200
 
 const isCoordinate = (text: string, limit: number) =>
   text === '' || (/^[+-]?\d{1,3}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= limit)
@@ -50,9 +50,12 @@ const prefixProblem = (prefix: string | undefined) => {
 }
 
 /** A text is the error. */
-export const localityIn = (cells: Cells, places: ReadonlyMap<Column, number>): Locality | string => {
+export const localityIn = (
+  cells: LocalityCells,
+  places: ReadonlyMap<LocalityColumn, number>,
+): Locality | string => {
   if (cells.length !== places.size) return `has ${cells.length} cells instead of ${places.size}`
-  const cell = (column: Column) => (cells[places.get(column) ?? -1] ?? '').trim()
+  const cell = (column: LocalityColumn) => (cells[places.get(column) ?? -1] ?? '').trim()
   const country = cell('country').toUpperCase()
   if (!isCountry(country)) return `country '${country.slice(0, 20)}' is unknown`
   const prefix = e164Prefix(cell('prefix').replace(/[ ().-]/g, ''), country)
@@ -61,9 +64,9 @@ export const localityIn = (cells: Cells, places: ReadonlyMap<Column, number>): L
   if (!isCoordinate(cell('latitude'), 90)) return 'the latitude is not within -90 and 90'
   if (!isCoordinate(cell('longitude'), 180)) return 'the longitude is not within -180 and 180'
   const tooLong = localityColumns.find(
-    (column) => cell(column).length > longest || cell(column).includes('\0'),
+    (column) => cell(column).length > maxCellLength || cell(column).includes('\0'),
   )
-  if (tooLong) return `${tooLong} is longer than ${longest} characters or no text`
+  if (tooLong) return `${tooLong} is longer than ${maxCellLength} characters or no text`
   return {
     prefix,
     country,

@@ -13,9 +13,9 @@ const localities = shape({
   latitude: text(),
   longitude: text(),
 })
-const counted = shape({ count: integer() })
+const countRow = shape({ count: integer() })
 
-const valuesOf = (generation: string, one: Locality): Value[] => [
+const localityValues = (generation: string, one: Locality): Value[] => [
   generation,
   one.prefix,
   one.country,
@@ -30,7 +30,7 @@ const valuesOf = (generation: string, one: Locality): Value[] => [
 
 const width = 10
 // Rows of one statement; the rest is inserted row by row, so that two statements are prepared.
-const together = 200
+const rowsPerInsert = 200
 
 const insertSql = (rows: number) => {
   const tuples = Array.from({ length: rows }, (_, row) => `(${placeholders(width, 1 + row * width)})`)
@@ -42,37 +42,37 @@ const insertSql = (rows: number) => {
       latitude = excluded.latitude, longitude = excluded.longitude`
 }
 
-const insertMany = insertSql(together)
+const insertMany = insertSql(rowsPerInsert)
 const insertOne = insertSql(1)
 
 // Prefixes of one prepared statement.
-const askedTogether = 40
-const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(askedTogether, 2)})`
+const prefixesPerQuery = 40
+const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(prefixesPerQuery, 2)})`
 
 const maxCityRows = 5000
-const droppedAtOnce = 5000
+const rowsPerDelete = 5000
 
 /** Rows count once the record `localities` names their generation. */
 export const createLocalityRows = (store: Store) => ({
   insert(generation: string, rows: readonly Locality[]) {
     const statements: Statement[] = []
-    const whole = rows.length - (rows.length % together)
-    for (let at = 0; at < whole; at += together) {
-      const params = rows.slice(at, at + together).flatMap((row) => valuesOf(generation, row))
+    const whole = rows.length - (rows.length % rowsPerInsert)
+    for (let at = 0; at < whole; at += rowsPerInsert) {
+      const params = rows.slice(at, at + rowsPerInsert).flatMap((row) => localityValues(generation, row))
       statements.push({ sql: insertMany, params })
     }
     for (const row of rows.slice(whole))
-      statements.push({ sql: insertOne, params: valuesOf(generation, row) })
+      statements.push({ sql: insertOne, params: localityValues(generation, row) })
     return store.writeUnrecorded(statements)
   },
 
   async find(generation: string, prefixes: readonly string[]): Promise<Map<string, Locality>> {
     const found = new Map<string, Locality>()
     // Very many prefixes are read off the event loop.
-    const read = prefixes.length > askedTogether * 10 ? store.scan : store.all
-    for (let at = 0; at < prefixes.length; at += askedTogether) {
-      const asked = prefixes.slice(at, at + askedTogether)
-      const padding = Array<string>(askedTogether - asked.length).fill('')
+    const read = prefixes.length > prefixesPerQuery * 10 ? store.scan : store.all
+    for (let at = 0; at < prefixes.length; at += prefixesPerQuery) {
+      const asked = prefixes.slice(at, at + prefixesPerQuery)
+      const padding = Array<string>(prefixesPerQuery - asked.length).fill('')
       for (const row of localities.list(await read(findSql, [generation, ...asked, ...padding])))
         found.set(row.prefix, row)
     }
@@ -92,7 +92,7 @@ export const createLocalityRows = (store: Store) => ({
     const rows = await store.scan('SELECT count(*) AS count FROM localities WHERE generation = $1', [
       generation,
     ])
-    return counted.first(rows)?.count ?? 0
+    return countRow.first(rows)?.count ?? 0
   },
 
   /** In steps, so that other writers get their turns. */
@@ -107,7 +107,7 @@ export const createLocalityRows = (store: Store) => ({
         {
           sql: `DELETE FROM localities WHERE generation = $1 AND prefix IN
             (SELECT prefix FROM localities WHERE generation = $1 ORDER BY prefix LIMIT $2)`,
-          params: [other.generation, droppedAtOnce],
+          params: [other.generation, rowsPerDelete],
         },
       ])
     }

@@ -10,8 +10,8 @@ interface PoolChange {
   unknown: string[]
 }
 
-const kind = 'number_pool'
-const together = 500
+const poolNumberKind = 'number_pool'
+const numbersPerWrite = 500
 
 /** Stock of the carriers `managed` and `inum`. */
 export const createPools = (store: Store) => {
@@ -37,14 +37,15 @@ export const createPools = (store: Store) => {
           const { accountId, carrier } = number
           const text = JSON.stringify({ carrier })
           const texts = action === 'created' ? { after: text } : { before: text }
-          set.record({ accountId, kind, id: number.number, action, ...texts })
+          set.record({ accountId, kind: poolNumberKind, id: number.number, action, ...texts })
         }
         if (set.changes.length > 0) await store.commit(set)
         done += set.changes.length
       }
 
       for await (const batch of batches) {
-        for (let at = 0; at < batch.length; at += together) await write(batch.slice(at, at + together))
+        for (let at = 0; at < batch.length; at += numbersPerWrite)
+          await write(batch.slice(at, at + numbersPerWrite))
       }
       return { done, unknown: [...exists].flatMap(([id, isFound]) => (isFound ? [] : [id])) }
     }

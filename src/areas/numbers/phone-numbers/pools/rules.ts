@@ -7,7 +7,7 @@ export interface PoolNumber {
   number: string
 }
 
-type Cells = readonly (string | undefined)[]
+type PoolCells = readonly (string | undefined)[]
 
 interface PoolPlaces {
   number: number
@@ -17,12 +17,12 @@ interface PoolPlaces {
 }
 
 const [numberColumn, accountColumn, carrierColumn] = ['e164', 'account_id', 'carrier_module']
-const columns = [numberColumn, accountColumn, carrierColumn]
+const poolColumns = [numberColumn, accountColumn, carrierColumn]
 
 /** The place of each column; a text is the error. */
-export const poolPlacesIn = (header: Cells): PoolPlaces | string => {
+export const poolPlacesIn = (header: PoolCells): PoolPlaces | string => {
   const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
-  const strange = names.find((name, at) => !columns.includes(name) || names.indexOf(name) !== at)
+  const strange = names.find((name, at) => !poolColumns.includes(name) || names.indexOf(name) !== at)
   if (strange !== undefined) return `the header has a column '${strange}' too much`
   const number = names.indexOf(numberColumn)
   const accountId = names.indexOf(accountColumn)
@@ -34,7 +34,7 @@ export const poolPlacesIn = (header: Cells): PoolPlaces | string => {
 const isPooled = (module: CarrierModule | undefined) => module === 'knm_managed' || module === 'knm_inum'
 
 /** A text is the error. */
-export const poolNumberIn = (cells: Cells, places: PoolPlaces): PoolNumber | string => {
+export const poolNumberIn = (cells: PoolCells, places: PoolPlaces): PoolNumber | string => {
   const number = normalizeNumber((cells[places.number] ?? '').trim())
   if (!isE164(number)) return `'${number.slice(0, 40)}' is no number`
   const accountId = (cells[places.accountId] ?? '').trim()

@@ -22,11 +22,11 @@ import { numberManagerSettings, phoneNumberSettings } from '../settings.ts'
 import { createNumberStore } from '../store.ts'
 import {
   askedCarriers,
+  byNumber,
   carrierNames,
   cityNotFound,
-  found,
   foundInDetail,
-  inOrder,
+  foundNumber,
   joinOffers,
   localityEntry,
   maximalPrefixLength,
@@ -95,7 +95,7 @@ export interface ClientInfo {
 const keptMs = 3_600_000
 const everySeconds = 600
 
-const digest = (...parts: string[]) => hash('sha256', parts.join('\n'), 'hex').slice(0, 32)
+const searchId = (...parts: string[]) => hash('sha256', parts.join('\n'), 'hex').slice(0, 32)
 
 const isModuleList = (value: unknown): value is CarrierModule[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
@@ -185,11 +185,11 @@ export const createNumberSearch = (tools: Deps) => {
     const asked = await judged(question)
     const seeker = await seekerOf(visit)
     const owner = seeker.accountId ?? systemScope
-    const id = digest(asked.country, asked.prefix, owner, seeker.resellerId ?? '', visit.token ?? '')
+    const id = searchId(asked.country, asked.prefix, owner, seeker.resellerId ?? '', visit.token ?? '')
     const { maximum_search_quantity: most } = await settings.of(numberManagerSettings)
     const size = Math.min(asked.quantity, most)
     const page = (offers: Offer[]) => offers.slice(asked.offset * size, (asked.offset + 1) * size)
-    if (asked.offset > 0) return page(inOrder((await rows.find(owner, id, oldest())) ?? []))
+    if (asked.offset > 0) return page(byNumber((await rows.find(owner, id, oldest())) ?? []))
     const offers = await askAll(seeker, asked)
     await rows.put(owner, id, store.clock.now(), offers)
     return page(offers)
@@ -197,7 +197,7 @@ export const createNumberSearch = (tools: Deps) => {
 
   return {
     async inAccount(visit: ClientInfo & { account: AccountRecord }, question: Json): Promise<FoundNumber[]> {
-      return (await search(visit, question)).map(found)
+      return (await search(visit, question)).map(foundNumber)
     },
 
     async inDetail(visit: ClientInfo, question: Json): Promise<FoundNumberDetails[]> {

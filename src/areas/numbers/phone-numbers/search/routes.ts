@@ -6,7 +6,7 @@ import { keyed, list } from '../../../../lib/schema.ts'
 import { initFailed, searchRestricted } from '../failures.ts'
 import { numberListProblems } from '../schema.ts'
 import type { ClientInfo, NumberSearch } from './operations.ts'
-import { questionIn } from './rules.ts'
+import { searchQueryIn } from './rules.ts'
 import {
   CarriersInfo,
   Cities,
@@ -16,7 +16,7 @@ import {
   NumberQuery,
 } from './schema.ts'
 
-const onAccount = '/v2/accounts/{account_id}/phone_numbers'
+const searchPath = '/v2/accounts/{account_id}/phone_numbers'
 
 export const searchQuery = {
   prefix: 'Three to ten national digits, or the beginning of an E.164 number with as many',
@@ -73,9 +73,9 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       query: { ...searchQuery, ...resellerQuery },
       answers: list(FoundNumberDetails),
       fails: [searchRestricted],
-      run: async (call) => search.inDetail(await rootVisit(call), questionIn(call.query)),
+      run: async (call) => search.inDetail(await rootVisit(call), searchQueryIn(call.query)),
     }),
-    get(`${onAccount}/carriers_info`, {
+    get(`${searchPath}/carriers_info`, {
       summary: 'Tell which carriers there are and what may be done with them',
       allow: accountMember,
       query: resellerQuery,
@@ -87,7 +87,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
           allowsAdditions: call.actor.account.hidden.allowsNumberAdditions,
         }),
     }),
-    get(`${onAccount}/prefix`, {
+    get(`${searchPath}/prefix`, {
       summary: 'List the prefixes of a city',
       allow: accountMember,
       query: { city: 'What the name of the city begins with' },
@@ -99,13 +99,13 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
         return search.cities(city)
       },
     }),
-    post(`${onAccount}/check`, {
+    post(`${searchPath}/check`, {
       summary: 'Ask the carriers about numbers',
       ...inQuestion,
       answers: NumberChecks,
       run: (call) => search.check(visitOf(call), call.data.numbers ?? []),
     }),
-    post(`${onAccount}/locality`, {
+    post(`${searchPath}/locality`, {
       summary: 'Tell where numbers are',
       ...inQuestion,
       answers: keyed(NumberLocality),

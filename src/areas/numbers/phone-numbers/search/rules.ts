@@ -20,7 +20,7 @@ import {
 const wholeNumber = /^-?\d{1,9}$/
 
 /** The query with numbers as numbers. */
-export const questionIn = (query: URLSearchParams): Json => {
+export const searchQueryIn = (query: URLSearchParams): Json => {
   const question: Json = {}
   for (const key of ['prefix', 'quantity', 'offset', 'country']) {
     const text = query.get(key)
@@ -32,7 +32,7 @@ export const questionIn = (query: URLSearchParams): Json => {
   return question
 }
 
-const digits = /^\+?\d+$/
+const prefixForm = /^\+?\d+$/
 
 const maxNationalDigits = 10
 
@@ -54,8 +54,10 @@ export const questionProblems = ({ prefix, country = usualCountry }: Partial<Fin
         },
       }
     : {}),
-  ...(prefix !== undefined && !digits.test(prefix)
-    ? { prefix: { pattern: { message: 'Digits are searched for', target: digits.source, value: prefix } } }
+  ...(prefix !== undefined && !prefixForm.test(prefix)
+    ? {
+        prefix: { pattern: { message: 'Digits are searched for', target: prefixForm.source, value: prefix } },
+      }
     : {}),
   ...(country !== undefined && e164Prefix('0', country) === undefined
     ? { country: { enum: { message: 'There is no such country', value: country } } }
@@ -79,16 +81,16 @@ const longestPrefix = 15
 export const maximalPrefixLength = (modules: readonly CarrierModule[]) =>
   Math.min(longestPrefix, ...modules.map(maximalPrefixLengthOf))
 
-export const inOrder = (offers: readonly Offer[]) =>
+export const byNumber = (offers: readonly Offer[]) =>
   offers.toSorted((a, b) => (a.number < b.number ? -1 : a.number > b.number ? 1 : 0))
 
 /** In the order of numbers, each once: the first carrier's offer counts. */
 export const joinOffers = (answers: readonly (readonly Offer[])[]): Offer[] => {
-  const offers = inOrder(answers.flat())
+  const offers = byNumber(answers.flat())
   return offers.filter(({ number }, at) => offers[at - 1]?.number !== number)
 }
 
-export const found = ({ number, state }: Offer): FoundNumber => ({ number, state })
+export const foundNumber = ({ number, state }: Offer): FoundNumber => ({ number, state })
 
 const formatted = (number: string) => {
   const parts = northAmericanParts(number)

@@ -63,7 +63,7 @@ export const NumberChecks = keyed(anyText(), {
   description: '`success`, `error`, or what else the carrier says, by number',
 })
 
-const status = must(anyText({ description: '`success`, or what else the service says' }))
+const lookupStatus = must(anyText({ description: '`success`, or what else the service says' }))
 
 export const NumberLocality = open(
   {
@@ -73,7 +73,7 @@ export const NumberLocality = open(
     geocode: open({ locality: anyText() }),
     locality: open({}),
     number: anyText(),
-    status,
+    status: lookupStatus,
   },
   { title: 'Locality of a number' },
 )
