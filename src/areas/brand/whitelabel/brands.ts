@@ -1,8 +1,9 @@
 import { type AccountRecord, type Actor, accountKind, isSuperduper } from '../../../auth/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { badIdentifier, failure, isFailure } from '../../../lib/failure.ts'
+import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { hostNameOf } from '../../../lib/host-name.ts'
+import { present } from '../../../lib/json.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { WhitelabelDomainChecks } from './domains/operations.ts'
@@ -14,7 +15,7 @@ import type { WhitelabelStored } from './store.ts'
 interface Deps {
   store: Store
   whitelabels: Pick<Whitelabels, 'find'>
-  files: Pick<BrandFiles, 'get'>
+  files: Pick<BrandFiles, 'find'>
 }
 
 const printableTypes = new Set(['image/png', 'image/jpeg'])
@@ -22,13 +23,8 @@ const printableTypes = new Set(['image/png', 'image/jpeg'])
 /** Name and logo for printed documents, of the nearest brand. */
 export const createBrands = ({ store, whitelabels, files }: Deps) => {
   const logoOf = async (accountId: string) => {
-    try {
-      const { contentType, bytes } = await files.get(accountId, 'logo')
-      return printableTypes.has(contentType) ? bytes : undefined
-    } catch (error) {
-      if (isFailure(error, badIdentifier)) return undefined
-      throw error
-    }
+    const logo = await files.find(accountId, 'logo')
+    return logo && printableTypes.has(logo.contentType) ? logo.bytes : undefined
   }
 
   return async (accountId: string): Promise<{ name?: string; logo?: Uint8Array }> => {
@@ -38,7 +34,7 @@ export const createBrands = ({ store, whitelabels, files }: Deps) => {
       if (!brand) continue
       const { company_name: name } = brand.doc
       const logo = await logoOf(id)
-      return { ...(name ? { name } : {}), ...(logo ? { logo } : {}) }
+      return present({ name: name || undefined, logo })
     }
     return {}
   }

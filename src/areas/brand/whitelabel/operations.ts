@@ -51,8 +51,14 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
 
   const find = (accountId: string) => whitelabels.find(accountId, whitelabelId)
 
-  const hostProblems = (account: AccountRecord, wanted: readonly WantedHostName[]) =>
-    hostNames.problems(claimantOf(account), wanted, derivedHostsOf)
+  const hostProblems = (
+    account: AccountRecord,
+    wanted: readonly WantedHostName[],
+    mayBeAbove: (host: WantedHostName) => boolean,
+  ) => {
+    const hosts = wanted.map((host) => ({ ...host, mayBeAbove: mayBeAbove(host) }))
+    return hostNames.problems(claimantOf(account), hosts, derivedHostsOf)
+  }
 
   const uniqueProblems = async (accountId: string, data: Partial<Whitelabel>): Promise<Problems> => {
     const domain = domainOf(data)
@@ -116,13 +122,9 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
     /** Why hosts that an account has belong to another account or to the operator. */
     async conflicts(account: AccountRecord): Promise<Problems> {
       const brand = await find(account.id)
-      const confirmed = brand?.hidden.confirmedHosts ?? []
       if (!brand) return {}
-      const wanted = newHostNames(brand.doc, undefined, confirmed)
-      return hostProblems(
-        account,
-        wanted.map((one) => ({ ...one, mayBeAbove: one.isConfirmed === true })),
-      )
+      const wanted = newHostNames(brand.doc, undefined, brand.hidden.confirmedHosts ?? [])
+      return hostProblems(account, wanted, ({ isConfirmed }) => isConfirmed === true)
     },
 
     async judge(
@@ -135,12 +137,8 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       const isConfirmedNow = isOperator && confirms !== false
       const confirmed = isConfirmedNow ? hostsOf(data) : (before?.hidden.confirmedHosts ?? [])
       const wanted = newHostNames(data, before?.doc, confirmed)
-      const mayBeAbove = isOperator && confirms === true
       return {
-        ...(await hostProblems(
-          account,
-          wanted.map((one) => ({ ...one, mayBeAbove })),
-        )),
+        ...(await hostProblems(account, wanted, () => isOperator && confirms === true)),
         ...(await uniqueProblems(account.id, data)),
         ...whitelabelProblems(data),
         ...domainPowerProblems(actor, data, before?.doc),

@@ -38,15 +38,14 @@ const conferenceClaim = (host: string, accountId: string): Claim => ({
 const brandClaims = ({ accountId, doc }: WhitelabelStored): StoredClaim[] => {
   const domain = domainOf(doc)
   const conference = conferenceDomainOf(doc)
+  const hostNameClaims = [
+    ...(domain ? [hostNameClaim(domain, accountId, 'domain')] : []),
+    ...(conference ? [hostNameClaim(conference, accountId, 'conference')] : []),
+  ]
   return [
     ...(domain ? [{ ...domainClaim(domain), orElse: () => invalid(domainTaken(doc.domain)) }] : []),
     ...(conference ? [{ ...conferenceClaim(conference, accountId), orElse: conflict }] : []),
-    ...(domain
-      ? [{ scope: systemScope, ...hostNameClaim(domain, accountId, 'domain'), orElse: conflict }]
-      : []),
-    ...(conference
-      ? [{ scope: systemScope, ...hostNameClaim(conference, accountId, 'conference'), orElse: conflict }]
-      : []),
+    ...hostNameClaims.map((claim) => ({ scope: systemScope, ...claim, orElse: conflict })),
   ]
 }
 

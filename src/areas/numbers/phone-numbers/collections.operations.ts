@@ -15,7 +15,8 @@ interface CollectionResult {
 
 export type PlanNumber = (view: NumberView, request: NumberRequest) => Promise<NumberPlan>
 
-type Collective = Omit<NumberRequest, 'number'>
+/** Plans the change of one number of the request. */
+type PlanOne = (view: NumberView, number: string) => Promise<NumberPlan>
 
 type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
 
@@ -38,6 +39,13 @@ const numbersPerCommit = 200
 const batchesOf = (texts: readonly string[], size: number) =>
   Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => texts.slice(at * size, (at + 1) * size))
 
+/** The error of a number; other errors are thrown again. */
+const errorOfNumber = (error: unknown): NumberError => {
+  const known = error instanceof Failure ? numberErrorOf(error) : undefined
+  if (!known) throw error
+  return known
+}
+
 const plansOf = (verdicts: readonly NumberVerdict[]) =>
   verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : []))
 
@@ -56,41 +64,31 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     return error ? { number: plan.number.id, error } : { number: plan.number.id, plan }
   }
 
-  const judge = async (
-    view: NumberView,
-    plan: PlanNumber,
-    request: NumberRequest,
-  ): Promise<NumberVerdict> => {
+  const verdictFor = async (view: NumberView, plan: PlanOne, number: string): Promise<NumberVerdict> => {
     try {
-      const planned = await plan(view, request)
+      const planned = await plan(view, number)
       return { number: planned.number.id, plan: planned }
     } catch (error) {
-      const told = error instanceof Failure ? numberErrorOf(error) : undefined
-      if (!told) throw error
-      return { number: await keyOf(request.number), error: told }
+      return { number: await keyOf(number), error: errorOfNumber(error) }
     }
   }
 
-  const planAll = async (texts: readonly string[], plan: PlanNumber, request: Collective) => {
+  const planAll = async (texts: readonly string[], plan: PlanOne) => {
     const view = await numbers.preload(texts)
     const takeTurns = createLoopYield()
     const verdicts: NumberVerdict[] = []
     for (const number of texts) {
-      verdicts.push(await judge(view, plan, { ...request, number }))
+      verdicts.push(await verdictFor(view, plan, number))
       await takeTurns()
     }
     return verdicts
   }
 
-  const planPieces = async (
-    texts: readonly string[],
-    plan: PlanNumber,
-    request: Collective,
-  ): Promise<CollectionBatch[]> => {
-    const pieces: CollectionBatch[] = []
-    for (const piece of batchesOf(texts, numbersPerCommit))
-      pieces.push({ texts: piece, planned: await planAll(piece, plan, request) })
-    return pieces
+  const planBatches = async (texts: readonly string[], plan: PlanOne): Promise<CollectionBatch[]> => {
+    const batches: CollectionBatch[] = []
+    for (const batch of batchesOf(texts, numbersPerCommit))
+      batches.push({ texts: batch, planned: await planAll(batch, plan) })
+    return batches
   }
 
   const isPriced = async (pieces: readonly CollectionBatch[]) => {
@@ -116,25 +114,14 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
    * If the commit fails because of one number, each number is committed separately. Numbers that change an invoice are
    * not: consent is for the sum, so all of them fail with the error of that number.
    */
-  const perform = async (
-    { texts, planned }: CollectionBatch,
-    plan: PlanNumber,
-    request: Collective,
-  ): Promise<NumberVerdict[]> => {
+  const perform = async ({ texts, planned }: CollectionBatch, plan: PlanOne): Promise<NumberVerdict[]> => {
     try {
-      return await retrying(async (attempt) =>
-        carryOut(attempt === 1 ? planned : await planAll(texts, plan, request)),
-      )
+      return await retrying(async (attempt) => carryOut(attempt === 1 ? planned : await planAll(texts, plan)))
     } catch (error) {
-      const told = error instanceof Failure ? numberErrorOf(error) : undefined
-      if (!told) throw error
-      if (texts.length === 1 || (await isPriced(await planPieces(texts, plan, request))))
-        return errorsFor(texts, told)
-      return performEach(
-        texts.map((text) => ({ texts: [text] })),
-        plan,
-        request,
-      )
+      const known = errorOfNumber(error)
+      if (texts.length === 1 || (await isPriced(await planBatches(texts, plan))))
+        return errorsFor(texts, known)
+      return performEach(batchesOf(texts, 1), plan)
     }
   }
 
@@ -143,14 +130,15 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
    * is the error of the others.
    */
   const performEach = async (
-    pieces: readonly (Pick<CollectionBatch, 'texts'> & { planned?: CollectionBatch['planned'] })[],
-    plan: PlanNumber,
-    request: Collective,
+    batches: readonly (readonly string[])[] | readonly CollectionBatch[],
+    plan: PlanOne,
   ): Promise<NumberVerdict[]> => {
     const verdicts: NumberVerdict[] = []
-    for (const { texts, planned = await planAll(texts, plan, request) } of pieces) {
+    for (const batch of batches) {
+      const { texts, planned } =
+        'texts' in batch ? batch : { texts: batch, planned: await planAll(batch, plan) }
       try {
-        verdicts.push(...(await perform({ texts, planned }, plan, request)))
+        verdicts.push(...(await perform({ texts, planned }, plan)))
       } catch (error) {
         const refusal = error instanceof Failure ? paymentErrorOf(error) : undefined
         if (!refusal || plansOf(verdicts).length === 0) throw error
@@ -175,18 +163,19 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
      * Numbers that change an invoice are one commit, so that its payer accepts one sum. Others are committed in
      * batches.
      */
-    async apply(texts: readonly string[], plan: PlanNumber, request: Collective): Promise<CollectionResult> {
-      const outcome: CollectionResult = { success: {}, error: {} }
+    async apply(texts: readonly string[], plan: PlanNumber, request: Omit<NumberRequest, 'number'>) {
+      const result: CollectionResult = { success: {}, error: {} }
       const isOperator = isSuperduper(request.by)
       const takeTurns = createLoopYield()
-      const pieces = await planPieces(texts, plan, request)
-      const isOneCommit = pieces.length > 1 && (await isPriced(pieces))
-      const commits = isOneCommit ? [{ texts, planned: pieces.flatMap(({ planned }) => planned) }] : pieces
-      for (const verdict of await performEach(commits, plan, request)) {
-        await addVerdict(outcome, verdict, isOperator)
+      const planOne: PlanOne = (view, number) => plan(view, { ...request, number })
+      const batches = await planBatches(texts, planOne)
+      const isOneCommit = batches.length > 1 && (await isPriced(batches))
+      const whole = { texts, planned: batches.flatMap(({ planned }) => planned) }
+      for (const verdict of await performEach(isOneCommit ? [whole] : batches, planOne)) {
+        await addVerdict(result, verdict, isOperator)
         await takeTurns()
       }
-      return outcome
+      return result
     },
   }
 }

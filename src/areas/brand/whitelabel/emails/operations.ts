@@ -3,6 +3,7 @@ import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../../../auth/keyring.ts'
 import { failure, invalid, type Problems, tooManyRequests } from '../../../../lib/failure.ts'
 import { randomKey } from '../../../../lib/ids.ts'
+import { present } from '../../../../lib/json.ts'
 import type { Mail } from '../../../../mail/mail.ts'
 import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
@@ -85,8 +86,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
 
   const unverified = ({ key }: SenderHidden, code: SenderHidden['code']): SenderHidden => ({
     isVerified: false,
-    ...(code ? { code } : {}),
-    ...(key ? { key } : {}),
+    ...present({ code, key }),
   })
 
   const save = async (set: ChangeSet, before: SenderRecord, after: SenderRecord) => {

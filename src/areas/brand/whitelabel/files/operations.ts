@@ -34,6 +34,11 @@ export const createBrandFiles = (store: Store) => {
     }
   }
 
+  const find = async (accountId: string, kind: FileKind): Promise<BrandFile | undefined> => {
+    const file = await files.find(accountId, kind)
+    return file && { ...files.contentOf(file), revision: file.revision }
+  }
+
   return {
     removeWith,
 
@@ -62,10 +67,12 @@ export const createBrandFiles = (store: Store) => {
       return new Map(found.flatMap((file) => (file ? [[file.id, files.contentOf(file).bytes]] : [])))
     },
 
+    find,
+
     async get(accountId: string, kind: FileKind): Promise<BrandFile> {
-      const file = await files.find(accountId, kind)
+      const file = await find(accountId, kind)
       if (!file) throw failure(badIdentifier, { cause: kind })
-      return { ...files.contentOf(file), revision: file.revision }
+      return file
     },
 
     async put(

@@ -42,27 +42,20 @@ const isTooLong = (prefix: string, country: string) => {
 }
 
 /** What the schema cannot check. */
-export const questionProblems = ({ prefix, country = usualCountry }: Partial<FindNumbers>): Problems => ({
-  ...(prefix !== undefined && isTooLong(prefix, country)
-    ? {
-        prefix: {
-          maxLength: {
-            message: `String must not have more than ${maxNationalDigits} digits behind the country's code`,
-            target: maxNationalDigits,
-            value: prefix,
-          },
-        },
-      }
-    : {}),
-  ...(prefix !== undefined && !prefixForm.test(prefix)
-    ? {
-        prefix: { pattern: { message: 'Digits are searched for', target: prefixForm.source, value: prefix } },
-      }
-    : {}),
-  ...(country !== undefined && e164Prefix('0', country) === undefined
-    ? { country: { enum: { message: 'There is no such country', value: country } } }
-    : {}),
-})
+export const questionProblems = ({ prefix, country = usualCountry }: Partial<FindNumbers>): Problems => {
+  const problems: Problems = {}
+  if (prefix !== undefined && isTooLong(prefix, country)) {
+    const message = `String must not have more than ${maxNationalDigits} digits behind the country's code`
+    problems.prefix = { maxLength: { message, target: maxNationalDigits, value: prefix } }
+  }
+  if (prefix !== undefined && !prefixForm.test(prefix)) {
+    const pattern = { message: 'Digits are searched for', target: prefixForm.source, value: prefix }
+    problems.prefix = { pattern }
+  }
+  if (e164Prefix('0', country) === undefined)
+    problems.country = { enum: { message: 'There is no such country', value: country } }
+  return problems
+}
 
 /** In order: of two offers of one number the first counts. */
 export const askedCarriers = (
