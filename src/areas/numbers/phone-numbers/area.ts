@@ -7,6 +7,7 @@ import { area } from '../../area.ts'
 import { servicesArea } from '../../billing/services/area.ts'
 import { configsArea } from '../../system/configs/area.ts'
 import { resourcesArea } from '../../voice/resources/area.ts'
+import { createNumberTasks } from './bulk/output.ts'
 import { createPhonebook } from './carriers/phonebook.ts'
 import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections.operations.ts'
@@ -29,7 +30,6 @@ import {
   numberManagerSettings,
   phoneNumberSettings,
 } from './settings.ts'
-import { createNumberTasks } from './tasks.ts'
 import { createNumberUpkeep } from './upkeep.operations.ts'
 
 const deviceKind = 'device'

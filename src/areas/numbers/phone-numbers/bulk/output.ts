@@ -1,11 +1,11 @@
 import { isSuperduper, speaksForAccount } from '../../../../auth/identity.ts'
 import { accountMember } from '../../../../auth/policies.ts'
 import { elementAt } from '../../../../lib/list.ts'
-import type { OutputAction, OutputPart, TaskContext } from '../../../work/tasks/operations.ts'
+import type { OutputAction, OutputPart, TaskAction, TaskContext } from '../../../work/tasks/operations.ts'
 import type { NumberRecord } from '../operations.ts'
 import type { NumberState } from '../rules.ts'
 import { numberStates } from '../schema.ts'
-import type { NumberTaskDeps } from './input.ts'
+import { createNumberInputActions, type NumberTaskDeps } from './input.ts'
 import { numberColumns, numberRow } from './rules.ts'
 
 const rowsOfAPart = 500
@@ -29,8 +29,7 @@ const keyset = async function* (read: (after: NumberRecord | undefined) => Promi
 
 const dumps: readonly (NumberState | undefined)[] = [undefined, ...numberStates]
 
-export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[] => {
-  const { numbers, findAccount, repair } = tools
+const createNumberOutputActions = ({ numbers, findAccount, repair }: NumberTaskDeps): OutputAction[] => {
   const { store } = numbers
 
   const namesOf = async (page: readonly NumberRecord[]) => {
@@ -105,3 +104,9 @@ export const createNumberOutputActions = (tools: NumberTaskDeps): OutputAction[]
     ),
   ]
 }
+
+/** The category `number_management`. */
+export const createNumberTasks = (deps: NumberTaskDeps): TaskAction[] => [
+  ...createNumberOutputActions(deps),
+  ...createNumberInputActions(deps),
+]

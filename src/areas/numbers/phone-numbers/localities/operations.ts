@@ -62,8 +62,6 @@ export const createLocalities = (store: Store) => {
   return {
     ofMany,
 
-    of: async (number: string): Promise<Locality | undefined> => (await ofMany([number])).get(number),
-
     areThere: async () => (await current()) !== undefined,
 
     /** Cities by the beginning of their name, with prefixes. */

@@ -3,7 +3,7 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import { deleteOldRows } from '../../../../jobs/rounds.ts'
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
-import type { Json } from '../../../../lib/json.ts'
+import { type Json, present } from '../../../../lib/json.ts'
 import type { Log } from '../../../../lib/log.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { systemScope } from '../../../../storage/change-set.ts'
@@ -118,10 +118,7 @@ export const createNumberSearch = (tools: Deps) => {
 
   const seekerOf = async ({ account, resellerId }: ClientInfo): Promise<Seeker> => {
     const chosen = resellerId ?? (account && (await accounts.resellerOf(account)))
-    return {
-      ...(account ? { accountId: account.id } : {}),
-      ...(chosen === undefined ? {} : { resellerId: chosen }),
-    }
+    return present({ accountId: account?.id, resellerId: chosen })
   }
 
   const configuredCarriers = async ({ resellerId }: Seeker): Promise<CarrierModule[]> => {
