@@ -25,7 +25,6 @@ import { createActiveRequests, type ServerContext, type ShutdownState } from './
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
-import { openApiText } from './http/openapi/openapi.ts'
 import type { Route } from './http/route.ts'
 import { createInFlight } from './http/throttle/in-flight.ts'
 import { createReadQueue } from './http/throttle/read-turns.ts'
@@ -62,10 +61,8 @@ import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
 import { workIn } from './storage/errand.ts'
 import { readMove } from './storage/moving/marks.ts'
-import { openPostgres } from './storage/postgres.ts'
 import { usualCacheBytes } from './storage/records.ts'
 import { createSignInBuckets } from './storage/sign-in-buckets.ts'
-import { openSqlite } from './storage/sqlite.ts'
 import { createStore, measureStore, type Store } from './storage/store.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { createMediaSwitch } from './switch/kamailio/kamailio.ts'
@@ -225,19 +222,21 @@ const moveWarning = async (store: Store) => {
   )
 }
 
-export const openDatabase = ({ databaseUrl, databaseConnections, dataDir }: Config): Database => {
+/** Loads one engine: the driver of PostgreSQL takes some megabytes. */
+export const openDatabase = async (config: Config): Promise<Database> => {
+  const { databaseUrl, databaseConnections: connections, dataDir } = config
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  return databaseUrl
-    ? openPostgres(databaseUrl, { connections: databaseConnections })
-    : openSqlite(join(dataDir, 'crosspoint.db'))
+  if (databaseUrl) return (await import('./storage/postgres.ts')).openPostgres(databaseUrl, { connections })
+  return (await import('./storage/sqlite.ts')).openSqlite(join(dataDir, 'crosspoint.db'))
 }
 
 /** Configuration in, running server out. Nothing stays open when the start fails. */
 export const startServer = async (
   config: Config,
   world: World,
-  { list = everything, db = openDatabase(config), ...further }: Parts = {},
+  { list = everything, db: given, ...further }: Parts = {},
 ): Promise<RunningServer> => {
+  const db = given ?? (await openDatabase(config))
   try {
     return await putTogether(config, world, { ...further, db, list })
   } catch (error) {
@@ -356,7 +355,12 @@ const putTogether = async (
         text: metricsText,
         networks: async () => (await settings.of(crossbarSettings)).metrics_networks,
       }),
-      openApi: () => openApiText({ routes, tags: declared.describes, version }),
+      openApi: async () =>
+        (await import('./http/openapi/openapi.ts')).openApiText({
+          routes,
+          tags: declared.describes,
+          version,
+        }),
       posted: assembled.posted,
       site: createSite(builtSite),
       log,

@@ -104,7 +104,7 @@ const startThreads = async (config: Config, log: Log) => {
     import('../threads/http-threads.ts'),
   ])
   const company = createCompany(wanted)
-  const db = openDatabase(config)
+  const db = await openDatabase(config)
   let threads: HttpThreads | undefined
   // Metrics of an ended thread are left out.
   const figuresOfOthers = async () => (await threads?.figures().catch(() => undefined)) ?? []

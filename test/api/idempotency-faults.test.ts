@@ -304,7 +304,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
 
   /** Another server of the same store, and a caller at it. */
   const atOther = async (act: (client: Client) => Promise<void>, theirs = createFaults()) => {
-    const db = theirs.over(openDatabase(world.config))
+    const db = theirs.over(await openDatabase(world.config))
     const other = await startServer(world.config, { clock: world.clock, log: createTestLog().log }, { db })
     const transport = createTransport(other.port)
     try {

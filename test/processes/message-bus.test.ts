@@ -86,7 +86,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       const listener = await rabbit.listen(exchange, exchange)
       await use({ url: rabbit.url, exchange })
       await arrived(listener.received, (await world.device(world.acme)).id)
-      const db = openDatabase(world.config)
+      const db = await openDatabase(world.config)
       try {
         await beginMove(db, { id: 'move', to: 'elsewhere' })
         await eventually(

@@ -170,7 +170,7 @@ describeEngines('a fold of quantities', (engine) => {
         return db.all(sql, params)
       },
     })
-    const parts = { db: reading(openDatabase(world.config)), layers: quickLayers }
+    const parts = { db: reading(await openDatabase(world.config)), layers: quickLayers }
     const there = await startServer(world.config, { clock: world.clock, log: createTestLog().log }, parts)
     await world.server.rounds.runNow('quantities')
     const { quantities } = world.server.areas.services

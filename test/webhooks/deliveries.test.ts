@@ -77,7 +77,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     const webhookRounds = () => store.all("SELECT name FROM leases WHERE name LIKE 'round/webhook%'")
     const side = await openSide(world.config)
     const tables = await side.tables().finally(side.close)
-    const db = openDatabase(world.config)
+    const db = await openDatabase(world.config)
     try {
       await beginMove(db, { id: 'move', to: 'elsewhere' })
       await eventually(webhookRounds, (rows) => rows.length === 0)

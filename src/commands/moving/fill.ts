@@ -95,7 +95,7 @@ export const openNewStore = async (
   move: Move,
   tables: readonly string[],
 ): Promise<Database> => {
-  const db = openDatabase(target)
+  const db = await openDatabase(target)
   try {
     const withoutMonths = tables.filter((name) => monthOf(name) === undefined)
     await upgradeStorage(db, systemClock, [...upgrades, incompleteUpgrade(move, withoutMonths)])

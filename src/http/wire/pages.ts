@@ -164,7 +164,7 @@ const compress: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> =
 }
 
 /** A document that is made and compressed at its first request. */
-const documentPage = (make: () => string): PlainPage => {
+const documentPage = (make: () => Promise<string>): PlainPage => {
   let bytes: Buffer | undefined
   let tag = ''
   const compressed = new Map<Encoding, Promise<Buffer>>()
@@ -176,7 +176,7 @@ const documentPage = (make: () => string): PlainPage => {
   }
 
   return async (request: IncomingMessage, response: ServerResponse) => {
-    bytes ??= Buffer.from(make())
+    bytes ??= Buffer.from(await make())
     tag ||= `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
     const encoding = encodingFor(request, encodings)
     const etag = tagOf(tag, encoding)
@@ -201,7 +201,7 @@ interface PageDeps {
   store: Store
   readiness: Readiness
   metrics: PlainPage
-  openApi: () => string
+  openApi: () => Promise<string>
   posted: readonly PostedPage[]
   site: Site
   log: Log

@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type WebSocket, WebSocketServer } from 'ws'
+import type { WebSocket, WebSocketServer } from 'ws'
 import { findCredential } from '../../auth/authenticate.ts'
 import {
   Failure,
@@ -95,14 +95,21 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
   const seats = createSharedCounts('websockets', counts)
   let looking: NodeJS.Timeout | undefined
   let isStopping = false
-  const protocol = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: largestMessage,
-    maxFragments: 1024,
-    maxBufferedChunks: 16_384,
-  })
+  let protocol: WebSocketServer | undefined
+
+  /** Loaded at the first use. */
+  const loadProtocol = async () => {
+    const { WebSocketServer } = await import('ws')
+    protocol ??= new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: largestMessage,
+      maxFragments: 1024,
+      maxBufferedChunks: 16_384,
+    })
+    return protocol
+  }
 
   /** From an address, or an IPv6 /64. */
   const takeSeat = (address: string, { connections, connectionsPerAddress }: ConnectionLimits) => {
@@ -209,7 +216,8 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
       if (isStopping) throw failure(overloaded, { retryAfterSeconds })
       const limits = await offer.limits()
       await judge(exchange, offer, limits)
-      protocol.handleUpgrade(request, request.socket, head, (raw) => {
+      const webSockets = protocol ?? (await loadProtocol())
+      webSockets.handleUpgrade(request, request.socket, head, (raw) => {
         begin(exchange, offer, limits, raw)
         end(switchingProtocols)
       })

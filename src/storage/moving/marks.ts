@@ -2,7 +2,6 @@
 // so that no server starts on it.
 import type { Database, Engine, Row } from '../db.ts'
 import { movedCode, movedText } from '../outages.ts'
-import { isTransient } from '../postgres-link.ts'
 import { integer, json, shape, text } from '../table.ts'
 import { movingUpgrade, type Run, type Upgrade } from '../upgrades.ts'
 
@@ -94,6 +93,7 @@ export const closeStore = async (db: Database, tables: readonly string[]): Promi
         for (const statement of [...before, ...tables.flatMap(of)]) await run(statement)
       })
     } catch (error) {
+      const { isTransient } = await import('../postgres-link.ts')
       // Servers lock the same tables in another order: PostgreSQL aborts one.
       if (!isTransient(error) || attempt === attempts) throw error
     }

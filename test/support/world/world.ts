@@ -325,7 +325,7 @@ const openServer = async (
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...outside }
   const parts = {
     list: [...areas, ...more] as const,
-    db: over(given ?? openDatabase(config)),
+    db: over(given ?? (await openDatabase(config))),
     layers,
     onlyNudgedRounds: !hasTimedRounds,
   }
