@@ -104,6 +104,15 @@ const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
 const deleteForeignClaim = `DELETE FROM claims WHERE account_id = $1 AND name = $2 AND value = $3
   AND (holder_account_id <> $4 OR kind <> $5 OR record_id <> $6)`
+const claimParams = ({ scope, name, value }: Claim, { accountId, kind, id }: ClaimHolder) => [
+  scope,
+  name,
+  value,
+  accountId,
+  kind,
+  id,
+]
+
 const quantityMoves = table('quantity_moves', {
   accountId: text(),
   id: text(),
@@ -249,17 +258,18 @@ export class ChangeSet {
 
   /** Returns a function that undoes everything that was added since. */
   checkpoint(): () => void {
+    const { changes, happenings, statements, stale, counts, errands, told, kept, born, filed } = this
     const lists: unknown[][] = [
-      this.changes,
-      this.happenings,
-      this.statements,
-      this.stale,
-      this.counts,
-      this.errands,
-      this.told,
-      this.kept,
-      this.born,
-      this.filed,
+      changes,
+      happenings,
+      statements,
+      stale,
+      counts,
+      errands,
+      told,
+      kept,
+      born,
+      filed,
     ]
     const copies = lists.map((list) => [...list])
     return () => {
@@ -278,25 +288,11 @@ export class ChangeSet {
 
   /** Takes a claim from any other holder. */
   free(claim: Claim, holder: ClaimHolder) {
-    return this.run(deleteForeignClaim, [
-      claim.scope,
-      claim.name,
-      claim.value,
-      holder.accountId,
-      holder.kind,
-      holder.id,
-    ])
+    return this.run(deleteForeignClaim, claimParams(claim, holder))
   }
 
   release(claim: Claim, holder: ClaimHolder) {
-    return this.run(deleteClaim, [
-      claim.scope,
-      claim.name,
-      claim.value,
-      holder.accountId,
-      holder.kind,
-      holder.id,
-    ])
+    return this.run(deleteClaim, claimParams(claim, holder))
   }
 }
 

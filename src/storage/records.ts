@@ -295,21 +295,7 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
   }
 }
 
-const newborn = stored
-  .pick(
-    'accountId',
-    'kind',
-    'id',
-    'ownerId',
-    'sortKey',
-    'created',
-    'modified',
-    'revision',
-    'docText',
-    'hiddenText',
-    'rowText',
-  )
-  .joining('ON CONFLICT DO NOTHING')
+const newborn = stored.joining('ON CONFLICT DO NOTHING')
 // The sort key is redundant with the revision, but with it PostgreSQL uses the right index and does not read all records of the kind.
 const updateSql = `UPDATE records
   SET owner_id = $4, sort_key = $5, modified = $6, revision = $7, doc = $8, hidden = $9, row_json = $10
@@ -320,7 +306,7 @@ const deleteSql =
 /** `stored`: the document as stored. */
 export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>, stored: string) =>
   set
-    .add(newborn({ ...record, docText: stored }, { rows: 1, orElse: conflict }))
+    .add(newborn({ ...record, docText: stored, tally: 0 }, { rows: 1, orElse: conflict }))
     .keep(record, { isNew: true })
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 

@@ -14,16 +14,13 @@ import { deliver, type SignalHandler } from './signal.ts'
 import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
 /** Reads, and the only way to write, for areas. */
-export interface Store extends UnrecordedStore {
+export interface Store
+  extends UnrecordedStore,
+    Pick<Database, 'scan' | 'csvLines' | 'scanForLines' | 'fence' | 'state'> {
   records: Records
   clock: Clock
   sealing: Sealing
-  scan: Database['scan']
-  csvLines: Database['csvLines']
-  scanForLines: Database['scan']
-  linesAtOnce: Database['linesAtOnce']
-  fence: Database['fence']
-  state: Database['state']
+  linesAtOnce: number
   words: SqlWords
   generationOf: GenerationOf
   cdrs: MonthlyTable
@@ -224,22 +221,11 @@ export const retrying = async <T>(
 }
 
 export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
-  metrics.gauge(
-    {
-      name: 'crosspoint_store_writes_waiting',
-      help: 'Writes that wait for a lane.',
-      isOfThread: true,
-    },
-    () => db.writeLoad().waiting,
-  )
-  metrics.gauge(
-    { name: 'crosspoint_store_lanes', help: 'Connections or threads that write.' },
-    () => db.writeLoad().lanes,
-  )
-  metrics.gauge(
-    { name: 'crosspoint_store_lanes_busy', help: 'Those of them that are at work.' },
-    () => db.writeLoad().busyLanes,
-  )
+  const gauge = (name: string, help: string, read: () => number, isOfThread = false) =>
+    metrics.gauge(isOfThread ? { name, help, isOfThread } : { name, help }, read)
+  gauge('crosspoint_store_writes_waiting', 'Writes that wait for a lane.', () => db.writeLoad().waiting, true)
+  gauge('crosspoint_store_lanes', 'Connections or threads that write.', () => db.writeLoad().lanes)
+  gauge('crosspoint_store_lanes_busy', 'Those of them that are at work.', () => db.writeLoad().busyLanes)
   const sizes = metrics.histogram({
     name: 'crosspoint_store_batch_writes',
     help: 'Writes that a thread handed on together, for one durable commit.',

@@ -40,32 +40,37 @@ export class ApiResponse {
   }
 }
 
-export class FileResponse {
-  readonly bytes: Uint8Array
+interface TypedContent {
+  contentType: string
+  headers?: Record<string, string>
+}
+
+class TypedResponse {
   readonly contentType: string
   readonly headers: Record<string, string>
 
-  constructor(bytes: Uint8Array, contentType: string, headers: Record<string, string> = {}) {
-    this.bytes = bytes
+  constructor({ contentType, headers = {} }: TypedContent) {
     this.contentType = contentType
     this.headers = headers
   }
 }
 
+export class FileResponse extends TypedResponse {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array, contentType: string, headers?: Record<string, string>) {
+    super(headers ? { contentType, headers } : { contentType })
+    this.bytes = bytes
+  }
+}
+
 /** Bytes that are made while they are sent, at the pace of the client. */
-export class StreamResponse {
-  readonly contentType: string
-  readonly headers: Record<string, string>
+export class StreamResponse extends TypedResponse {
   /** Its `return` is called when the client leaves early. */
   readonly chunks: AsyncIterable<string | Uint8Array>
 
-  constructor(content: {
-    contentType: string
-    headers?: Record<string, string>
-    chunks: AsyncIterable<string | Uint8Array>
-  }) {
-    this.contentType = content.contentType
-    this.headers = content.headers ?? {}
+  constructor(content: TypedContent & { chunks: AsyncIterable<string | Uint8Array> }) {
+    super(content)
     this.chunks = content.chunks
   }
 }
@@ -81,19 +86,12 @@ export interface Line {
   end(): void
 }
 
-export class LiveResponse {
-  readonly contentType: string
-  readonly headers: Record<string, string>
+export class LiveResponse extends TypedResponse {
   /** Starts to write; returns a function that stops it. */
   readonly open: (line: Line) => () => void
 
-  constructor(content: {
-    contentType: string
-    headers?: Record<string, string>
-    open: (line: Line) => () => void
-  }) {
-    this.contentType = content.contentType
-    this.headers = content.headers ?? {}
+  constructor(content: TypedContent & { open: (line: Line) => () => void }) {
+    super(content)
     this.open = content.open
   }
 }

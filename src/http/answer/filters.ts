@@ -127,32 +127,19 @@ const isOneOf = (value: unknown, texts: ReadonlySet<string>) => {
   return text !== undefined && texts.has(text)
 }
 
-const isNoneOf = (value: unknown, texts: ReadonlySet<string>) => {
-  const text = comparedText(value)
-  return text !== undefined && !texts.has(text)
-}
-
-const arrayTexts = (value: unknown): ReadonlySet<string> | undefined => {
+/** A missing array is empty. */
+const matchesArray = (value: unknown, matches: (texts: ReadonlySet<string>) => boolean) => {
   const array = value ?? []
-  return Array.isArray(array) ? new Set(array.map(elementText)) : undefined
+  return Array.isArray(array) && matches(new Set(array.map(elementText)))
 }
 
 const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } = {
   oneOf: (value, { texts }) => isOneOf(value, texts),
   notOneOf: (value, { texts }) => !isOneOf(value, texts),
-  noneOf: (value, { texts }) => isNoneOf(value, texts),
-  arrayOfAll: (value, { texts }) => {
-    const found = arrayTexts(value)
-    return found !== undefined && texts.every((text) => found.has(text))
-  },
-  arrayOfAny: (value, { texts }) => {
-    const found = arrayTexts(value)
-    return found !== undefined && texts.some((text) => found.has(text))
-  },
-  arrayOfNone: (value, { texts }) => {
-    const found = arrayTexts(value)
-    return found !== undefined && !texts.some((text) => found.has(text))
-  },
+  noneOf: (value, { texts }) => comparedText(value) !== undefined && !isOneOf(value, texts),
+  arrayOfAll: (value, { texts }) => matchesArray(value, (found) => texts.every((text) => found.has(text))),
+  arrayOfAny: (value, { texts }) => matchesArray(value, (found) => texts.some((text) => found.has(text))),
+  arrayOfNone: (value, { texts }) => matchesArray(value, (found) => !texts.some((text) => found.has(text))),
   present: isPresent,
   absent: (value) => !isPresent(value),
   filled: isFilled,

@@ -99,29 +99,17 @@ export const roughBytesOf = (data: unknown) => {
 }
 
 function* textsOf(value: unknown): Generator<string> {
-  if (!isLarge(value)) {
-    yield JSON.stringify(value ?? null)
-    return
-  }
+  if (!isLarge(value)) return yield JSON.stringify(value ?? null)
+  const isList = Array.isArray(value)
   let separator = ''
-  if (Array.isArray(value)) {
-    yield '['
-    for (const item of value) {
-      yield separator
-      yield* textsOf(item)
-      separator = ','
-    }
-    yield ']'
-    return
-  }
-  yield '{'
+  yield isList ? '[' : '{'
   for (const [key, member] of Object.entries(value as object)) {
-    if (member === undefined) continue
-    yield `${separator}${JSON.stringify(key)}:`
+    if (member === undefined && !isList) continue
+    yield isList ? separator : `${separator}${JSON.stringify(key)}:`
     yield* textsOf(member)
     separator = ','
   }
-  yield '}'
+  yield isList ? ']' : '}'
 }
 
 const pieceLength = 60_000

@@ -55,6 +55,15 @@ const echoOf = (value: unknown): unknown => {
   return typeof value === 'object' && value !== null ? echoOfObject(value) : value
 }
 
+/** A problem that the values of its error describe. */
+const problem =
+  (
+    rule: string,
+    message: string,
+    details: (error: ErrorObject) => Partial<RuledProblem> = () => ({}),
+  ): Describe =>
+  (error) => ({ rule, message, value: error.data, ...details(error) })
+
 const bound =
   (rule: string, message: (limit: number) => string): Describe =>
   ({ params, data }) => ({ rule, message: message(params.limit), target: params.limit, value: data })
@@ -63,9 +72,7 @@ const length =
   (rule: string, message: (limit: number) => string): Describe =>
   (error) => ({ ...bound(rule, message)(error), cause: error.data })
 
-const combination =
-  (rule: string): Describe =>
-  ({ data }) => ({ rule, message: 'failed to validate', value: data })
+const combination = (rule: string) => problem(rule, 'failed to validate')
 
 const typeOf = (schema: unknown) => (isObject(schema) ? schema.type : undefined)
 
@@ -108,25 +115,13 @@ const describePattern: Describe = ({ params: { pattern }, data, parentSchema }) 
 }
 
 const descriptions: Record<string, Describe> = {
-  required: ({ params }) => ({
-    rule: 'required',
-    message: 'Field is required but missing',
-    value: params.missingProperty,
-    key: params.missingProperty,
-  }),
+  required: problem('required', 'Field is required but missing', ({ params: { missingProperty: key } }) => ({
+    value: key,
+    key,
+  })),
   type: describeType,
-  enum: ({ params, data }) => ({
-    rule: 'enum',
-    message: enumMessage,
-    target: params.allowedValues,
-    value: data,
-  }),
-  const: ({ params, data }) => ({
-    rule: 'enum',
-    message: enumMessage,
-    target: [params.allowedValue],
-    value: data,
-  }),
+  enum: problem('enum', enumMessage, ({ params }) => ({ target: params.allowedValues })),
+  const: problem('enum', enumMessage, ({ params }) => ({ target: [params.allowedValue] })),
   minLength: length('minLength', (limit) => `String must be at least ${limit} characters`),
   maxLength: length('maxLength', (limit) => `String must not be more than ${limit} characters`),
   minimum: bound('minimum', (limit) => `Value must be at least ${limit}`),
@@ -137,7 +132,7 @@ const descriptions: Record<string, Describe> = {
   maxItems: bound('maxItems', (limit) => `The list must not have more than ${limit} items`),
   minProperties: bound('minProperties', (limit) => `The object must have at least ${limit} keys`),
   maxProperties: bound('maxProperties', (limit) => `The object must not have more than ${limit} keys`),
-  uniqueItems: ({ data }) => ({ rule: 'uniqueItems', message: 'List of items is not unique', value: data }),
+  uniqueItems: problem('uniqueItems', 'List of items is not unique'),
   pattern: describePattern,
   format: describeFormat,
   additionalProperties: ({ params, data, parentSchema }) => ({
@@ -147,11 +142,7 @@ const descriptions: Record<string, Describe> = {
     value: memberOf(data, params.additionalProperty),
     key: params.additionalProperty,
   }),
-  additionalItems: ({ data }) => ({
-    rule: 'additionalItems',
-    message: 'Only items that the schema defines are allowed',
-    value: data,
-  }),
+  additionalItems: problem('additionalItems', 'Only items that the schema defines are allowed'),
   dependencies: ({ params }) => ({
     rule: 'dependencies',
     message: `Field needs ${params.deps} as well`,
