@@ -323,7 +323,7 @@ const buildForDevelopers = async (runtime) => {
   })
 }
 
-// The server reads it to describe the build (src/http/wire/unbuilt-page.ts).
+// The server reads it to describe the build (src/http/transport/site.ts).
 const buildStateFile = join(faces, '.build-state.json')
 const writeBuildState = (state) => {
   const written = `${buildStateFile}.${process.pid}`

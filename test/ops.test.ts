@@ -40,7 +40,7 @@ describe('what supervisors are told', () => {
 
   it('leaves time for the wait, and for what is in flight after it', () => {
     const drain = Number(settingsTable.find(({ name }) => name === 'CROSSPOINT_DRAIN_SECONDS')?.fallback)
-    const inFlight = secondsIn(read('src/http/wire/server.ts'), /drainMilliseconds = (\d+)_000/)
+    const inFlight = secondsIn(read('src/http/transport/server.ts'), /drainMilliseconds = (\d+)_000/)
     const patience = [
       secondsIn(read(unitFile), /^TimeoutStopSec=(\d+)$/m),
       secondsIn(read('ops/compose/compose.yaml'), /stop_grace_period: (\d+)s/),

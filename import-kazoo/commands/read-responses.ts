@@ -1,6 +1,6 @@
 import { type AccountRecord, type Actor, accountKind, masterClaim } from '../../src/auth/identity.ts'
-import { ApiResponse, RawJson } from '../../src/http/answer/answers.ts'
-import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
+import { createRouter, routeOf, segmentsOf } from '../../src/http/request/router.ts'
+import { ApiResponse, RawJson } from '../../src/http/response/responses.ts'
 import type { Call, Route } from '../../src/http/route.ts'
 import { badIdentifier, Failure, failure, isOutage } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'

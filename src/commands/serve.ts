@@ -6,8 +6,8 @@ import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../con
 import { systemClock } from '../lib/clock.ts'
 import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog, describeError, type Log } from '../lib/log.ts'
-import { threadsByCores } from '../threads/company.ts'
 import type { HttpThreads } from '../threads/http-threads.ts'
+import { threadsByCores } from '../threads/shared-state.ts'
 import { boundOldGeneration } from './heap-bounds.ts'
 import { checkForMissingStore } from './missing-store.ts'
 import { openSignIn, removeSignIn } from './sign-in-page.ts'
@@ -100,7 +100,7 @@ const startThreads = async (config: Config, log: Log) => {
     return { server: await startServer(config, { clock: systemClock, log }), threads: undefined }
   // Loaded only for several threads.
   const [{ createSharedThreadState: createCompany }, { startHttpThreads }] = await Promise.all([
-    import('../threads/company.ts'),
+    import('../threads/shared-state.ts'),
     import('../threads/http-threads.ts'),
   ])
   const company = createCompany(wanted)

@@ -22,10 +22,6 @@ import { createKeyedQueue } from '../lib/one-at-a-time.ts'
 import { percentDecoded } from '../lib/utf8.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import { isConflict, retrying } from '../storage/store.ts'
-import { ListResponse, LiveResponse } from './answer/answers.ts'
-import { planList } from './answer/listing.ts'
-import { respond, sendLive } from './answer/respond.ts'
-import { inTurn, sendCached, sendEmpty } from './answer/sending.ts'
 import { authorOf, type RequestContext, requireQuoteId } from './exchange.ts'
 import {
   accessDenied,
@@ -41,15 +37,19 @@ import {
   resourceOf,
   revisionOf,
   shareOf,
-} from './judge/admission.ts'
-import { answerAgain } from './judge/answer-again.ts'
-import { validateData } from './judge/judge-data.ts'
-import { methodsOf, routeOf, segmentsOf, unbuiltIn } from './judge/router.ts'
+} from './request/checks.ts'
+import { answerAgain } from './request/replay-response.ts'
+import { methodsOf, routeOf, segmentsOf, unbuiltIn } from './request/router.ts'
+import { validateData } from './request/validate-data.ts'
+import { planList } from './response/listing.ts'
+import { respond, sendLive } from './response/respond.ts'
+import { ListResponse, LiveResponse } from './response/responses.ts'
+import { inTurn, sendCached, sendEmpty } from './response/sending.ts'
 import type { Call, Method, Route } from './route.ts'
-import { contentTypeOf, isJsonBody, openContent, streamBody } from './wire/bodies.ts'
-import { hasBody, readSmallBody, type WaitingBody } from './wire/body-bytes.ts'
-import { canonicalPeer, clientAddress, targetOf, trustedProxies } from './wire/client-address.ts'
-import { preferredType, takesType } from './wire/media.ts'
+import { contentTypeOf, isJsonBody, openContent, streamBody } from './transport/bodies.ts'
+import { hasBody, readSmallBody, type WaitingBody } from './transport/body-bytes.ts'
+import { canonicalPeer, clientAddress, targetOf, trustedProxies } from './transport/client-address.ts'
+import { preferredType, takesType } from './transport/media.ts'
 
 type Step = (exchange: RequestContext) => void | Promise<void>
 

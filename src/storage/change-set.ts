@@ -9,8 +9,8 @@ import { type AuthorIds, actorOf } from './actor.ts'
 import { auditLog, emitEvent } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Base, entryDocs } from './entry-docs.ts'
-import { errandStatement, type JobDraft, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
+import { errandStatement, type JobDraft, workKey } from './job-draft.ts'
 import { integer, table, text } from './table.ts'
 
 export interface ChargeConsent {

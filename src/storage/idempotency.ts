@@ -78,7 +78,7 @@ const ofClaim = (
 const holdBy = (claim: KeyClaim, holder: KeyHolder) =>
   ofClaim(claim, 'UPDATE idempotency_keys SET holder = $5', holderText(holder))
 
-/** Rows of http/judge/idempotency.ts. */
+/** Rows of http/request/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
     const [row] = await all(

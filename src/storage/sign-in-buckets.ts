@@ -1,7 +1,7 @@
 import { datastoreConflict, type Failure, failure, isOutage } from '../lib/failure.ts'
 import { createBatcher } from '../lib/gathering.ts'
 import type { Statement } from './db.ts'
-import { expireRows } from './forgetting.ts'
+import { expireRows } from './expire-rows.ts'
 import { isConflict, type Store } from './store.ts'
 import { integer, type RowOf, shape } from './table.ts'
 

@@ -17,7 +17,7 @@ import type { Row, Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { createStatements, openDurable } from './sqlite-open.ts'
 import { integer, shape, text } from './table.ts'
-import { type Batch, commitsAt, type FromWriter, type Outcome, type PostedWrite } from './writer-seat.ts'
+import { type Batch, commitsAt, type FromWriter, type Outcome, type PostedWrite } from './writer-client.ts'
 
 const { layout } = auditLog
 const columns = Object.keys(layout.columns)

@@ -13,7 +13,7 @@ import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable, sqliteText } from './sqlite-open.ts'
 import type { Scan, ScanChunk, SqliteReaderData } from './sqlite-reader.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { type Batch, createWriterClient, createWriterThread, type Outcome } from './writer-seat.ts'
+import { type Batch, createWriterClient, createWriterThread, type Outcome } from './writer-client.ts'
 
 const maxQueries = 500
 const exportThreads = 2

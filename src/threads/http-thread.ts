@@ -6,8 +6,8 @@ import { systemClock } from '../lib/clock.ts'
 import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog } from '../lib/log.ts'
 import { joinSqlite } from '../storage/sqlite.ts'
-import type { FirstThread, SharedThreadState } from './company.ts'
-import { createThreadRpc } from './peer.ts'
+import type { FirstThread, SharedThreadState } from './shared-state.ts'
+import { createThreadRpc } from './thread-rpc.ts'
 
 export interface ThreadData {
   config: Config

@@ -4,9 +4,9 @@ import type { Config } from '../config/config.ts'
 import type { Figures } from '../lib/metrics.ts'
 import type { WriterRegistry } from '../storage/db.ts'
 import { threadScript } from '../storage/worker-link.ts'
-import type { SharedThreadState } from './company.ts'
 import type { ThreadData } from './http-thread.ts'
-import { createThreadRpc, type ThreadReplies, type ThreadRpc } from './peer.ts'
+import type { SharedThreadState } from './shared-state.ts'
+import { createThreadRpc, type ThreadReplies, type ThreadRpc } from './thread-rpc.ts'
 
 interface Deps {
   config: Config

@@ -1,6 +1,6 @@
 // Host names of brands, conferences and realms form one tree: an account cannot take names of another one.
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 import type { Answer, Client } from '../support/world/client.ts'

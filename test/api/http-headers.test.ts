@@ -1,6 +1,6 @@
 // The envelope, and what headers ask and tell.
 import { expect, it } from 'vitest'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 const png = qrPng('a face')

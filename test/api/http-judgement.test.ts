@@ -1,7 +1,7 @@
 // Which error wins, and what errors look like.
 import { expect, it } from 'vitest'
 import { allRoutes } from '../../src/commands/openapi.ts'
-import { unbuiltIn } from '../../src/http/judge/router.ts'
+import { unbuiltIn } from '../../src/http/request/router.ts'
 import { notForCaller } from '../support/matchers/refusals.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 

@@ -1,6 +1,6 @@
 // The specification's whitelabel settings and files.
 import { expect, it } from 'vitest'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const png = qrPng('a logo')

@@ -2,7 +2,7 @@
 import type { Answer as DnsRecord } from 'dns-packet'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 import { verifyDkim } from '../support/matchers/dkim.ts'
 import { inFullRun } from '../support/run/run-length.ts'
 import { choose, chooseFile, openTab, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'

@@ -5,7 +5,7 @@ import { type Conclusion, createQueue, type JobKind } from '../../src/jobs/queue
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import type { JobDraft } from '../../src/storage/errand.ts'
+import type { JobDraft } from '../../src/storage/job-draft.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/run/clock.ts'
 import { createTestLog } from '../support/run/log.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decideAccess } from '../../src/areas/voice/access-lists/rules.ts'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 import { AccessList, accessListProblems } from '../../src/lib/access-list.ts'
 import { type Address, parseAddress, parseCidr } from '../../src/lib/cidr.ts'
 

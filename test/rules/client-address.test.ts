@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { clientAddress } from '../../src/http/wire/client-address.ts'
+import { clientAddress } from '../../src/http/transport/client-address.ts'
 import { type Cidr, parseNetwork } from '../../src/lib/cidr.ts'
 
 const trustedProxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8::/32'].map((text) => parseNetwork(text) as Cidr)

@@ -10,7 +10,7 @@ import {
   compressedPieces,
   type Piece,
   pack,
-} from '../../src/http/wire/compression.ts'
+} from '../../src/http/transport/compression.ts'
 
 const opened = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync } as const
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileFields, filterOf, questionsOf } from '../../src/http/answer/filters.ts'
+import { compileFields, filterOf, questionsOf } from '../../src/http/response/filters.ts'
 
 const compileFilters = (query: URLSearchParams) => filterOf(questionsOf(query))
 

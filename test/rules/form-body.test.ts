@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { multipartFields, urlEncodedFields } from '../../src/http/wire/form-body.ts'
+import { multipartFields, urlEncodedFields } from '../../src/http/transport/form-body.ts'
 import { Failure } from '../../src/lib/failure.ts'
 
 const most = 1000

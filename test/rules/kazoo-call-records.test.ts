@@ -10,7 +10,7 @@ import {
 import { createFindings, joinFindings, shownOfCode } from '../../import-kazoo/report/report.ts'
 import { storedCallId, withoutSecrets } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { dropNulls } from '../../src/lib/json-merge.ts'
 import { anyCalls, databaseOf, documentOf } from '../support/kazoo/kazoo-calls.ts'

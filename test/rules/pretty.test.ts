@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createPrettyPrinter, prettyPrinted } from '../../src/http/answer/pretty.ts'
+import { createPrettyPrinter, prettyPrinted } from '../../src/http/response/json-text.ts'
 
 describe('JSON with line breaks', () => {
   it('is the text that JSON.stringify makes', () => {

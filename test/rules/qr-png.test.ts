@@ -2,7 +2,7 @@ import { crc32, inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { encode } from 'uqr'
 import { describe, expect, it } from 'vitest'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 
 const chunksOf = (png: Buffer) => {
   const chunks: { type: string; data: Buffer }[] = []

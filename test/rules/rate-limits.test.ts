@@ -8,7 +8,7 @@ import {
   systemLimitsOf,
   unknownRealmLimits,
 } from '../../src/areas/voice/rate-limits/rules.ts'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 import {
   AccountRateLimits,
   accountLimitProblems,

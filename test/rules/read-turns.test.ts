@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { createFairQueue } from '../../src/http/throttle/fair-queue.ts'
 import { createInFlight } from '../../src/http/throttle/in-flight.ts'
-import { createFairQueue } from '../../src/http/throttle/read-turns.ts'
 
 describe('turns', () => {
   it('go round by payer, however many requests one of them has', async () => {

@@ -10,8 +10,8 @@ import {
 import { User, UserRecord, UserRow, userReadOnly } from '../../src/areas/accounts/users/schema.ts'
 import { Device, DeviceRecord, DeviceRow, deviceReadOnly } from '../../src/areas/voice/devices/schema.ts'
 import { allRoutes } from '../../src/commands/openapi.ts'
-import { withoutUnstored } from '../../src/http/judge/judge-data.ts'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { withoutUnstored } from '../../src/http/request/validate-data.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 
 const account = createValidation(Account)
 const user = createValidation(User)

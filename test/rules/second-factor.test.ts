@@ -9,7 +9,7 @@ import {
   recoveryCodeText,
   totpStep,
 } from '../../src/areas/accounts/multi-factor/rules.ts'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 
 const secret = Buffer.from('12345678901234567890')
 const now = 1_767_614_400

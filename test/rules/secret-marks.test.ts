@@ -7,7 +7,7 @@ import { Webhook } from '../../src/areas/events/webhooks/schema.ts'
 import { areas } from '../../src/areas/index.ts'
 import { Device } from '../../src/areas/voice/devices/schema.ts'
 import { allRoutes } from '../../src/commands/openapi.ts'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
   isSecretKey,

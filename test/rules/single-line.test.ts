@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { areas } from '../../src/areas/index.ts'
 import { allRoutes } from '../../src/commands/openapi.ts'
-import { createValidation, type Validation } from '../../src/http/judge/validation.ts'
+import { createValidation, type Validation } from '../../src/http/request/validation.ts'
 import { multiline, open, text } from '../../src/lib/schema.ts'
 import { type Place, textsIn } from '../support/matchers/schema-texts.ts'
 

@@ -1,7 +1,7 @@
 // However many lists are being made, the event loop is kept for one slice a round.
 import { performance } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
-import { inSlices } from '../../src/http/answer/slices.ts'
+import { inSlices } from '../../src/http/response/slices.ts'
 import { countRounds } from '../support/run/rounds.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError, readConfig } from '../../src/config/config.ts'
-import { threadsByCores } from '../../src/threads/company.ts'
+import { threadsByCores } from '../../src/threads/shared-state.ts'
 
 const mistakesOf = (environment: Record<string, string>) => {
   try {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Cursor, PageRequest } from '../../src/http/answer/listing.ts'
-import { openTimeWindow, timeListing, timeWindow } from '../../src/http/answer/time-window.ts'
+import type { Cursor, PageRequest } from '../../src/http/response/listing.ts'
+import { openTimeWindow, timeListing, timeWindow } from '../../src/http/response/time-window.ts'
 import { Failure, isFailure, validationError } from '../../src/lib/failure.ts'
 import { monthOf, timeKey } from '../../src/lib/time-key.ts'
 

@@ -6,7 +6,7 @@ import {
   type RestrictedRequest,
 } from '../../src/areas/accounts/token-restrictions/rules.ts'
 import { TokenRestrictions } from '../../src/areas/accounts/token-restrictions/schema.ts'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 
 const ask = (restrictions: unknown, request: Partial<RestrictedRequest> = {}) =>
   isAllowedByRestrictions({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { createValidation } from '../../src/http/judge/validation.ts'
+import { createValidation } from '../../src/http/request/validation.ts'
 import { maxDepth } from '../../src/lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../src/lib/json-merge.ts'
 import {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 

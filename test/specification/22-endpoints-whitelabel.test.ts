@@ -1,7 +1,7 @@
 // Endpoints: whitelabel.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
-import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { qrPng } from '../../src/http/response/qr-png.ts'
 import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 import { mailsTo, textOf } from '../support/servers/outbox.ts'

@@ -7,7 +7,7 @@ import { cellCareOf } from '../../src/areas/calls/cdrs/rules.ts'
 import { quarterSpanOf } from '../../src/areas/calls/cdrs/stats/rules.ts'
 import { createCallStats, tallyStatements } from '../../src/areas/calls/cdrs/stats/store.ts'
 import { createCdrStore } from '../../src/areas/calls/cdrs/store.ts'
-import { questionsOf } from '../../src/http/answer/filters.ts'
+import { questionsOf } from '../../src/http/response/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { guarded } from '../../src/storage/csv-lines.ts'
@@ -115,7 +115,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
     )
   }
 
-  /** As connections for exports are set: see storage/postgres-copy.ts. */
+  /** As connections for exports are set: see storage/postgres-exporter.ts. */
   const explainByBlock = async (sql: string, params: readonly Value[]) => {
     let lines: string[] = []
     await place.opened.db.exclusively(async (run) => {

@@ -5,7 +5,7 @@ import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.
 import { recordQueries } from '../../src/areas/calls/cdrs/listing.ts'
 import { byChannelTime, csvLineOf, filterableOf } from '../../src/areas/calls/cdrs/rules.ts'
 import { createCdrStore } from '../../src/areas/calls/cdrs/store.ts'
-import { filterOf, questionsOf } from '../../src/http/answer/filters.ts'
+import { filterOf, questionsOf } from '../../src/http/response/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'

@@ -9,7 +9,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import { createWorkerLink } from '../../storage/worker-link.ts'
-import type { SharedThreadState } from '../../threads/company.ts'
+import type { SharedThreadState } from '../../threads/shared-state.ts'
 import {
   type DigestMethod,
   digestOf,

@@ -4,7 +4,7 @@ import type { FailureKind } from '../../lib/failure.ts'
 import * as failures from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import type { Route } from '../route.ts'
-import { patchType } from '../wire/bodies.ts'
+import { patchType } from '../transport/bodies.ts'
 import { operationNames, tagOf, wordOf } from './operation-names.ts'
 
 /** An executed request and its response. Binary bodies are in base64. */

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { failure, overloaded, tooManyRequests } from '../../lib/failure.ts'
-import { onClose } from '../wire/hand-over.ts'
+import { onClose } from '../transport/body-writer.ts'
 
 // Bytes of responses that clients have not received yet, by payer and in total. Streams reserve memory for one batch.
 

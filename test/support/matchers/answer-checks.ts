@@ -5,7 +5,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { notRenewable } from '../../../src/areas/accounts/sign-in/failures.ts'
 import { paymentFailed } from '../../../src/areas/billing/payments/failures.ts'
 import { searchRestricted } from '../../../src/areas/numbers/phone-numbers/failures.ts'
-import { createRouter, routeOf, segmentsOf } from '../../../src/http/judge/router.ts'
+import { createRouter, routeOf, segmentsOf } from '../../../src/http/request/router.ts'
 import type { Method, Route } from '../../../src/http/route.ts'
 import {
   accountExpired,

@@ -16,8 +16,15 @@ import {
   proxyProblems,
   superduper,
 } from '../../../auth/policies.ts'
-import { ListResponse, made, removed } from '../../../http/answer/answers.ts'
-import { shortListing } from '../../../http/answer/listing.ts'
+import { type Listing, shortListing } from '../../../http/response/listing.ts'
+import {
+  type ApiResponse,
+  ListResponse,
+  made,
+  one,
+  oneRemembered,
+  removed,
+} from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import {
   badIdentifier,

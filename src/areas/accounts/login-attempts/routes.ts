@@ -1,6 +1,6 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { ListResponse, one } from '../../../http/answer/answers.ts'
-import { timeListing, timeWindow } from '../../../http/answer/time-window.ts'
+import { ListResponse, one } from '../../../http/response/responses.ts'
+import { timeListing, timeWindow } from '../../../http/response/time-window.ts'
 import { get, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'

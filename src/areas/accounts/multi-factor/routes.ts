@@ -7,8 +7,8 @@ import {
   superduper,
   userOrAdmin,
 } from '../../../auth/policies.ts'
-import { FileResponse } from '../../../http/answer/answers.ts'
-import { qrPng } from '../../../http/answer/qr-png.ts'
+import { qrPng } from '../../../http/response/qr-png.ts'
+import { FileResponse } from '../../../http/response/responses.ts'
 import { del, get, type Route } from '../../../http/route.ts'
 import { notConfigured } from '../../../lib/failure.ts'
 import { anyObject } from '../../../lib/schema.ts'

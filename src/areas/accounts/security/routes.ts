@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember, anyToken, ownReseller } from '../../../auth/policies.ts'
-import { answer, one, removed } from '../../../http/answer/answers.ts'
+import { answer, one, removed } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import { authModuleNames } from '../../../settings/auth-modules.ts'

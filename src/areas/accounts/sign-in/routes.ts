@@ -8,9 +8,8 @@ import {
   userOrAdmin,
 } from '../../../auth/policies.ts'
 import type { Tokens } from '../../../auth/tokens.ts'
-import { answer, FileResponse, ListResponse } from '../../../http/answer/answers.ts'
-import { collectionListing } from '../../../http/answer/listing.ts'
-import { qrPng } from '../../../http/answer/qr-png.ts'
+import { qrPng } from '../../../http/response/qr-png.ts'
+import { answer, FileResponse } from '../../../http/response/responses.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import {
   actionRequired,

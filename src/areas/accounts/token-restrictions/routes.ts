@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { one, removed } from '../../../http/answer/answers.ts'
+import { one, removed } from '../../../http/response/responses.ts'
 import { del, get, post, type Route } from '../../../http/route.ts'
 import type { TokenRestrictions as RestrictionOperations, RestrictionRecord } from './operations.ts'
 import { TokenRestrictions } from './schema.ts'

@@ -1,6 +1,6 @@
 import { type UserDoc, type UserRecord, userPhotoKind } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { FileResponse, harmless } from '../../../http/answer/answers.ts'
+import { FileResponse, harmless } from '../../../http/response/responses.ts'
 import { del, get, post, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure, invalid, tooLarge } from '../../../lib/failure.ts'
 import { imageTypeOf, imageTypes } from '../../../lib/image-type.ts'

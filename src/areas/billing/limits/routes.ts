@@ -1,6 +1,5 @@
 import { accountAdmin, accountMember, ownReseller } from '../../../auth/policies.ts'
-import { answer, RawJson } from '../../../http/answer/answers.ts'
-import { movingBounds, openTimeWindow } from '../../../http/answer/time-window.ts'
+import { answer, RawJson } from '../../../http/response/responses.ts'
 import { type Call, get, patch, post, type Route } from '../../../http/route.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import { Allotments, OperatorLimits } from '../../../lib/limit-shapes.ts'

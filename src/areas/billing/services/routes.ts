@@ -6,9 +6,9 @@ import {
   type ResellerOf,
   superduper,
 } from '../../../auth/policies.ts'
-import { FileResponse, ListResponse } from '../../../http/answer/answers.ts'
-import { collectionListing, type Listing } from '../../../http/answer/listing.ts'
 import { attachment } from '../../../http/file-names.ts'
+import { collectionListing, type Listing } from '../../../http/response/listing.ts'
+import { FileResponse, ListResponse } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
 import {

@@ -1,6 +1,6 @@
 import { accountMember, superduper } from '../../../auth/policies.ts'
-import { ListResponse, made, one, removed } from '../../../http/answer/answers.ts'
-import { shortListing } from '../../../http/answer/listing.ts'
+import { shortListing } from '../../../http/response/listing.ts'
+import { ListResponse, made, one, removed } from '../../../http/response/responses.ts'
 import { del, get, put, type Route } from '../../../http/route.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'

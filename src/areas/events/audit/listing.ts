@@ -1,6 +1,6 @@
 import { sequenceOf, sequenceText } from '../../../events/events.ts'
-import { ListResponse } from '../../../http/answer/answers.ts'
-import type { Cursor, Listing } from '../../../http/answer/listing.ts'
+import type { Cursor, Listing } from '../../../http/response/listing.ts'
+import { ListResponse } from '../../../http/response/responses.ts'
 import type { Test } from '../../../lib/question.ts'
 import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 import type { Audit } from './operations.ts'

@@ -1,5 +1,5 @@
 import { accountAdmin, superduper } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answer/answers.ts'
+import { answer } from '../../../http/response/responses.ts'
 import { type AuditedRecord, type Call, get, type Route } from '../../../http/route.ts'
 import { badIdentifier, Failure, type FailureKind } from '../../../lib/failure.ts'
 import { numberNotFound } from '../../numbers/phone-numbers/failures.ts'

@@ -1,6 +1,6 @@
 import { type FeedEvent, sequenceText, typeFilter } from '../../../events/events.ts'
 import type { Feed, FeedHead } from '../../../events/feed.ts'
-import type { Line } from '../../../http/answer/answers.ts'
+import type { Line } from '../../../http/response/responses.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Wanted } from './question.ts'
 

@@ -1,6 +1,6 @@
 import { eventJson, type FeedEvent, sequenceText } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
-import type { Line } from '../../../http/answer/answers.ts'
+import type { Line } from '../../../http/response/responses.ts'
 import type { Log } from '../../../lib/log.ts'
 import { actorOf } from '../../../storage/actor.ts'
 import { createHeartbeat, type Frames, startStream } from './stream.ts'

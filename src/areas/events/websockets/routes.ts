@@ -1,6 +1,6 @@
 import { accountAdmin, anyone } from '../../../auth/policies.ts'
-import { ListResponse } from '../../../http/answer/answers.ts'
-import type { Listing } from '../../../http/answer/listing.ts'
+import type { Listing } from '../../../http/response/listing.ts'
+import { ListResponse } from '../../../http/response/responses.ts'
 import { get, type Route } from '../../../http/route.ts'
 import { type Directory, openJson } from './operations.ts'
 import { availableBindings } from './rules.ts'

@@ -1,5 +1,5 @@
 import type { Feed } from '../../../events/feed.ts'
-import type { Connection, Upgrade } from '../../../http/wire/web-socket.ts'
+import type { Connection, Upgrade } from '../../../http/transport/web-socket.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'

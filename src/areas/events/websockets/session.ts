@@ -1,6 +1,6 @@
 import { type Actor, accountKind, isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import type { Connection, Session } from '../../../http/wire/web-socket.ts'
+import type { Connection, Session } from '../../../http/transport/web-socket.ts'
 import {
   Failure,
   type FailureKind,

@@ -1,7 +1,7 @@
 import { type Actor, isSuperduper, speaksForAccount } from '../../../auth/identity.ts'
 import { callRecords, type FeedEvent, sequenceText } from '../../../events/events.ts'
 import type { Feed, FeedHead } from '../../../events/feed.ts'
-import type { Connection } from '../../../http/wire/web-socket.ts'
+import type { Connection } from '../../../http/transport/web-socket.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { type Binding, everyAccount, isTypeMeant, type RequestId, takesDocument } from './rules.ts'
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { type ApiResponse, answer, ListResponse, one } from '../../../http/answer/answers.ts'
+import { type ApiResponse, ListResponse, one } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { failure, invalidData } from '../../../lib/failure.ts'
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'

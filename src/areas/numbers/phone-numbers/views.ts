@@ -1,4 +1,4 @@
-import type { Cursor, PageRequest, PlainListing, StartKeys } from '../../../http/answer/listing.ts'
+import type { Cursor, PageRequest, PlainListing, StartKeys } from '../../../http/response/listing.ts'
 import type { Json } from '../../../lib/json.ts'
 import { carrierNameOf } from './carriers/carrier.ts'
 import type { NumberFeatures } from './features.operations.ts'

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answer/answers.ts'
+import { answer } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'

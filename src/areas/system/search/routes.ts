@@ -1,6 +1,6 @@
 import { accountMember, anyToken } from '../../../auth/policies.ts'
-import { ListResponse } from '../../../http/answer/answers.ts'
-import type { Listing } from '../../../http/answer/listing.ts'
+import type { Listing } from '../../../http/response/listing.ts'
+import { ListResponse } from '../../../http/response/responses.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import type { Search } from './operations.ts'
 import { readSearchQueries, readSearchQuery, type SearchQuery, searchTypes } from './rules.ts'

@@ -1,6 +1,6 @@
 import { accountMember, superduper } from '../../../auth/policies.ts'
-import { answer, ListResponse } from '../../../http/answer/answers.ts'
-import type { Listing } from '../../../http/answer/listing.ts'
+import type { Listing } from '../../../http/response/listing.ts'
+import { answer, ListResponse } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { badIdentifier, badIdentifierList, failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'

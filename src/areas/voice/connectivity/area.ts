@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { collectionListing } from '../../../http/answer/listing.ts'
+import { collectionListing } from '../../../http/response/listing.ts'
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import { area } from '../../area.ts'

@@ -1,6 +1,6 @@
 import { superduper } from '../../../auth/policies.ts'
-import { ListResponse } from '../../../http/answer/answers.ts'
-import type { Listing } from '../../../http/answer/listing.ts'
+import type { Listing } from '../../../http/response/listing.ts'
+import { ListResponse } from '../../../http/response/responses.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
 import type { Queue } from '../../../jobs/queue.ts'
 import { type Work, type WorkState, workStates } from '../../../jobs/store.ts'

@@ -1,6 +1,6 @@
 import { userItself, userOrAdmin } from '../../../../auth/policies.ts'
-import { answer, ListResponse, made, one, removed } from '../../../../http/answer/answers.ts'
-import { collectionListing } from '../../../../http/answer/listing.ts'
+import { collectionListing } from '../../../../http/response/listing.ts'
+import { answer, ListResponse, made, one, removed } from '../../../../http/response/responses.ts'
 import { del, get, patch, put, type Route } from '../../../../http/route.ts'
 import { notConfigured } from '../../../../lib/failure.ts'
 import type { Users } from '../../users/operations.ts'

@@ -1,4 +1,4 @@
-import type { PostedPage } from '../../../../http/wire/pages.ts'
+import type { PostedPage } from '../../../../http/transport/pages.ts'
 import type { GatewayEventIntake } from './operations.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { accountAdmin, ownReseller, type ResellerOf } from '../../../../auth/policies.ts'
-import { answer } from '../../../../http/answer/answers.ts'
+import { answer } from '../../../../http/response/responses.ts'
 import { type Call, post, type Route } from '../../../../http/route.ts'
 import { unitsOfDollars } from '../../../../lib/money.ts'
 import { anyObject, number, open } from '../../../../lib/schema.ts'

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { accountAdmin } from '../../../../auth/policies.ts'
-import { answer } from '../../../../http/answer/answers.ts'
+import { answer } from '../../../../http/response/responses.ts'
 import { del, get, post, put, type Route } from '../../../../http/route.ts'
 import { notConfigured } from '../../../../lib/failure.ts'
 import { anyObject, anyText, closed, flag, integer, list, must, open, text } from '../../../../lib/schema.ts'

@@ -1,7 +1,7 @@
 import { datastoreConflict, failure, forbidden } from '../../../../lib/failure.ts'
 import { newId } from '../../../../lib/ids.ts'
 import type { Author } from '../../../../storage/change-set.ts'
-import type { JobDraft } from '../../../../storage/errand.ts'
+import type { JobDraft } from '../../../../storage/job-draft.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { records } from '../../../records.ts'
 import type { PlanDoc } from '../pricing/plan.ts'

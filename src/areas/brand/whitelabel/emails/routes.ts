@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember } from '../../../../auth/policies.ts'
-import { answer, ListResponse, one, removed } from '../../../../http/answer/answers.ts'
-import { cachedListing, type PlainListing } from '../../../../http/answer/listing.ts'
+import { cachedListing, type PlainListing } from '../../../../http/response/listing.ts'
+import { answer, ListResponse, one, removed } from '../../../../http/response/responses.ts'
 import { type Call, del, get, post, put, type Route } from '../../../../http/route.ts'
 import { anyText } from '../../../../lib/schema.ts'
 import type { ListRow } from '../../../../storage/records.ts'

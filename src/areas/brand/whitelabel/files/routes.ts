@@ -1,7 +1,7 @@
 import type { Actor } from '../../../../auth/identity.ts'
 import { accountAdmin, anyone, anyToken } from '../../../../auth/policies.ts'
-import { FileResponse, harmless, one, publicly } from '../../../../http/answer/answers.ts'
 import { attachment } from '../../../../http/file-names.ts'
+import { FileResponse, harmless, one, publicly } from '../../../../http/response/responses.ts'
 import { get, post, type Route } from '../../../../http/route.ts'
 import { failure, forbidden } from '../../../../lib/failure.ts'
 import { anyText } from '../../../../lib/schema.ts'

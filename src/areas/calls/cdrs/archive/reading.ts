@@ -1,4 +1,4 @@
-import { filterOf } from '../../../../http/answer/filters.ts'
+import { filterOf } from '../../../../http/response/filters.ts'
 import type { ListQuery } from '../../../../lib/question.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import {

@@ -1,6 +1,6 @@
 import { datastoreConflict, failure, lostLease } from '../../../../lib/failure.ts'
 import type { Statement } from '../../../../storage/db.ts'
-import { expireRows } from '../../../../storage/forgetting.ts'
+import { expireRows } from '../../../../storage/expire-rows.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, placeholders, type RowOf, table, text } from '../../../../storage/table.ts'
 

@@ -12,11 +12,11 @@ import { setImmediate as turnOfEvents } from 'node:timers/promises'
 import { failure, invalid, uriTooLong } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { beginTrace, inTrace, traceparentOf } from '../../lib/trace.ts'
-import { envelopeOf } from '../answer/answers.ts'
-import { respondFailure } from '../answer/respond.ts'
-import { corsHeaders, settleKey } from '../answer/sending.ts'
 import { type FoundPage, RequestContext, type ServerContext } from '../exchange.ts'
 import { runSteps } from '../pipeline.ts'
+import { respondFailure } from '../response/respond.ts'
+import { envelopeOf } from '../response/responses.ts'
+import { corsHeaders, settleKey } from '../response/sending.ts'
 import { holdBody, passOver } from './body-bytes.ts'
 
 const requestIdHeader = 'x-request-id'
@@ -228,7 +228,7 @@ const createRefusing = (frame: ServerContext) => {
   }
 }
 
-// body-bytes.ts limits the time for a body, hand-over.ts the time without progress of a response.
+// body-bytes.ts limits the time for a body, body-writer.ts the time without progress of a response.
 const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 72_000 }
 const judgedHere = { requireHostHeader: false }
 

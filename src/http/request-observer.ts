@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
 import { type SpanFacts, timeSpan } from '../lib/trace.ts'
 import type { RequestContext } from './exchange.ts'
-import { canonicalPeer } from './wire/client-address.ts'
+import { canonicalPeer } from './transport/client-address.ts'
 
 // What is told of every request when it is over: a line in the log, a duration, a span.
 

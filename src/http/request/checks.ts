@@ -16,8 +16,8 @@ import type { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 import { type Warning, warningsAt } from '../../settings/unknown-keys.ts'
 import { StoredRecord } from '../../storage/records.ts'
-import { filterNamesIn } from '../answer/filters.ts'
 import type { RequestContext, ServerContext } from '../exchange.ts'
+import { filterNamesIn } from '../response/filters.ts'
 import type { Route } from '../route.ts'
 
 // Authorization, preconditions, query checks and prices, also for WebSocket connections.

@@ -10,7 +10,7 @@ import {
   maxEndingBytes,
   type Packed,
   type Piece,
-} from '../wire/compression.ts'
+} from '../transport/compression.ts'
 
 // The length of a compressed response shows what is repeated in it. An attacker who controls a part of it (a caller's name) could
 // find a secret letter by letter. So the caller's token at the end is not compressed, nor are responses with other secrets.

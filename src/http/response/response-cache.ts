@@ -1,7 +1,7 @@
 import type { Metrics } from '../../lib/metrics.ts'
 import { createSizedCache, type GenerationOf } from '../../storage/cache.ts'
 import type { Route } from '../route.ts'
-import { type Coding, type Packed, pack } from '../wire/compression.ts'
+import { type Coding, type Packed, pack } from '../transport/compression.ts'
 import { type Listing, type ListPlan, type MovingWindow, type PageEnd, showsRows } from './listing.ts'
 
 // Pages and short whole lists, cached as JSON until one of their records changes (docs/decisions/0034).

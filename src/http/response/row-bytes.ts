@@ -1,6 +1,6 @@
 import type { RequestContext } from '../exchange.ts'
+import { createPrettyPrinter } from './json-text.ts'
 import { isLong, type Listing, type ListPlan, listRows, type Render } from './listing.ts'
-import { createPrettyPrinter } from './pretty.ts'
 import { type Headers, inTurn, type Pieces, wantsPretty } from './sending.ts'
 import { inSlices } from './slices.ts'
 

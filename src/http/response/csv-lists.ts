@@ -4,7 +4,6 @@ import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/csv-lines.ts'
 import type { RequestContext } from '../exchange.ts'
 import { attachment, headerText } from '../file-names.ts'
-import { harmless } from './answers.ts'
 import {
   flatRow,
   isLong,
@@ -14,6 +13,7 @@ import {
   type Render,
   type Sheet,
 } from './listing.ts'
+import { harmless } from './responses.ts'
 import { lengthOf, rowStreamBytes, rowsInTurn } from './row-bytes.ts'
 import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
 import { inSlices } from './slices.ts'

@@ -18,12 +18,12 @@ import {
 import { randomHex } from '../../lib/ids.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
-import { respondFailure } from '../answer/respond.ts'
 import { RequestContext, type ServerContext, type Upgrades } from '../exchange.ts'
-import { accessDenied, admit, assertAllowed } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
+import { accessDenied, admit, assertAllowed } from '../request/checks.ts'
+import { respondFailure } from '../response/respond.ts'
 import { targetOf } from './client-address.ts'
-import { type Counts, createSharedCounts } from './places.ts'
+import { type Counts, createSharedCounts } from './connection-limits.ts'
 import {
   type Connection,
   type ConnectionLimits,

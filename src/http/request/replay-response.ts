@@ -1,8 +1,8 @@
 import { accountKind } from '../../auth/identity.ts'
 import { Failure, failure, idempotencyConflict } from '../../lib/failure.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
-import { ApiResponse } from '../answer/answers.ts'
 import type { RequestContext } from '../exchange.ts'
+import { ApiResponse } from '../response/responses.ts'
 import type { Call, Route } from '../route.ts'
 import { routeOf } from './router.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RawJson } from './answers.ts'
+import { RawJson } from './responses.ts'
 
 // JSON with line breaks and two spaces a level, as `JSON.stringify(value, null, 2)` writes it, for streams.
 

@@ -5,8 +5,8 @@ import { extname, join, relative, sep } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { PlainPage } from '../exchange.ts'
+import { type Delivery, handOver, onClose } from './body-writer.ts'
 import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './compression.ts'
-import { type Delivery, handOver, onClose } from './hand-over.ts'
 
 // Next to the folder of the built site. The launcher writes it (scripts/bootstrap.mjs).
 const stateFileOf = (folder: string) => join(folder, '..', '.build-state.json')

@@ -4,9 +4,12 @@ import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import type { Json } from '../../lib/json.ts'
 import { describeError } from '../../lib/log.ts'
 import type { RequestContext } from '../exchange.ts'
-import { routeOf } from '../judge/router.ts'
-import { outlastsResponse } from '../wire/body-bytes.ts'
-import { onClose } from '../wire/hand-over.ts'
+import { routeOf } from '../request/router.ts'
+import { outlastsResponse } from '../transport/body-bytes.ts'
+import { onClose } from '../transport/body-writer.ts'
+import { createPrettyPrinter, isLarge, largePieces, roughBytesOf } from './json-text.ts'
+import { sendList, sendRows } from './lists.ts'
+import { logRefusal, reportRefusal } from './refusals.ts'
 import {
   ApiResponse,
   type EnvelopeParts,
@@ -20,10 +23,7 @@ import {
   RawJson,
   RowsResponse,
   StreamResponse,
-} from './answers.ts'
-import { sendList, sendRows } from './lists.ts'
-import { createPrettyPrinter, isLarge, largePieces, roughBytesOf } from './pretty.ts'
-import { logRefusal, reportRefusal } from './refusals.ts'
+} from './responses.ts'
 import {
   common,
   type Headers,

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { bucketColumns } from '../http/throttle/token-buckets.ts'
-import { countColumns } from '../http/wire/places.ts'
+import { countColumns } from '../http/transport/connection-limits.ts'
 import { randomHex } from '../lib/ids.ts'
 import { createSharedMemory, type SharedMemory } from '../lib/shared-rows.ts'
 

@@ -1,12 +1,12 @@
 import { failure, requestTimeout } from '../../lib/failure.ts'
 import { traceparentOf } from '../../lib/trace.ts'
 import type { RequestContext } from '../exchange.ts'
-import type { StoredResponse } from '../judge/idempotency.ts'
+import type { StoredResponse } from '../request/idempotency.ts'
 import type { Release, Room } from '../throttle/in-flight.ts'
-import { type Delivery, handOver, watchEnd } from '../wire/hand-over.ts'
-import { type EnvelopeParts, withoutToken, withToken } from './answers.ts'
+import { type Delivery, handOver, watchEnd } from '../transport/body-writer.ts'
 import { compressedBody, compressedList, compressedStream, type ListBytes, setVary } from './compressing.ts'
-import { prettyPrinted } from './pretty.ts'
+import { prettyPrinted } from './json-text.ts'
+import { type EnvelopeParts, withoutToken, withToken } from './responses.ts'
 
 const allowedHeaders =
   'Content-Type, Depth, User-Agent, X-File-Size, X-Requested-With, If-Modified-Since, X-File-Name, ' +

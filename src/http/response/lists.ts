@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { failure, rangeNotSatisfiable } from '../../lib/failure.ts'
 import type { RequestContext } from '../exchange.ts'
-import { type Coding, pack } from '../wire/compression.ts'
-import { type EnvelopeParts, envelopeTail, type ListResponse, type RowsResponse } from './answers.ts'
+import { type Coding, pack } from '../transport/compression.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
 import {
   bracketsOf,
@@ -14,6 +13,7 @@ import {
   type PageEnd,
 } from './listing.ts'
 import { type CacheSlot, type ListBody, maxCachedBytes } from './response-cache.ts'
+import { type EnvelopeParts, envelopeTail, type ListResponse, type RowsResponse } from './responses.ts'
 import {
   type Batches,
   dataMember,
