@@ -1,6 +1,6 @@
 import { gregorianOfUnix } from '../lib/gregorian.ts'
 import type { Json } from '../lib/json.ts'
-import { actorOf } from '../storage/actor.ts'
+import { actorOf } from '../storage/audit-log.ts'
 import type { Author } from '../storage/change-set.ts'
 
 export interface FeedEvent {

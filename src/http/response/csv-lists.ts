@@ -3,7 +3,7 @@ import { failure, faultyRequest } from '../../lib/failure.ts'
 import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/csv-lines.ts'
 import type { RequestContext } from '../exchange.ts'
-import { attachment, headerText } from '../file-names.ts'
+import { attachment, headerText } from '../transport/media.ts'
 import {
   flatRow,
   isLong,

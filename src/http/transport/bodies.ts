@@ -6,12 +6,11 @@ import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject } from '../../lib/json.ts'
 import { assertUtf8Charset, utf8Text } from '../../lib/utf8.ts'
-import { uploadName } from '../file-names.ts'
 import type { BodyStream, Upload } from '../route.ts'
 import { streamBytes } from './body-bytes.ts'
 import { type FormField, multipartFields, urlEncodedFields } from './form-body.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
-import { type NamedType, namedType } from './media.ts'
+import { type NamedType, namedType, uploadName } from './media.ts'
 
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=-]+)*;base64,/
 

@@ -6,10 +6,10 @@ import {
   type ResellerOf,
   superduper,
 } from '../../../auth/policies.ts'
-import { attachment } from '../../../http/file-names.ts'
 import { collectionListing, type Listing } from '../../../http/response/listing.ts'
 import { FileResponse, ListResponse } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
+import { attachment } from '../../../http/transport/media.ts'
 import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
 import {
   datastoreConflict,

@@ -3,7 +3,7 @@ import { csvLine } from '../../../lib/csv.ts'
 import { type Difference, maskedDifferences } from '../../../lib/differences.ts'
 import { gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
 import type { Json } from '../../../lib/json.ts'
-import { actorOf } from '../../../storage/actor.ts'
+import { actorOf } from '../../../storage/audit-log.ts'
 import { type Author, nameOf } from '../../../storage/change-set.ts'
 
 export interface AuditEntry {

@@ -2,7 +2,7 @@ import { eventJson, type FeedEvent, sequenceText } from '../../../events/events.
 import type { Feed } from '../../../events/feed.ts'
 import type { Line } from '../../../http/response/responses.ts'
 import type { Log } from '../../../lib/log.ts'
-import { actorOf } from '../../../storage/actor.ts'
+import { actorOf } from '../../../storage/audit-log.ts'
 import { createHeartbeat, type Frames, startStream } from './stream.ts'
 
 type StreamOrder = Parameters<typeof startStream>[1]
