@@ -212,27 +212,12 @@ export const EmergencyAddress = open(
 
 export const Addresses = open({ emergency: EmergencyAddress })
 
-const audioCodecs = [
-  'OPUS',
-  'CELT@32000h',
-  'G7221@32000h',
-  'G7221@16000h',
-  'G722',
-  'speex@32000h',
-  'speex@16000h',
-  'PCMU',
-  'PCMA',
-  'G729',
-  'GSM',
-  'CELT@48000h',
-  'CELT@64000h',
-  'G722_16',
-  'G722_32',
-  'CELT_48',
-  'CELT_64',
-  'Speex',
-  'speex',
-] as const
+const audioCodecs = `
+  OPUS CELT@32000h G7221@32000h G7221@16000h G722 speex@32000h speex@16000h PCMU PCMA G729 GSM
+  CELT@48000h CELT@64000h G722_16 G722_32 CELT_48 CELT_64 Speex speex
+`
+  .trim()
+  .split(/\s+/)
 
 const Media = open({
   audio: open({ codecs: uniqueList(choice(audioCodecs)) }),

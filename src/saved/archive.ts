@@ -1,8 +1,7 @@
 // Members in order: `manifest.json`, `data/...` (data directory), `database/...` (pieces of the store), `SHA256SUMS` for `sha256sum -c`.
 import { createHash } from 'node:crypto'
-import { damaged } from './damage.ts'
 import type { Manifest } from './manifest.ts'
-import { type FoundMember, type Member, readTar, writeTar } from './tar.ts'
+import { damaged, type FoundMember, type Member, readTar, writeTar } from './tar.ts'
 
 const manifestName = 'manifest.json'
 const sumsName = 'SHA256SUMS'

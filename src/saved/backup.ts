@@ -10,10 +10,10 @@ import { copySqlite } from '../storage/sqlite-copy.ts'
 import { version } from '../version.ts'
 import { writeArchive } from './archive.ts'
 import { dataFiles } from './data-files.ts'
-import { checkRecipients, enclose } from './envelope.ts'
 import { format, type Manifest } from './manifest.ts'
 import { writeNewFile } from './new-file.ts'
 import { withStaging } from './staging.ts'
+import { checkRecipients, enclose } from './tar.ts'
 
 interface Surroundings {
   config: Pick<Config, 'dataDir' | 'databaseUrl'>

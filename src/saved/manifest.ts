@@ -2,7 +2,7 @@ import { messageOf } from '../lib/error-facts.ts'
 import { isObject } from '../lib/json.ts'
 import type { Engine } from '../storage/db.ts'
 import { Refusal } from '../storage/saved-store.ts'
-import { damaged } from './damage.ts'
+import { damaged } from './tar.ts'
 
 /** Version of the layout. */
 export const format = 1

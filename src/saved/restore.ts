@@ -9,12 +9,11 @@ import { Refusal } from '../storage/saved-store.ts'
 import { upgradeOfSqlite } from '../storage/sqlite-copy.ts'
 import { upgrades } from '../storage/upgrades.ts'
 import { readArchive } from './archive.ts'
-import { damaged } from './damage.ts'
 import { isSame } from './data-files.ts'
-import { disclose } from './envelope.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 import { syncFolder } from './new-file.ts'
 import { withStaging } from './staging.ts'
+import { damaged, disclose } from './tar.ts'
 
 interface Surroundings {
   config: Pick<Config, 'dataDir' | 'databaseUrl'>

@@ -1,13 +1,13 @@
 // How long receivers are told again, and how payloads are written.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formOf } from '../../src/areas/events/webhooks/deliveries/payload.ts'
 import {
+  formOf,
   nextTry,
   pauseAfter,
   triesLeft,
   verdictOf,
-} from '../../src/areas/events/webhooks/deliveries/rules.ts'
+} from '../../src/areas/events/webhooks/deliveries/payload.ts'
 import { wants } from '../../src/areas/events/webhooks/rules.ts'
 import type { Webhook } from '../../src/areas/events/webhooks/schema.ts'
 import { signatureOf } from '../../src/lib/signature.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { beforeAll, expect, it } from 'vitest'
 import { createAccountStore, type TreePage } from '../../src/areas/accounts/accounts/store.ts'
-import { createSearchStore } from '../../src/areas/system/search/store.ts'
+import { createSearch } from '../../src/areas/system/search/store.ts'
 import { createMigrationStore } from '../../src/areas/work/migrations/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
@@ -188,7 +188,9 @@ describeEngines('A page of accounts', (engine) => {
   it('that a search finds touches no more than it shows', async () => {
     const page = { accountId: ancestorId, prefix: 'name', limit, descending: false }
     for (const field of ['name', 'realm'] as const) {
-      const costs = await costsOf((store) => createSearchStore(store).accounts(field, { ...page, after }))
+      const costs = await costsOf((store) =>
+        createSearch(store).find({ type: 'account', field, prefix: page.prefix }, { ...page, after }),
+      )
       expect(Math.max(...costs)).toBeLessThanOrEqual(limit)
     }
   })

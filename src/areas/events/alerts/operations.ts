@@ -16,11 +16,11 @@ import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
-import { alertsDisabled } from './failures.ts'
 import type { GeneratedAlerts } from './generated.ts'
 import { alertNotice } from './notices.ts'
 import {
   accountsIn,
+  alertsDisabled,
   isExpired,
   isOnlyFor,
   keyFor,

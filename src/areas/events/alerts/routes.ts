@@ -4,9 +4,8 @@ import { ListResponse, made, one, removed } from '../../../http/response/respons
 import { del, get, put, type Route } from '../../../http/route.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { alertsDisabled } from './failures.ts'
 import type { Alerts } from './operations.ts'
-import { recipientProblems } from './rules.ts'
+import { alertsDisabled, recipientProblems } from './rules.ts'
 import { Alert, AlertRecord, AlertRow, alertKeys } from './schema.ts'
 
 const all = '/v2/accounts/{account_id}/alerts'

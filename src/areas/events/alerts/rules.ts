@@ -1,6 +1,8 @@
-import type { Problems } from '../../../lib/failure.ts'
+import { failureKind, type Problems, plain } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
 import type { Alert, AlertRow } from './schema.ts'
+
+export const alertsDisabled = failureKind('disabled', plain(400, 'disabled', 'entity disabled'))
 
 // Recipients are [type, value]; clients may send the pair in the other order, as the specification prints it.
 

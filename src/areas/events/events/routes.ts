@@ -6,9 +6,37 @@ import { ListResponse, LiveResponse } from '../../../http/response/responses.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { isTrue } from '../../../lib/json.ts'
+import { anyObject, anyText, choice, closed, gregorian, must } from '../../../lib/schema.ts'
 import { placeIn, type Wanted, wantedIn } from './question.ts'
-import { Event } from './schema.ts'
 import type { Streams } from './streams.ts'
+
+const Person = closed({ id: anyText(), account_id: anyText() })
+
+const EventActor = closed({
+  type: must(choice(['user', 'api_key', 'impersonator', 'task', 'system'])),
+  id: anyText(),
+  account_id: anyText(),
+  as: Person,
+})
+
+const EventRecord = closed({ kind: must(anyText()), id: must(anyText()) })
+
+export const Event = closed(
+  {
+    sequence: must(
+      anyText({ description: 'Its place in the order of everything; as text it sorts like the place' }),
+    ),
+    type: must(anyText({ description: 'user.edited, balance.low and so on' })),
+    account_id: must(anyText()),
+    at: must(gregorian('When it was committed')),
+    actor: must(EventActor),
+    request_id: must(anyText()),
+    record: must(EventRecord),
+    after: anyObject({ description: 'The public form after it; absent of what is gone' }),
+    before: anyObject({ description: 'The public form before it, where with_before asks for it' }),
+  },
+  { title: 'Event' },
+)
 
 const query = {
   after: 'Begin behind this sequence; `now`: with what comes',

@@ -9,8 +9,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Outages, Watched } from '../alerts/outages.ts'
-import { type Broker, createBroker } from './broker.ts'
-import { alertOf, hostOf, type Target } from './rules.ts'
+import { alertOf, type Broker, createBroker, hostOf, type Target } from './broker.ts'
 
 interface Deps {
   store: Store

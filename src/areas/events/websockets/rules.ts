@@ -3,43 +3,20 @@ import { isObject, type Json } from '../../../lib/json.ts'
 // Commands, bindings and replies of the protocol.
 
 const callEvents = [
-  'CHANNEL_CREATE',
-  'CHANNEL_ANSWER',
-  'CHANNEL_DESTROY',
-  'CHANNEL_HOLD',
-  'CHANNEL_UNHOLD',
-  'CHANNEL_BRIDGE',
-  'PARK_PARKED',
-  'PARK_RETRIEVED',
-  'PARK_ABANDONED',
+  ...'CREATE ANSWER DESTROY HOLD UNHOLD BRIDGE'.split(' ').map((event) => `CHANNEL_${event}`),
+  ...'PARKED RETRIEVED ABANDONED'.split(' ').map((event) => `PARK_${event}`),
 ]
 
 const documentActions = ['doc_created', 'doc_edited', 'doc_deleted']
 
-/** Which subscribers get documents of a type: all who may read the account, or its admins. */
-const documentTypes: Readonly<Record<string, 'members' | 'admins'>> = {
-  account: 'members',
-  callflow: 'members',
-  device: 'members',
-  faxbox: 'members',
-  media: 'members',
-  user: 'members',
-  vmbox: 'members',
-  fax: 'members',
-  mailbox_message: 'members',
-  call_recording: 'members',
-  number: 'members',
-  task: 'members',
-  limits: 'members',
-  ledger: 'members',
-  transaction: 'members',
-  invoice: 'members',
-  credit_note: 'members',
-  whitelabel: 'members',
-  cdr: 'members',
-  api_key: 'admins',
-  webhook: 'admins',
-}
+const memberTypes = `
+  account callflow device faxbox media user vmbox fax mailbox_message call_recording number task limits
+  ledger transaction invoice credit_note whitelabel cdr`
+  .trim()
+  .split(/\s+/)
+/** Only admins of the account get these. */
+const adminTypes = ['api_key', 'webhook']
+const documentTypes = [...memberTypes, ...adminTypes]
 
 /** Only bindings that name this type get it, because there are so many. */
 const typeOnRequest = 'cdr'
@@ -48,9 +25,7 @@ export const availableBindings = {
   call: callEvents.map((event) => `call.${event}.{CALL_ID}`),
   conference: ['conference.event.{CONFERENCE_ID}.{CALL_ID}', 'conference.command.{CONFERENCE_ID}'],
   fax: ['fax.status.{FAX_ID}', 'fax.object.{ACTION}'],
-  object: documentActions.flatMap((action) =>
-    Object.keys(documentTypes).map((type) => `object.${action}.${type}`),
-  ),
+  object: documentActions.flatMap((action) => documentTypes.map((type) => `object.${action}.${type}`)),
 }
 
 /** Only bindings to documents match events; the others wait for a switch. */
@@ -73,7 +48,7 @@ const isFaxBinding = (parts: readonly string[]) =>
   parts.length === 2 && (parts[0] === 'status' || parts[0] === 'object')
 
 const isDocumentBinding = ([action = '', type = '', ...rest]: readonly string[]) =>
-  rest.length === 0 && isOneOf(documentActions, action) && isOneOf(Object.keys(documentTypes), type)
+  rest.length === 0 && isOneOf(documentActions, action) && isOneOf(documentTypes, type)
 
 const forms: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
   call: isCallBinding,
@@ -94,8 +69,8 @@ export const isTypeMeant = ({ type }: NonNullable<Binding['document']>, kind: st
   type === kind || (type === wildcard && kind !== typeOnRequest)
 
 export const takesDocument = ({ document }: Binding, name: string, type: string, isAdmin: boolean) => {
-  const audience = Object.hasOwn(documentTypes, type) ? documentTypes[type] : undefined
-  if (!document || audience === undefined || (audience === 'admins' && !isAdmin)) return false
+  const isForReader = memberTypes.includes(type) || (isAdmin && adminTypes.includes(type))
+  if (!document || !isForReader) return false
   return isTypeMeant(document, type) && (document.action === name || document.action === wildcard)
 }
 

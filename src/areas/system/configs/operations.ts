@@ -1,21 +1,41 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { visibleSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
-import { isSettingsName, mergeSections } from '../../../settings/sections.ts'
+import { visibleSecrets, withStoredSecrets, withoutSecrets } from '../../../lib/secrets.ts'
+import { isSettingsName, mergeSections, withoutDefaults } from '../../../settings/sections.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
-import { putDocument } from '../../../storage/collection.ts'
+import { createCollection, putDocument } from '../../../storage/collection.ts'
+import type { StoredRecord } from '../../../storage/records.ts'
+import type { SecretsOf } from '../../../storage/sealing.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import type { Declared, Validate } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
-import { belowAccount, difference, effective } from './rules.ts'
 import { configsSettings } from './settings.ts'
-import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
+
+const accountConfigKind = 'account_config'
+
+export type AccountConfigStored = StoredRecord<Json, Record<never, never>>
+
+export const createAccountConfigStore = (store: Store, secrets: SecretsOf) =>
+  createCollection<Json, Record<never, never>>(store, {
+    kind: accountConfigKind,
+    secrets,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
+
+/** Inherited layers, the system's first, without the secrets of their owners. */
+export const belowAccount = (schema: object | undefined, layers: readonly Json[]) =>
+  mergeSections(...layers.map((layer) => withoutSecrets(schema, layer)))
+
+export const effective = (below: Json, own: Json) => mergeSections(below, own)
+
+export const difference = (values: Json, below: Json) => withoutDefaults(values, below)
 
 interface Deps {
   declared: Declared

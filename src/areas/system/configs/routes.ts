@@ -3,11 +3,25 @@ import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { answer } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
+import { anyObject, anyText, must, open } from '../../../lib/schema.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import type { Sent } from '../system-configs/operations.ts'
-import { type AccountConfigSubject, type AccountConfigs, unnamed } from './operations.ts'
-import { AccountConfig, AccountConfigRecord } from './schema.ts'
-import type { AccountConfigStored } from './store.ts'
+import {
+  type AccountConfigStored,
+  type AccountConfigSubject,
+  type AccountConfigs,
+  unnamed,
+} from './operations.ts'
+
+export const AccountConfig = anyObject({
+  title: 'Account configuration',
+  description: 'Values by key; what is not named keeps its value from above',
+})
+
+export const AccountConfigRecord = open(
+  { id: must(anyText({ readOnly: true })) },
+  { title: 'Account configuration record' },
+)
 
 const all = '/v2/accounts/{account_id}/configs'
 const one = `${all}/{config_id}` as const

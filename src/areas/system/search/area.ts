@@ -1,6 +1,6 @@
 import { area } from '../../area.ts'
-import { createSearch } from './operations.ts'
 import { searchRoutes } from './routes.ts'
+import { createSearch } from './store.ts'
 
 export const searchArea = area({
   name: 'search',

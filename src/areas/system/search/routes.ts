@@ -2,10 +2,16 @@ import { accountMember, anyToken } from '../../../auth/policies.ts'
 import type { Listing } from '../../../http/response/listing.ts'
 import { ListResponse } from '../../../http/response/responses.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
-import type { Search } from './operations.ts'
+import { anyText, id, integer, keyed, list, must, open } from '../../../lib/schema.ts'
 import { readSearchQueries, readSearchQuery, type SearchQuery, searchTypes } from './rules.ts'
-import { Found, FoundBy } from './schema.ts'
-import type { Hit } from './store.ts'
+import type { Hit, Search } from './store.ts'
+
+export const Found = open(
+  { id: must(id()), name: anyText(), realm: anyText(), descendants_count: integer() },
+  { title: 'Search result' },
+)
+
+export const FoundBy = keyed(list(Found), { title: 'Search results by field' })
 
 const inAccount = '/v2/accounts/{account_id}/search'
 

@@ -3,6 +3,7 @@ import { zip } from '../../../lib/list.ts'
 import { kind, recordColumns, type StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { accountsOfTreeSql, keyset, shape, text } from '../../../storage/table.ts'
+import type { SearchQuery, SearchType } from './rules.ts'
 
 export interface SearchPage {
   /** The parent account of accounts, or the account of users and devices. */
@@ -28,7 +29,7 @@ const endOf = (prefix: string) => `${prefix}\u{10ffff}`
 
 const accountColumns = { name: 't.name_key', realm: 't.realm_key', id: 't.account_id' } as const
 
-export type AccountField = keyof typeof accountColumns
+type AccountField = keyof typeof accountColumns
 
 interface Query {
   sql: string
@@ -77,17 +78,24 @@ const claimQuery = (claim: string, page: SearchPage): Query => {
   }
 }
 
-export const createSearchStore = (store: Store) => {
-  const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {
-    const rows = await (long ? store.scan(sql, params) : store.all(sql, params))
+/** Claims by type and field. */
+const claimsOf: Readonly<Record<Exclude<SearchType, 'account'>, Readonly<Record<string, string>>>> = {
+  user: { name: 'user_name', username: 'username' },
+  device: { name: 'device_name' },
+}
+
+export type Search = ReturnType<typeof createSearch>
+
+export const createSearch = (store: Store) => ({
+  /** Sub-accounts, or users and devices of the account. */
+  async find({ type, field, prefix }: SearchQuery, page: Omit<SearchPage, 'prefix'>): Promise<Hit[]> {
+    const wanted = { ...page, prefix }
+    const { sql, params } =
+      type === 'account'
+        ? accountQuery(field as AccountField, wanted)
+        : claimQuery(claimsOf[type][field] as string, wanted)
+    const rows = await (page.long ? store.scan(sql, params) : store.all(sql, params))
     const records = zip(found.list(rows), store.records.of(anyKind, rows))
     return Array.from(records, ([{ foundBy: key }, record]) => ({ key, record }))
-  }
-
-  return {
-    accounts: (field: AccountField, page: SearchPage) => read(accountQuery(field, page), page.long),
-
-    /** By a name that the record claims. */
-    byClaim: (claim: string, page: SearchPage) => read(claimQuery(claim, page), page.long),
-  }
-}
+  },
+})

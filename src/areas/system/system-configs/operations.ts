@@ -10,10 +10,12 @@ import { type Json, sameJson } from '../../../lib/json.ts'
 import { createRemoval } from '../../../lib/removal.ts'
 import { visibleSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
 import { defaultsOf, isSettingsName } from '../../../settings/sections.ts'
-import type { SettingsDoc } from '../../../settings/settings.ts'
+import { type SettingsDoc, settingsKind } from '../../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
-import { putDocument, readsOf } from '../../../storage/collection.ts'
+import { createCollection, putDocument, readsOf } from '../../../storage/collection.ts'
+import type { StoredRecord } from '../../../storage/records.ts'
+import type { SecretsOf } from '../../../storage/sealing.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import type { Declared, Validate } from '../../area.ts'
@@ -29,7 +31,17 @@ import {
   storedHalf,
   underPath,
 } from './rules.ts'
-import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
+
+type SystemConfigHidden = Record<never, never>
+export type SystemConfigStored = StoredRecord<SettingsDoc, SystemConfigHidden>
+
+export const createSystemConfigStore = (store: Store, secrets?: SecretsOf) =>
+  createCollection<SettingsDoc, SystemConfigHidden>(store, {
+    kind: settingsKind,
+    ...(secrets ? { secrets } : {}),
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
 
 interface Deps {
   declared: Pick<Declared, 'settings'>

@@ -8,7 +8,7 @@ import { anyObject } from '../../../lib/schema.ts'
 import type { SettingsDoc } from '../../../settings/settings.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import { systemScope } from '../../../storage/change-set.ts'
-import type { Sent, SystemConfigSubject, SystemConfigs } from './operations.ts'
+import type { Sent, SystemConfigStored, SystemConfigSubject, SystemConfigs } from './operations.ts'
 import {
   SystemConfig,
   SystemConfigName,
@@ -16,7 +16,6 @@ import {
   SystemConfigSection,
   SystemConfigSections,
 } from './schema.ts'
-import type { SystemConfigStored } from './store.ts'
 
 const all = '/v2/system_configs'
 const one = `${all}/{config_id}` as const

@@ -8,8 +8,17 @@ import type { Store } from '../../../../storage/store.ts'
 import type { Attempt } from '../schema.ts'
 import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord } from '../store.ts'
-import { hookEventOf, keysOf, parcelOf, type WebhookEvent, type WebhookPayload } from './payload.ts'
-import { nextTry, triesLeft, type Verdict, verdictOf } from './rules.ts'
+import {
+  hookEventOf,
+  keysOf,
+  nextTry,
+  parcelOf,
+  triesLeft,
+  type Verdict,
+  verdictOf,
+  type WebhookEvent,
+  type WebhookPayload,
+} from './payload.ts'
 
 interface Deps {
   store: Pick<Store, 'clock'>

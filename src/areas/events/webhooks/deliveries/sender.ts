@@ -12,14 +12,12 @@ import { describeError, type Log } from '../../../../lib/log.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { AttemptStore } from '../attempts.sql.ts'
 import { disableAfterMs } from '../rules.ts'
 import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord, WebhookStore } from '../store.ts'
 import type { Tried, WebhookSender } from './courier.ts'
-import { isLeftOut, webhookEventOf } from './payload.ts'
-import { maxDeliveryLifeMs, nextTry } from './rules.ts'
-import type { Delivery, DeliveryStore, HookPlace } from './store.ts'
+import { isLeftOut, maxDeliveryLifeMs, nextTry, webhookEventOf } from './payload.ts'
+import type { AttemptStore, Delivery, DeliveryStore, HookPlace } from './store.ts'
 
 interface Deps {
   store: Store
