@@ -1,7 +1,7 @@
-import { createVerification, type Verification } from '../areas/events/audit/verification.sql.ts'
 import { onStore } from './open-store.ts'
 import { formatCount, print, printError } from './output.ts'
 import { status } from './statuses.ts'
+import { createVerification, type Verification } from './verification/audit.sql.ts'
 
 const counted = (count: number, one: string, many: string) =>
   `${formatCount(count)} ${count === 1 ? one : many}`

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createVerification } from '../../src/areas/events/audit/verification.sql.ts'
+import { createVerification } from '../../src/commands/verification/audit.sql.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Value } from '../../src/storage/db.ts'
 import { buildWorld, describeEngines, type TestAccount, type World } from '../support/world/world.ts'

@@ -1,6 +1,6 @@
 // The records before and after a change, as events show them and as the store contains them.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createVerification } from '../../src/areas/events/audit/verification.sql.ts'
+import { createVerification } from '../../src/commands/verification/audit.sql.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { buildWorld, describeEngines, type TestAccount, type World } from '../support/world/world.ts'
 

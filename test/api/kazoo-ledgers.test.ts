@@ -8,7 +8,7 @@ import {
   type MonthOfAccount,
 } from '../../import-kazoo/conversions/ledgers.rules.ts'
 import type { Draft, KazooDocument } from '../../import-kazoo/documents/document.ts'
-import { checkLedgers } from '../../src/areas/billing/ledgers/verification.sql.ts'
+import { checkLedgers } from '../../src/commands/verification/ledgers.sql.ts'
 import type { Fault } from '../../src/lib/check.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createVerification } from '../../src/areas/events/audit/verification.sql.ts'
+import { createVerification } from '../../src/commands/verification/audit.sql.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
 import { countOf } from '../support/run/run-length.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world/world.ts'

@@ -27,7 +27,9 @@ const nodeProcess = /^(?:node:)?process$/
 // The package of the importer, which keeps to the rules of areas.
 const importer = 'import-kazoo'
 const roomsWithRows = [
-  ...['areas', 'auth', 'batches', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`),
+  ...['areas', 'auth', 'batches', 'commands', 'events', 'jobs', 'mail', 'payment'].map(
+    (name) => `src/${name}`,
+  ),
   importer,
 ]
 // What other areas may import: what an area offers, its shapes, its pure decisions, its signals, what it declares.

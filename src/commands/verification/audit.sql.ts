@@ -1,8 +1,8 @@
-import { type ChainedContent, chained, contentDigest } from '../../../lib/chain.ts'
-import { auditColumns, emitEvent } from '../../../storage/audit-log.ts'
-import type { Store } from '../../../storage/store.ts'
-import { integer, optional, shape, text } from '../../../storage/table.ts'
-import { removalIn, removalKind } from './removal.ts'
+import { removalIn, removalKind } from '../../areas/events/audit/removal.ts'
+import { type ChainedContent, chained, contentDigest } from '../../lib/chain.ts'
+import { auditColumns, emitEvent } from '../../storage/audit-log.ts'
+import type { Store } from '../../storage/store.ts'
+import { integer, optional, shape, text } from '../../storage/table.ts'
 
 export interface Link extends ChainedContent {
   sequence: number

@@ -1,7 +1,7 @@
-import type { Check } from '../../../lib/check.ts'
-import { messageOfReading } from '../../../lib/error-facts.ts'
-import { datastoreConflict, isFailure } from '../../../lib/failure.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { Check } from '../../lib/check.ts'
+import { messageOfReading } from '../../lib/error-facts.ts'
+import { datastoreConflict, isFailure } from '../../lib/failure.ts'
+import type { Store } from '../../storage/store.ts'
 
 const accountsAtOnce = 500
 

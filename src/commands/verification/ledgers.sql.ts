@@ -1,7 +1,7 @@
-import type { Check, Fault } from '../../../lib/check.ts'
-import type { Row } from '../../../storage/db.ts'
-import type { Store } from '../../../storage/store.ts'
-import { rolloverService } from './rules.ts'
+import { rolloverService } from '../../areas/billing/ledgers/rules.ts'
+import type { Check, Fault } from '../../lib/check.ts'
+import type { Row } from '../../storage/db.ts'
+import type { Store } from '../../storage/store.ts'
 
 // Each check is one statement, so it sees concurrent bookings completely or not at all.
 
