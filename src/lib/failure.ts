@@ -71,6 +71,26 @@ export const isFailure = <Details extends object>(
 ): error is Failure & { readonly kind: FailureKind<Details>; readonly details: Details } =>
   error instanceof Failure && error.kind === kind
 
+const empty = (status: number, message: string) => (): FailureAnswer => ({ status, message, data: {} })
+
+/** A kind of failure whose message is its name. */
+const named = <Details extends object = Record<never, never>>(
+  status: number,
+  name: string,
+  data: (details: Details) => unknown,
+  headers?: (details: Details) => Record<string, string>,
+) =>
+  failureKind<Details>(name, (details) => ({
+    status,
+    message: name,
+    data: data(details),
+    ...(headers && { headers: headers(details) }),
+  }))
+
+const retryAfter = ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
+  'retry-after': String(retryAfterSeconds),
+})
+
 // The failures that no area owns.
 
 /** For the caller. */
@@ -116,33 +136,24 @@ export const invalidCredentials = failureKind(
 )
 
 /** The response explains the reason. */
-export const forbidden = failureKind('forbidden', ({ cause, message, reason }: Refusal) => ({
-  status: 403,
-  message: 'forbidden',
-  data: {
-    message: message ?? 'forbidden',
-    ...(cause ? { cause } : {}),
-    ...(reason ? { reason } : {}),
-  },
+export const forbidden = named(403, 'forbidden', ({ cause, message, reason }: Refusal) => ({
+  message: message ?? 'forbidden',
+  ...(cause ? { cause } : {}),
+  ...(reason ? { reason } : {}),
 }))
 
-export const notFound = failureKind('not_found', ({ message }: { message?: string }) => ({
-  status: 404,
-  message: 'not_found',
-  data: { message: message ?? 'not found' },
+export const notFound = named(404, 'not_found', ({ message = 'not found' }: { message?: string }) => ({
+  message,
 }))
 
-export const badIdentifier = failureKind(
+export const badIdentifier = named(
+  404,
   'bad_identifier',
   ({ cause, details, reason }: { cause: unknown; details?: unknown; reason?: string }) => ({
-    status: 404,
-    message: 'bad_identifier',
-    data: {
-      message: 'bad identifier',
-      cause,
-      ...(details === undefined ? {} : { details }),
-      ...(reason === undefined ? {} : { reason }),
-    },
+    message: 'bad identifier',
+    cause,
+    ...(details === undefined ? {} : { details }),
+    ...(reason === undefined ? {} : { reason }),
   }),
 )
 
@@ -158,41 +169,33 @@ export const missingParameter = failureKind('missing_parameter', ({ message }: {
   data: { message },
 }))
 
-export const faultyRequest = failureKind(
+export const faultyRequest = named(
+  404,
   'faulty_request',
   ({ message, cause }: { message: string; cause?: string | undefined }) => ({
-    status: 404,
-    message: 'faulty_request',
-    data: { message, ...(cause ? { cause } : {}) },
+    message,
+    ...(cause ? { cause } : {}),
   }),
 )
 
-export const invalidMethod = failureKind('invalid_method', ({ allow }: { allow: readonly string[] }) => ({
-  status: 405,
-  message: 'invalid_method',
-  data: { message: 'method not allowed' },
-  headers: { allow: allow.join(', ') },
+export const invalidMethod = named(
+  405,
+  'invalid_method',
+  () => ({ message: 'method not allowed' }),
+  ({ allow }: { allow: readonly string[] }) => ({ allow: allow.join(', ') }),
+)
+
+export const actionRequired = failureKind('action_required', empty(400, 'action required'))
+
+export const invalidAction = failureKind('invalid_action', empty(400, 'invalid action'))
+
+export const notAcceptable = named(406, 'not_acceptable', ({ offered }: { offered: readonly string[] }) => ({
+  message: 'no representation matches Accept',
+  target: offered,
 }))
 
-export const actionRequired = failureKind('action_required', () => ({
-  status: 400,
-  message: 'action required',
-  data: {},
-}))
-
-export const invalidAction = failureKind('invalid_action', () => ({
-  status: 400,
-  message: 'invalid action',
-  data: {},
-}))
-
-export const notAcceptable = failureKind('not_acceptable', ({ offered }: { offered: readonly string[] }) => ({
-  status: 406,
-  message: 'not_acceptable',
-  data: { message: 'no representation matches Accept', target: offered },
-}))
-
-export const unsupportedMediaType = failureKind(
+export const unsupportedMediaType = named(
+  415,
   'unsupported_media_type',
   ({
     accepted,
@@ -200,11 +203,7 @@ export const unsupportedMediaType = failureKind(
   }: {
     accepted: readonly string[]
     message?: string
-  }) => ({
-    status: 415,
-    message: 'unsupported_media_type',
-    data: { message, target: accepted },
-  }),
+  }) => ({ message, target: accepted }),
 )
 
 export const chargesNotAccepted = failureKind(
@@ -218,36 +217,33 @@ export const chargesNotAccepted = failureKind(
 )
 
 /** `missing`: dollars. */
-export const notEnoughCredit = failureKind(
+export const notEnoughCredit = named(
+  402,
   'not_enough_credit',
   ({ missing }: { accountId: string; missing: number }) => ({
-    status: 402,
-    message: 'not_enough_credit',
-    data: { message: 'the account does not have enough credit to perform the operation', missing },
+    message: 'the account does not have enough credit to perform the operation',
+    missing,
   }),
 )
 
-export const billingIssue = failureKind(
+export const billingIssue = named(
+  402,
   'billing_issue',
-  ({ reason, message }: { reason: string; message: string }) => ({
-    status: 402,
-    message: 'billing_issue',
-    data: { reason, message },
-  }),
+  ({ reason, message }: { reason: string; message: string }) => ({ reason, message }),
 )
 
-export const requestTimeout = failureKind('request_timeout', () => ({
-  status: 408,
-  message: 'request_timeout',
-  data: { message: 'the request did not arrive in time' },
-  headers: { connection: 'close' },
-}))
+export const requestTimeout = named(
+  408,
+  'request_timeout',
+  () => ({ message: 'the request did not arrive in time' }),
+  () => ({ connection: 'close' }),
+)
 
-export const datastoreConflict = failureKind('datastore_conflict', ({ message }: { message?: string }) => ({
-  status: 409,
-  message: 'datastore_conflict',
-  data: { message: message ?? 'conflicting documents' },
-}))
+export const datastoreConflict = named(
+  409,
+  'datastore_conflict',
+  ({ message = 'conflicting documents' }: { message?: string }) => ({ message }),
+)
 
 export const idempotencyConflict = failureKind(
   'idempotency_conflict',
@@ -288,82 +284,61 @@ export const accountExpired = failureKind('account_expired', ({ at }: { accountI
   data: { account: { expired: { message: 'account expired', cause: at } } },
 }))
 
-export const uriTooLong = failureKind('uri_too_long', ({ limit }: { limit: number }) => ({
-  status: 414,
-  message: 'uri_too_long',
-  data: { message: `the URL is longer than ${limit} characters`, target: limit },
+export const uriTooLong = named(414, 'uri_too_long', ({ limit }: { limit: number }) => ({
+  message: `the URL is longer than ${limit} characters`,
+  target: limit,
 }))
 
 /** `count` of `what` it holds. */
-export const recordTooLarge = failureKind(
+export const recordTooLarge = named(
+  413,
   'record_too_large',
   ({ kind, what, count, limit }: { kind: string; what: string; count: number; limit: number }) => ({
-    status: 413,
-    message: 'record_too_large',
-    data: {
-      message: `A record of the kind ${kind} may hold at most ${limit} ${what}; this one has ${count}`,
-      cause: kind,
-      target: limit,
-      value: count,
-    },
+    message: `A record of the kind ${kind} may hold at most ${limit} ${what}; this one has ${count}`,
+    cause: kind,
+    target: limit,
+    value: count,
   }),
 )
 
-export const quotaExceeded = failureKind(
+export const quotaExceeded = named(
+  403,
   'quota_exceeded',
   ({ what, limit }: { what: string; limit: number }) => ({
-    status: 403,
-    message: 'quota_exceeded',
-    data: { message: `The account has reached its quota of ${what}: ${limit}`, cause: what, target: limit },
+    message: `The account has reached its quota of ${what}: ${limit}`,
+    cause: what,
+    target: limit,
   }),
 )
 
-export const rangeNotSatisfiable = failureKind('range_not_satisfiable', () => ({
-  status: 416,
-  message: 'range not satisfiable',
-  data: {},
-}))
+export const rangeNotSatisfiable = failureKind('range_not_satisfiable', empty(416, 'range not satisfiable'))
 
-export const tooManyRequests = failureKind(
+export const tooManyRequests = named(
+  429,
   'too_many_requests',
-  ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
-    status: 429,
-    message: 'too_many_requests',
-    data: { message: 'too many requests' },
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  }),
+  () => ({ message: 'too many requests' }),
+  retryAfter,
 )
 
-export const overloaded = failureKind(
+export const overloaded = named(
+  503,
   'overloaded',
-  ({ retryAfterSeconds }: { retryAfterSeconds: number }) => ({
-    status: 503,
-    message: 'overloaded',
-    data: { message: 'too many answers are under way' },
-    headers: { 'retry-after': String(retryAfterSeconds) },
-  }),
+  () => ({ message: 'too many answers are under way' }),
+  retryAfter,
 )
 
-export const mediaSwitchMissing = failureKind('no_media_switch', () => ({
-  status: 501,
-  message: 'no media switch is configured',
-  data: { message: 'no media switch is configured' },
-}))
+export const mediaSwitchMissing = failureKind('no_media_switch', plain(501, 'no media switch is configured'))
 
-export const mediaSwitchUnreachable = failureKind(
+export const mediaSwitchUnreachable = named(
+  503,
   'media_switch_unreachable',
   ({ edges }: { edges: readonly { host: string; reason: string }[] }) => ({
-    status: 503,
-    message: 'media_switch_unreachable',
-    data: { message: 'no edge of the media switch answers', edges },
+    message: 'no edge of the media switch answers',
+    edges,
   }),
 )
 
-export const notConfigured = failureKind('not_configured', ({ message }: { message: string }) => ({
-  status: 501,
-  message: 'not_configured',
-  data: { message },
-}))
+export const notConfigured = named(501, 'not_configured', ({ message }: { message: string }) => ({ message }))
 
 export const datastoreUnreachable = failureKind('datastore_unreachable', plain(503, 'datastore_unreachable'))
 

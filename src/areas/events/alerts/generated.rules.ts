@@ -45,47 +45,41 @@ export const balanceRows = (finances: Finances): AlertRow[] => {
   const threshold = lowBalance(finances)
   if (threshold === undefined) return []
   const { accountId, balance } = finances
-  return [
-    generated(accountId, accountId, {
-      title: 'Balance below threshold',
-      message: 'Please add credit to your account to avoid service interruption.',
-      category: 'low_balance',
-      metadata: { available: dollarsOfUnits(balance), threshold: dollarsOfUnits(threshold) },
-    }),
-  ]
+  const alert = {
+    title: 'Balance below threshold',
+    message: 'Please add credit to your account to avoid service interruption.',
+    category: 'low_balance',
+    metadata: { available: dollarsOfUnits(balance), threshold: dollarsOfUnits(threshold) },
+  }
+  return [generated(accountId, accountId, alert)]
+}
+
+const notInGoodStanding = {
+  title: 'Account not in good standing',
+  message: 'Please settle what is due to avoid service interruption.',
+  category: 'not_good_standing',
 }
 
 export const standingRows = (accountId: string, isGood: boolean): AlertRow[] =>
-  isGood
-    ? []
-    : [
-        generated(accountId, accountId, {
-          title: 'Account not in good standing',
-          message: 'Please settle what is due to avoid service interruption.',
-          category: 'not_good_standing',
-        }),
-      ]
+  isGood ? [] : [generated(accountId, accountId, notInGoodStanding)]
+
+const noToken = {
+  title: 'No payment token configured',
+  message: 'Please add a payment token to avoid service interruption.',
+  category: 'no_payment_token',
+  metadata: {},
+}
 
 export const tokenRows = (accountId: string, token: ChargedToken | undefined, now: number): AlertRow[] => {
-  if (!token) {
-    return [
-      generated(accountId, accountId, {
-        title: 'No payment token configured',
-        message: 'Please add a payment token to avoid service interruption.',
-        category: 'no_payment_token',
-        metadata: {},
-      }),
-    ]
-  }
+  if (!token) return [generated(accountId, accountId, noToken)]
   if (token.expiration === undefined || token.expiration > now + secondsBefore) return []
-  return [
-    generated(accountId, token.id, {
-      title: 'Payment method expired or about to expire',
-      message: 'Please update your payment tokens to avoid service interruption.',
-      category: 'expired_payment_token',
-      metadata: { ...token },
-    }),
-  ]
+  const alert = {
+    title: 'Payment method expired or about to expire',
+    message: 'Please update your payment tokens to avoid service interruption.',
+    category: 'expired_payment_token',
+    metadata: { ...token },
+  }
+  return [generated(accountId, token.id, alert)]
 }
 
 export interface PortingNumber {
