@@ -308,7 +308,6 @@ export const createMonthReading = ({ run, batches, callImportOf, isLastRound, on
     async read(facts: Facts, ofAccount: readonly MonthPlace[], stop: AbortSignal): Promise<void> {
       const names = ofAccount.map(({ database }) => database)
       const rows = await run.databasesNamed(names)
-      // May be one request.
       const found = await Promise.all(names.map((name) => facts.source.database(name)))
       const calls = callImportOf(ofAccount[0]?.accountId ?? '')
       let before: number | undefined

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { type Asked, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
-import { parsed } from './documents.ts'
+import { bytesIn, parsed } from './documents.ts'
 import { SourceTrouble } from './source.ts'
 
 export class Fault extends Error {}
@@ -184,30 +184,19 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     }
   }
 
-  const textOf = async ({ pieces }: Awaited<ReturnType<typeof ask>>) => {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    for await (const piece of pieces()) {
-      chunks.push(piece)
-      length += piece.length
-      if (length > maxAnswerBytes) return undefined
-    }
-    return Buffer.concat(chunks).toString('utf8')
-  }
-
   return {
     host,
     patience,
     ask,
     again,
     leave,
-    textOf,
     close: asking.close,
     text: (path: string, what: string): Promise<{ text: string } | { missing: string }> =>
       again(what, async () => {
         const answer = await ask(path)
-        const text = await textOf(answer)
-        if (text === undefined) return { missing: `it has more than ${maxAnswerBytes / 1024 / 1024} MB` }
+        const bytes = await bytesIn(answer.pieces(), maxAnswerBytes)
+        if (bytes === 'too large') return { missing: `it has more than ${maxAnswerBytes / 1024 / 1024} MB` }
+        const text = bytes.toString('utf8')
         return answer.isThere ? { text } : { missing: reasonIn(text) }
       }),
   }

@@ -288,80 +288,13 @@ const databaseFacts = async (
   return 'missing' in answer ? undefined : databaseFactsIn(objectIn(answer.text) ?? {})
 }
 
-// CouchDB's default limit.
-const maxAtOnce = 100
-// Repeated faults show that the server does not support it.
-const maxFaults = 2
-
-/**
- * What is said of databases: those that are asked for at once go with one question where the server knows that
- * (CouchDB 2.2), and one by one where it does not, or does not allow it.
- */
-const createDatabaseFacts = (connection: Connection, { engine }: SourceFacts) => {
-  let faults = engine === 'couchdb' ? 0 : maxFaults
-  let asked: { name: string; found: PromiseWithResolvers<DatabaseFacts | undefined> }[] = []
-
-  /** Undefined: the server does not answer that, or not now. */
-  const together = async (names: readonly string[]) => {
-    try {
-      const answer = await connection.ask('/_dbs_info', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ keys: names }),
-      })
-      const text = await connection.textOf(answer)
-      const found = answer.isThere && text !== undefined ? parsed(text) : undefined
-      return Array.isArray(found)
-        ? new Map(found.filter(isObject).map(({ key, info }) => [key, info]))
-        : undefined
-    } catch (error) {
-      if (error instanceof Fault || error instanceof SourceTrouble) return undefined
-      throw error
-    }
-  }
-
-  const infosOf = async (names: readonly string[]) => {
-    if (names.length === 1 || faults >= maxFaults) return undefined
-    const infos = await together(names)
-    faults = infos ? 0 : faults + 1
-    return infos
-  }
-
-  const answerAll = async (all: typeof asked) => {
-    const infos = await infosOf(all.map(({ name }) => name))
-    for (const { name, found } of all) {
-      const info = infos?.get(name)
-      // What is not told of is asked for by itself: it may be gone, or unreadable for now.
-      found.resolve(isObject(info) ? databaseFactsIn(info) : await databaseFacts(connection, name))
-    }
-  }
-
-  const answer = async () => {
-    const all = asked
-    asked = []
-    try {
-      for (let at = 0; at < all.length; at += maxAtOnce) await answerAll(all.slice(at, at + maxAtOnce))
-    } catch (error) {
-      // The server is away: nobody waits until it was asked for each of the others, again and again.
-      for (const { found } of all) found.reject(error)
-    }
-  }
-
-  return (name: string): Promise<DatabaseFacts | undefined> => {
-    const found = Promise.withResolvers<DatabaseFacts | undefined>()
-    if (asked.length === 0) queueMicrotask(() => void answer())
-    asked.push({ name, found })
-    return found.promise
-  }
-}
-
 export const openCouchdb = async (place: Place, patience: Patience): Promise<Source> => {
   const connection = createConnection(place, patience)
   const facts = await factsOf(connection)
   return {
     facts,
     databases: () => namesFrom(connection),
-    database: createDatabaseFacts(connection, facts),
+    database: (database) => databaseFacts(connection, database),
     pages: (database, after) => createReading(connection, database).pages(after),
     changes: (database, since) => createReading(connection, database).changes(since),
     document: async (database, id) => (await createReading(connection, database).single(id)).document,

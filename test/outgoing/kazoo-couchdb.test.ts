@@ -7,7 +7,7 @@ import { openSource } from '../../import-kazoo/source/open.ts'
 import { DatabaseVanished, SourceTrouble } from '../../import-kazoo/source/source.ts'
 import { dataSet, sampleNamed } from '../support/kazoo/data-set.ts'
 import { followed, idsOf, readDocuments, readFile, readPages, readTexts } from '../support/kazoo/read-all.ts'
-import { type KazooFault, type KazooManners, startKazoo } from '../support/kazoo/stand-in.ts'
+import { type KazooManners, startKazoo } from '../support/kazoo/stand-in.ts'
 import { eventually } from '../support/run/eventually.ts'
 
 const set = dataSet({ withForeignStorage: true })
@@ -177,70 +177,6 @@ describe('A database', () => {
     expect(await source.database('nothing')).toBeUndefined()
     expect(await source.document('alerts', 'nothing')).toBeUndefined()
     expect(await source.document('nothing', 'nothing')).toBeUndefined()
-  })
-
-  const toldTogether = async (manners: KazooManners, deny?: KazooFault) => {
-    const { kazoo, open } = await stage(manners)
-    const source = await open()
-    kazoo.faults.faultFor = ({ path }) => (path[0] === '_dbs_info' ? deny : undefined)
-    const names = ['alerts', 'nothing', 'ratedeck', 'webhooks']
-    const before = kazoo.requests.length
-    const facts = await Promise.all(names.map((name) => source.database(name)))
-    const asked = kazoo.requests.slice(before).map(({ path }) => path.join('/'))
-    expect(facts).toEqual([
-      { documents: 1, bytes: expect.any(Number), sequence: expect.any(String) },
-      undefined,
-      { documents: 3, bytes: expect.any(Number), sequence: expect.any(String) },
-      { documents: 1, bytes: expect.any(Number), sequence: expect.any(String) },
-    ])
-    return asked
-  }
-
-  it('is asked for together with others where the server knows that, and by itself where it is not there', async () => {
-    expect(await toldTogether({})).toEqual(['_dbs_info', 'nothing'])
-  })
-
-  it.each(['bigcouch', 'couchdb1'] as const)('of %s is asked for by itself', async (engine) => {
-    expect(await toldTogether({ engine })).toEqual(['alerts', 'nothing', 'ratedeck', 'webhooks'])
-  })
-
-  it.each([403, 504] as const)('is asked for by itself where all of them get %s', async (fault) => {
-    expect(await toldTogether({}, fault)).toEqual(['_dbs_info', 'alerts', 'nothing', 'ratedeck', 'webhooks'])
-  })
-
-  it.each(['bigcouch', 'couchdb3'] as const)(
-    'of %s that is away is not asked for the others',
-    async (engine) => {
-      const { kazoo, open } = await stage({ engine })
-      const source = await open()
-      kazoo.faults.faultFor = () => 504
-      const before = kazoo.requests.length
-      const found = await Promise.allSettled(
-        ['alerts', 'ratedeck', 'webhooks'].map((name) => source.database(name)),
-      )
-      const reason = expect.objectContaining({
-        message: `${kazoo.host}: alerts could not be read: status 504`,
-      })
-      expect(found).toEqual(Array.from({ length: 3 }, () => ({ status: 'rejected', reason })))
-      const asked = kazoo.requests.slice(before).map(({ path }) => path[0])
-      expect(asked.filter((name) => name !== '_dbs_info')).toEqual(Array.from({ length: 8 }, () => 'alerts'))
-    },
-  )
-
-  it('is asked for together again when a fault has passed', async () => {
-    const { kazoo, open } = await stage()
-    const source = await open()
-    let left = 1
-    kazoo.faults.faultFor = ({ path }) => {
-      if (path[0] !== '_dbs_info' || left === 0) return undefined
-      left -= 1
-      return 504
-    }
-    const names = ['alerts', 'ratedeck']
-    await Promise.all(names.map((name) => source.database(name)))
-    const before = kazoo.requests.length
-    await Promise.all(names.map((name) => source.database(name)))
-    expect(kazoo.requests.slice(before).map(({ path }) => path.join('/'))).toEqual(['_dbs_info'])
   })
 
   it('that goes while it is read is told to be gone', async () => {

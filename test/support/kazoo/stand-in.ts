@@ -370,27 +370,10 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     return refuse(response, 404, 'not_found', 'missing')
   }
 
-  const serverAnswer = async (
-    { method, path }: KazooRequest,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) => {
-    const [action] = path
+  const serverAnswer = async ({ path: [action] }: KazooRequest, response: ServerResponse) => {
     if (action === undefined) return reply(response, 200, engine.welcome)
     if (action === '_all_dbs') return reply(response, 200, [...names].sort())
     if (action === '_up' && engine.isClustered) return reply(response, 200, { status: 'ok' })
-    if (action === '_dbs_info' && engine.isClustered && method === 'POST') {
-      const { keys } = verbatimObject((await buffer(request)).toString('utf8'))
-      const asked = Array.isArray(keys) ? keys.map(String) : []
-      return reply(
-        response,
-        200,
-        asked.map((key) => {
-          const database = databaseNamed(key)
-          return database ? { key, info: facts(key, database) } : { key, error: 'not_found' }
-        }),
-      )
-    }
     return refuse(response, 404, 'not_found', 'missing')
   }
 
@@ -436,7 +419,7 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     if (fault === 'silent') return undefined
     if (typeof fault === 'number')
       return refuse(response, fault, 'timeout', 'The request could not be processed.')
-    if (first.startsWith('_') && first !== '_users') return serverAnswer(asked, request, response)
+    if (first.startsWith('_') && first !== '_users') return serverAnswer(asked, response)
     return second.startsWith('_') && !second.startsWith('_design')
       ? databaseAnswer(asked, [request, response], fault)
       : documentAnswer(asked, [request, response], fault)
