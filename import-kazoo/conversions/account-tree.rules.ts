@@ -3,7 +3,7 @@ import { nameKey } from '../../src/areas/accounts/accounts/rules.ts'
 import { isTrue, type Json } from '../../src/lib/json.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
 import { derivedId, isGone, textIn, timesOf } from '../documents/fields.ts'
-import { finding } from './findings.ts'
+import { finding, maxNameLength } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 
 export const copiesDatabase = 'accounts'
@@ -167,10 +167,8 @@ export interface AccountNames {
 const realmForm = /^[.\w-]{4,253}$/
 const realmDigits = 6
 
-export const longestName = 128
-
-export const accountNameOf = ({ id, name, realm }: Pick<SeenAccount, 'id' | 'name' | 'realm'>) =>
-  (name ?? realm ?? id).slice(0, longestName)
+const accountNameOf = ({ id, name, realm }: Pick<SeenAccount, 'id' | 'name' | 'realm'>) =>
+  (name ?? realm ?? id).slice(0, maxNameLength)
 
 /**
  * The oldest account keeps a name, realm or API key. Accounts without a free realm get a generated one,

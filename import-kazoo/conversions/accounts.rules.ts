@@ -4,21 +4,18 @@ import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { integerIn, publicPart, textIn } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import type { AccountNames, SeenAccount } from './account-tree.rules.ts'
 import {
-  type AccountNames,
-  accountNameOf,
   copiesDatabase,
   isEnabledIn,
-  longestName,
   namesOf,
   oldestOf,
   parentsOf,
-  type SeenAccount,
   topDown,
   withAncestors,
   withoutBarren,
 } from './account-tree.rules.ts'
-import { converted, finding, imported, type Notes, notesOf } from './findings.ts'
+import { converted, finding, imported, maxNameLength, type Notes, nameFrom, notesOf } from './findings.ts'
 import { exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
 import { fieldOf, integer, readFields, text, writeFields } from './tables.ts'
 
@@ -225,9 +222,9 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
   if (!planned || planned.source !== database) return converted(document, 'skipped')
   const notes = notesOf(document)
   const stored = textIn(fields, 'name')
-  const name = accountNameOf({ id, name: stored, realm: textIn(fields, 'realm') })
-  const told = { field: 'name', old: stored?.slice(0, 2 * longestName), new: name }
-  if (name !== stored) notes.repaired(stored === undefined ? 'name_missing' : 'name_shortened', told)
+  const old = stored?.slice(0, 2 * maxNameLength)
+  const detailsOf = (name: string) => ({ field: 'name', old, new: name })
+  const name = nameFrom(stored, textIn(fields, 'realm') ?? id, notes, detailsOf)
   const doc = withAccessLists(publicPart(fields, notTaken), notes)
   const left = [
     ...withoutCounterpart.filter((field) => fields[field] !== undefined),

@@ -52,11 +52,10 @@ const anyTextFit: Fit = (value, changed) => {
   return typeof value === 'object' ? unfit : String(value)
 }
 
-const isAnyText = ({ enum: allowed, pattern, minLength, maxLength }: FieldSchema) =>
-  [allowed, pattern, minLength, maxLength].every((rule) => rule === undefined)
-
 const textFit = (schema: FieldSchema): Fit => {
-  if (isAnyText(schema) && !isMultiline(schema)) return anyTextFit
+  const { enum: anyOf, minLength, maxLength } = schema
+  const isAnyText = [anyOf, schema.pattern, minLength, maxLength].every((rule) => rule === undefined)
+  if (isAnyText && !isMultiline(schema)) return anyTextFit
   const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
   const allowed = schema.enum && new Set(schema.enum)
   return (value, changed) => {
@@ -99,37 +98,17 @@ const flagFit: Fit = (value) => {
   return value === '' ? absent : unfit
 }
 
-/** Whether JSON stores the value as it is, without some keys, or not at all. */
-type Holding = 'whole' | 'cleaned' | 'not'
-
-const holdingOfAll = (values: readonly unknown[], depth: number): Holding => {
-  let found: Holding = 'whole'
-  for (const value of values) {
-    const holding = holdingOf(value, depth)
-    if (holding === 'not') return 'not'
-    if (holding === 'cleaned') found = 'cleaned'
-  }
-  return found
+/** Whether JSON stores the value at this depth of a record. */
+const isStored = (value: unknown, depth: number): boolean => {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return depth < maxDepth && Object.values(value).every((inner) => isStored(inner, depth + 1))
 }
 
-const holdingOf = (value: unknown, depth: number): Holding => {
-  if (typeof value === 'number') return Number.isFinite(value) ? 'whole' : 'not'
-  if (typeof value !== 'object' || value === null) return 'whole'
-  if (depth >= maxDepth) return 'not'
-  if (Array.isArray(value)) return holdingOfAll(value, depth + 1)
-  const inner = Object.values(value)
-  const found = holdingOfAll(inner, depth + 1)
-  const isWhole = !inner.includes(null) && !Object.hasOwn(value, '__proto__')
-  return found === 'whole' && !isWhole ? 'cleaned' : found
-}
-
-const heldFit =
+const anyFit =
   (depth: number): Fit =>
-  (value) => {
-    const holding = holdingOf(value, depth)
-    if (holding === 'whole') return value
-    return holding === 'cleaned' ? dropNulls(value) : unfit
-  }
+  (value) =>
+    isStored(value, depth) ? dropNulls(value) : unfit
 
 const objectFit = (schema: FieldSchema, depth: number): Fit => {
   const known = fitsOf(schema, depth + 1)
@@ -137,7 +116,7 @@ const objectFit = (schema: FieldSchema, depth: number): Fit => {
     ([pattern, inner]) => [new RegExp(pattern, 'u'), fitOf(inner, depth + 1)] as const,
   )
   const isClosed = schema.additionalProperties === false
-  const others = heldFit(depth + 1)
+  const others = anyFit(depth + 1)
   const fitFor = (key: string) =>
     known.get(key) ?? patterns.find(([pattern]) => pattern.test(key))?.[1] ?? (isClosed ? undefined : others)
   return (value, changed) => {
@@ -162,7 +141,7 @@ const isOneOf = (value: unknown, types: readonly string[]) =>
 const fitOf = (schema: FieldSchema, depth: number): Fit => {
   const { type } = schema
   if (Array.isArray(type)) {
-    const held = heldFit(depth)
+    const held = anyFit(depth)
     return (value, changed) => {
       if (typeof value === 'string' && type.includes('string')) return oneLine(value, changed)
       return isOneOf(value, type) ? held(value, changed) : unfit
@@ -181,7 +160,7 @@ const fitsOf = ({ properties = {} }: FieldSchema, depth: number): ReadonlyMap<st
 /** Fields that the schema does not name are kept; undefined: the field is not read. */
 const createFits = (schema: FieldSchema, depth: number, isTaken: (key: string) => boolean) => {
   const known = fitsOf(schema, depth)
-  const others = heldFit(depth)
+  const others = anyFit(depth)
   return (key: string): Fit | undefined => (isTaken(key) ? (known.get(key) ?? others) : undefined)
 }
 

@@ -10,7 +10,7 @@ import { compilePattern } from '../../src/lib/pattern.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { derivedId, isGone, publicPart, textIn } from '../documents/fields.ts'
 import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
-import { converted, imported, type Notes, notesOf, unconverted } from './findings.ts'
+import { converted, imported, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
 import { fieldOf, integer, readFields } from './tables.ts'
 
 /** Rates belong to no account. */
@@ -138,8 +138,6 @@ export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | un
   return present({ id, name })
 }
 
-const longestName = 128
-
 /** Members of older plans that are no items. */
 const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
 
@@ -229,14 +227,6 @@ export const planPart = (fields: Json, notes: Notes, prefix = ''): Json => {
   }
 }
 
-const nameOf = ({ id, fields }: KazooDocument, { repaired }: Notes) => {
-  const stored = textIn(fields, 'name')
-  const name = (stored ?? id).slice(0, longestName)
-  if (stored === undefined) repaired('name_missing', { field: 'name', new: id })
-  else if (name !== stored) repaired('name_shortened', { field: 'name', old: stored, new: name })
-  return name
-}
-
 export const convertPlan = (document: KazooDocument, accountId: string): Converted => {
   const { fields } = document
   if (isGone(fields)) return converted(document, 'skipped')
@@ -244,6 +234,9 @@ export const convertPlan = (document: KazooDocument, accountId: string): Convert
   if (Array.isArray(fields.manual_recurring) && fields.manual_recurring.length > 0)
     notes.needsHand('manual_recurring_not_billed', { field: 'manual_recurring' })
   const part = planPart(publicPart(fields, ['id']), notes)
-  const doc = { plan: {}, ...part, name: nameOf(document, notes) }
+  const old = textIn(fields, 'name')
+  const detailsOf = (name: string) => ({ field: 'name', old, new: old === undefined ? document.id : name })
+  const name = nameFrom(old, document.id, notes, detailsOf)
+  const doc = { plan: {}, ...part, name }
   return imported(document, 'service_plan', accountId, { doc, findings: notes.findings })
 }

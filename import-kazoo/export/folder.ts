@@ -1,6 +1,7 @@
 import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '../../src/storage/saved-store.ts'
+import { countLine, countLines, formatted } from '../report/report.ts'
 
 // One file for each database, as couchdb-dump writes them: the body of one `_bulk_docs`, a document a line.
 // Incomplete files end with `.part`.
@@ -73,60 +74,55 @@ const meanings = {
   payment_pending: 'payments are open: of these the bookkeeper has to be asked',
 } as const
 
-type Told = keyof typeof meanings
+type Code = keyof typeof meanings
+type Counts = Readonly<Record<string, number>>
 
 export interface LeavingReport {
   databases: number
-  documents: Readonly<Record<string, number>>
-  leftOut: Readonly<Record<string, number>>
-  needsHand: readonly { code: Told; count: number }[]
+  documents: Counts
+  leftOut: Counts
+  needsHand: readonly { code: Code; count: number }[]
 }
 
-const sorted = (counts: ReadonlyMap<string, number>) =>
-  Object.fromEntries([...counts].sort(([one], [other]) => (one < other ? -1 : 1)))
-
-const count = (counts: Map<string, number>, what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
+const createCounts = <Key extends string>() => {
+  const counts = new Map<Key, number>()
+  return {
+    counts,
+    add: (key: Key) => void counts.set(key, (counts.get(key) ?? 0) + 1),
+    sorted: (): Counts => Object.fromEntries([...counts].sort(([one], [other]) => (one < other ? -1 : 1))),
+  }
+}
 
 export const createLeavingReport = () => {
-  const documents = new Map<string, number>()
-  const leftOut = new Map<string, number>()
-  const told = new Map<Told, number>()
+  const [documents, leftOut, codes] = [createCounts(), createCounts(), createCounts<Code>()]
   return {
-    wrote: (type: string) => void count(documents, type || '(no type)'),
-    left: (kind: string) => void count(leftOut, kind),
-    tell: (code: Told) => void told.set(code, (told.get(code) ?? 0) + 1),
+    wrote: (type: string) => documents.add(type || '(no type)'),
+    left: leftOut.add,
+    addCode: codes.add,
     whole: (databases: number): LeavingReport => ({
       databases,
-      documents: sorted(documents),
-      leftOut: sorted(leftOut),
-      needsHand: Array.from(told, ([code, times]) => ({ code, count: times })),
+      documents: documents.sorted(),
+      leftOut: leftOut.sorted(),
+      needsHand: Array.from(codes.counts, ([code, count]) => ({ code, count })),
     }),
   }
 }
 
-export const leavingJson = (directory: string, report: LeavingReport) => ({
-  directory,
-  databases: report.databases,
-  documents: report.documents,
-  left_out: report.leftOut,
-  needs_hand: report.needsHand,
-})
+export const leavingJson = (
+  directory: string,
+  { databases, documents, leftOut, needsHand }: LeavingReport,
+) => ({ directory, databases, documents, left_out: leftOut, needs_hand: needsHand })
 
-const counted = (number: number) => number.toLocaleString('en-US')
-
-const section = (title: string, counts: Readonly<Record<string, number>>) => {
-  const lines = Object.entries(counts).map(([name, number]) => `  ${counted(number).padStart(12)}  ${name}`)
-  return lines.length > 0 ? [title, ...lines] : []
-}
+const section = (title: string, lines: readonly string[]) => (lines.length > 0 ? [title, ...lines] : [])
 
 export const leavingText = (directory: string, report: LeavingReport) =>
   [
-    `${directory}: ${counted(report.databases)} databases`,
-    ...section('documents', report.documents),
-    ...section('left out: a Kazoo has nothing like it', report.leftOut),
-    ...(report.needsHand.length > 0 ? ['left for a person'] : []),
-    ...report.needsHand.map(
-      ({ code, count: times }) => `  ${counted(times).padStart(12)}  ${code}: ${meanings[code]}`,
+    `${directory}: ${formatted(report.databases)} databases`,
+    ...section('documents', countLines(report.documents)),
+    ...section('left out: a Kazoo has nothing like it', countLines(report.leftOut)),
+    ...section(
+      'left for a person',
+      report.needsHand.map(({ code, count }) => countLine(count, `${code}: ${meanings[code]}`)),
     ),
     '',
   ].join('\n')

@@ -68,18 +68,12 @@ export const isPassedOver = (kind: string) => passedOver.has(kind)
 export const isElsewhere = ({ kind, id }: Pick<StoredRecord, 'kind' | 'id'>) =>
   kind === 'operator_limits' || (kind === settingsKind && id === mastersSetting)
 
-export const ownRecord = ({
-  accountId,
-  id,
-  created,
-  modified,
-  doc,
-  hidden,
-}: Omit<OwnRecord, 'doc' | 'hidden'> & { doc: object; hidden: object }): OwnRecord => ({
-  ...{ accountId, id, created, modified },
-  doc: doc as Json,
-  hidden: hidden as Json,
-})
+export const ownRecord = (
+  stored: Omit<OwnRecord, 'doc' | 'hidden'> & { doc: object; hidden: object },
+): OwnRecord => {
+  const { accountId, id, created, modified, doc, hidden } = stored
+  return { accountId, id, created, modified, doc: doc as Json, hidden: hidden as Json }
+}
 
 const fileOf = ({ doc, hidden }: StoredRecord, name: string): LeavingFile => ({
   name,
@@ -98,13 +92,8 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
   }
 
   const brandFilesOf = async ({ accountId }: OwnRecord) => {
-    const found = await Promise.all(
-      brandFiles.map(async (id) => {
-        const file = await records.find(accountId, brandFileKind, id)
-        return file ? [fileOf(file, String(file.doc.name ?? `${id}-file`))] : []
-      }),
-    )
-    return found.flat()
+    const found = await Promise.all(brandFiles.map((id) => records.find(accountId, brandFileKind, id)))
+    return found.flatMap((file) => (file ? [fileOf(file, String(file.doc.name ?? `${file.id}-file`))] : []))
   }
 
   const docAt = async (accountId: string, kind: string, id: string) =>

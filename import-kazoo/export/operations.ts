@@ -17,18 +17,12 @@ import { isWithoutPassword } from '../conversions/people.rules.ts'
 import { keptText } from '../conversions/preserved.rules.ts'
 import { servicesLeft } from '../conversions/services.rules.ts'
 import { accountsSetting } from '../conversions/settings.rules.ts'
+import { inPages } from '../import-run/at-once.ts'
 import type { Keeping, KeptDocument } from '../import-run/preserved-documents.sql.ts'
 import { type LeavingDocument, type OwnRecord, textOf } from './document.ts'
 import { createLeavingReport, type LeavingFolder, type LeavingReport } from './folder.ts'
-import {
-  createExports,
-  type Exports,
-  isElsewhere,
-  isPassedOver,
-  mastersSetting,
-  ownRecord,
-  type Whose,
-} from './kinds.ts'
+import type { Exports, Whose } from './kinds.ts'
+import { createExports, isElsewhere, isPassedOver, mastersSetting, ownRecord } from './kinds.ts'
 import {
   createLeavingStore,
   exportAudit,
@@ -86,26 +80,23 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       all: readonly { database: string; type: string; text: string }[],
     ) => {
       for (const [database, some] of Map.groupBy(all, (one) => one.database)) {
-        await folder.add(
-          database,
-          some.map(({ text }) => text),
-        )
+        const texts = some.map(({ text }) => text)
+        await folder.add(database, texts)
         onWritten({ chapter, database, documents: some.length })
       }
       for (const { type } of all) report.wrote(type)
     }
 
-    const write = (chapter: string, documents: readonly LeavingDocument[]) =>
-      writeTexts(
-        chapter,
-        documents.map((one) => ({ database: one.database, type: one.type, text: textOf(one) })),
-      )
+    const write = async (chapter: string, documents: readonly LeavingDocument[]) => {
+      const texts = documents.map((one) => ({ database: one.database, type: one.type, text: textOf(one) }))
+      await writeTexts(chapter, texts)
+    }
 
-    const tellOf = (kind: string, record: OwnRecord) => {
-      if (kind === 'user' && isWithoutPassword(record)) report.tell('password_missing')
-      if (kind === 'webhook' && record.doc.enabled !== false) report.tell('webhook_on')
+    const reportCodes = (kind: string, record: OwnRecord) => {
+      if (kind === 'user' && isWithoutPassword(record)) report.addCode('password_missing')
+      if (kind === 'webhook' && record.doc.enabled !== false) report.addCode('webhook_on')
       if (kind === 'services') for (const part of servicesLeft(record.doc)) report.left(`services.${part}`)
-      if (kind === secondFactorKind) report.tell('second_factor_missing')
+      if (kind === secondFactorKind) report.addCode('second_factor_missing')
     }
 
     const documentsOf = async (
@@ -116,7 +107,7 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       const { kind } = stored
       if (isPassedOver(kind)) return []
       const record = ownRecord(stored)
-      tellOf(kind, record)
+      reportCodes(kind, record)
       const write = Object.hasOwn(exports, kind) ? exports[kind] : undefined
       const documents = write ? await write(record, whose) : []
       if (documents.length === 0 && !isElsewhere(stored)) report.left(kind)
@@ -129,16 +120,10 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       whose: Whose,
       exports: Exports,
     ) => {
-      let documents: LeavingDocument[] = []
-      let fileBytes = 0
+      const documents: LeavingDocument[] = []
       for (const stored of batch) {
-        const some = await documentsOf(stored, whose, exports)
-        documents.push(...some)
-        fileBytes += bytesOf(some)
-        if (fileBytes < maxFileBytes) continue
-        await write(chapter, documents)
-        documents = []
-        fileBytes = 0
+        documents.push(...(await documentsOf(stored, whose, exports)))
+        if (bytesOf(documents) >= maxFileBytes) await write(chapter, documents.splice(0))
       }
       await write(chapter, documents)
     }
@@ -156,26 +141,22 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     const writeSystem = async () => {
       const setting = await docAt(systemScope, settingsKind, mastersSetting)
       const joined = await docAt(systemScope, settingsKind, joinedSetting)
-      await write('settings', [
-        exportMaster(ownRecord(master), {
-          ...accountsSetting(setting ?? {}),
-          ...accountsSetting(joined ?? {}),
-        }),
-      ])
+      const settings = { ...accountsSetting(setting ?? {}), ...accountsSetting(joined ?? {}) }
+      await write('settings', [exportMaster(ownRecord(master), settings)])
       const whose = { account: master, resellerId: master.id }
       for await (const batch of records.everything(systemScope))
         await writeRecords('shared', batch, whose, ofSystem)
     }
 
     const writeNumbers = async () => {
-      for (let page = await numbers.pageOfSystem(undefined, '', atOnce); page.length > 0; ) {
-        const documents = page.flatMap((number) => {
-          if (!isPassing(number)) return exportNumber(ownRecord(number), number)
-          report.left(`number ${number.state}`)
-          return []
-        })
-        await write('numbers', documents)
-        page = await numbers.pageOfSystem(undefined, page.at(-1)?.id ?? '', atOnce)
+      const read = (after: string) => numbers.pageOfSystem(undefined, after, atOnce)
+      for await (const page of inPages(atOnce, '', read, ({ id }) => id)) {
+        const { true: left = [], false: rest = [] } = Object.groupBy(page, (one) => `${isPassing(one)}`)
+        for (const { state } of left) report.left(`number ${state}`)
+        await write(
+          'numbers',
+          rest.flatMap((number) => exportNumber(ownRecord(number), number)),
+        )
       }
       for await (const some of rows.stock()) await write('numbers', some.flatMap(exportStock))
     }
@@ -196,7 +177,7 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     const writeMoney = async () => {
       await writeRows('ledgers', rows.entries(), exportEntry)
       await writeRows('transactions', rows.transactions(), (row) => {
-        if (row.status === 'pending' || row.status === 'unknown') report.tell('payment_pending')
+        if (row.status === 'pending' || row.status === 'unknown') report.addCode('payment_pending')
         return exportTransaction(row)
       })
       await writeRows('service audits', rows.audits(), exportAudit)

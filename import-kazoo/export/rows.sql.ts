@@ -1,9 +1,10 @@
 import type { Json } from '../../src/lib/json.ts'
 import type { Row } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { integer, json, optional, shape, text } from '../../src/storage/table.ts'
+import { integer, json, keyset, optional, type RowOf, shape, text } from '../../src/storage/table.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { derivedId } from '../documents/fields.ts'
+import { inPages } from '../import-run/at-once.ts'
 import { exported, type LeavingDocument, type OwnRecord } from './document.ts'
 
 // Rows of other tables, in the order of their keys; read page by page.
@@ -46,8 +47,6 @@ const uses = shape({ accountId: text(), allotment: text(), minute: integer(), se
 
 const stock = shape({ accountId: text(), carrier: text(), number: text(), takenBy: text() })
 
-type RowOf<S extends { list(rows: readonly Row[]): unknown[] }> = ReturnType<S['list']>[number]
-
 type LedgerRow = RowOf<typeof entries>
 /** Units, never negative. */
 type TransactionRow = RowOf<typeof transactions>
@@ -58,30 +57,22 @@ type StockRow = RowOf<typeof stock>
 const rowsAtOnce = 500
 
 export const createLeavingStore = ({ all, scan }: Store) => {
-  async function* rowsOf<R>(
+  const rowsOf = <R>(
     from: string,
     key: readonly string[],
     { columns, list }: { columns: string; list(rows: readonly Row[]): R[] },
     placeOf: (row: R) => (string | number)[],
-    first: (string | number)[],
-  ): AsyncGenerator<R[]> {
-    const names = key.join(', ')
-    const places = key.map((_, index) => `$${index + 1}`).join(', ')
-    const sql = `SELECT ${columns} FROM ${from} WHERE (${names}) > (${places})
-      ORDER BY ${names} LIMIT ${rowsAtOnce}`
-    for (let after = first; ; ) {
-      const found = list(await scan(sql, after))
-      if (found.length > 0) yield found
-      const last = found.at(-1)
-      if (!last || found.length < rowsAtOnce) return
-      after = placeOf(last)
-    }
+    first: (string | number)[] = key.map(() => ''),
+  ) => {
+    const { behind, order } = keyset(key, false)
+    const sql = `SELECT ${columns} FROM ${from} WHERE ${behind(1)} ORDER BY ${order} LIMIT ${rowsAtOnce}`
+    return inPages(rowsAtOnce, first, async (after) => list(await scan(sql, after)), placeOf)
   }
 
   const byId = <R extends { accountId: string; id: string }>(
     from: string,
     read: { columns: string; list(rows: readonly Row[]): R[] },
-  ) => rowsOf(from, ['account_id', 'id'], read, ({ accountId, id }) => [accountId, id], ['', ''])
+  ) => rowsOf(from, ['account_id', 'id'], read, ({ accountId, id }) => [accountId, id])
 
   return {
     entries: () => byId('ledger_entries', entries),
@@ -98,13 +89,11 @@ export const createLeavingStore = ({ all, scan }: Store) => {
       ),
 
     stock: () =>
-      rowsOf(
-        'number_pools',
-        ['account_id', 'carrier', 'number'],
-        stock,
-        ({ accountId, carrier, number }) => [accountId, carrier, number],
-        ['', '', ''],
-      ),
+      rowsOf('number_pools', ['account_id', 'carrier', 'number'], stock, ({ accountId, carrier, number }) => [
+        accountId,
+        carrier,
+        number,
+      ]),
 
     /** Undefined if there is none, or more than `most`. */
     async taskFile(

@@ -107,7 +107,7 @@ export type ReportCounts = ReturnType<typeof createReportCounts>
 export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
   conflicts.some(({ severity }) => severity === 'stop' || severity === 'needs_hand')
 
-const formatted = (count: number | undefined) => count?.toLocaleString('en-US') ?? '?'
+export const formatted = (count: number | undefined) => count?.toLocaleString('en-US') ?? '?'
 
 /** A line of a list of counts. */
 export const countLine = (count: number | undefined, name: string) =>
