@@ -14,8 +14,8 @@ import { createComparison } from './comparing/operations.ts'
 import type { Use } from './conversions/number-sources.rules.ts'
 import { createExport } from './export/operations.ts'
 import { createImport } from './import-run/operations.ts'
-import { createKeeping } from './import-run/preserved-documents.sql.ts'
-import { createChapters } from './import-sections/sections.ts'
+import { createPreservedDocuments } from './import-run/preserved-documents.sql.ts'
+import { createImportSections } from './import-sections/sections.ts'
 
 export const kazooArea = area({
   name: 'kazoo',
@@ -35,7 +35,7 @@ export const kazooArea = area({
     const { states, accounts, users, services, phoneNumbers, payments } = needs
     const { callflows, connectivity, cdrs } = needs
     const { store, validate, keyring, leases, deriver, declared } = tools
-    const keeping = createKeeping(store)
+    const keeping = createPreservedDocuments(store)
 
     const accountAdoption = adoptions.account
     if (!accountAdoption) throw new Error('nobody takes in accounts')
@@ -53,7 +53,7 @@ export const kazooArea = area({
       ...((await callflows.byNumber(accountId, number)) ? (['callflow'] as const) : []),
       ...((await connectivity.byNumber(accountId, number)) ? (['trunkstore'] as const) : []),
     ]
-    const { settings, chapters } = createChapters(declared, { of: usesOf })
+    const { settings, chapters } = createImportSections(declared, { of: usesOf })
     const taking = { ...adoptions, account: accountOrMaster, kazoo_kept: keeping.adoption }
     return {
       offers: {

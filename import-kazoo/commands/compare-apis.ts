@@ -17,9 +17,9 @@ import {
   idOf,
   type Question,
   questions,
+  type ReportedDifference,
   sampleOf,
   type Tally,
-  type Told,
 } from '../comparing/differences.ts'
 import { differenceLines, questionLines, sumOfQuestions } from './output.ts'
 
@@ -80,9 +80,12 @@ const both = async ({ there, here }: Sides, ask: (side: CrosspointCore) => Promi
 
 const statusOf = (answered: Answered) => ('status' in answered ? answered.status : 200)
 
-type Place = Pick<Told, 'account_id' | 'question'>
+type Place = Pick<ReportedDifference, 'account_id' | 'question'>
 
-const compareRecords = (place: Place & { id?: string }, [there, here]: readonly Answered[]): Told[] => {
+const compareRecords = (
+  place: Place & { id?: string },
+  [there, here]: readonly Answered[],
+): ReportedDifference[] => {
   if (!there || !here) return []
   if (statusOf(there) !== statusOf(here))
     return [{ ...place, what: 'status', there: statusOf(there), here: statusOf(here) }]
@@ -95,7 +98,11 @@ const compareRecords = (place: Place & { id?: string }, [there, here]: readonly 
   }))
 }
 
-const compareLists = (place: Place, there: readonly unknown[], here: readonly unknown[]): Told[] => {
+const compareLists = (
+  place: Place,
+  there: readonly unknown[],
+  here: readonly unknown[],
+): ReportedDifference[] => {
   const { missing, extra, outOfOrder, rows } = differencesOfLists(there, here)
   return [
     ...missing.map((id) => ({ ...place, id, what: 'missing' })),
@@ -113,7 +120,7 @@ const compareOne = async (
   accountId: string,
   question: Question,
   query: Question['query'],
-): Promise<{ asked: number; told: Told[] }> => {
+): Promise<{ asked: number; told: ReportedDifference[] }> => {
   const place: Place = { account_id: accountId, question: question.name }
   const path = `/v2/accounts/${accountId}${question.path}`
   if (question.as === 'record')

@@ -3,7 +3,7 @@ import { status } from '../../src/commands/statuses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { ComparedWithDatabase } from '../comparing/operations.ts'
 import { withImports, withSource } from './import.ts'
-import { counted, differenceLines, questionLines, sumOfQuestions, tell } from './output.ts'
+import { differenceLines, formatCount, printStatus, questionLines, sumOfQuestions } from './output.ts'
 
 interface Asked {
   /** Number of accounts below the master account. */
@@ -17,8 +17,8 @@ const toldEvery = 100
 
 const sumLines = ({ sums }: ComparedWithDatabase) =>
   sums.map(({ name, there, here }) => {
-    const [one, other] = [there, here].map((sum) => counted(sum).padStart(20))
-    return `${name.padEnd(24)} ${one} ${other} ${there === here ? 'the same' : counted(here - there)}`
+    const [one, other] = [there, here].map((sum) => formatCount(sum).padStart(20))
+    return `${name.padEnd(24)} ${one} ${other} ${there === here ? 'the same' : formatCount(here - there)}`
   })
 
 /** A report that an operator can sign. */
@@ -36,7 +36,7 @@ const textOf = (compared: ComparedWithDatabase) => {
     `${'Counts and sums'.padEnd(24)} ${'there'.padStart(20)} ${'here'.padStart(20)}`,
     ...sumLines(compared),
     '',
-    `${accounts} of ${ofAll} accounts, ${counted(asked)} answers, ${counted(different)} different.`,
+    `${accounts} of ${ofAll} accounts, ${formatCount(asked)} answers, ${formatCount(different)} different.`,
     '',
     'Accepted by: ____________________  on: ______________',
   ].join('\n')
@@ -51,7 +51,7 @@ export const compareWithDatabase = (named: string, { sample, seed, json }: Asked
           seed,
           respond,
           onAccount: (done, all) => {
-            if (done % toldEvery === 0) tell(`${counted(done)} of ${counted(all)} accounts`)
+            if (done % toldEvery === 0) printStatus(`${formatCount(done)} of ${formatCount(all)} accounts`)
           },
         }),
       )

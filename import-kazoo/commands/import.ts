@@ -23,11 +23,11 @@ import { createSettings } from '../../src/settings/settings.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import { kazooArea } from '../area.ts'
 import type { Respond } from '../comparing/source-keys.ts'
-import type { Manner } from '../import-run/operations.ts'
+import type { ImportRunOptions } from '../import-run/operations.ts'
 import { needsPerson, type Report, reportJson, reportText } from '../report/report.ts'
 import { openSource } from '../source/open.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
-import { counted, createTold, tell } from './output.ts'
+import { createProgressPrinter, formatCount, printStatus } from './output.ts'
 import { createResponses } from './read-responses.ts'
 
 interface ImportOptions {
@@ -48,29 +48,29 @@ const waitsForPerson = 2
 const aliveMs = 60_000
 
 /** Prints each round that changed something, and once a minute that there was nothing. */
-const createRoundsTold = () => {
+const createRoundPrinter = () => {
   let told = Number.NEGATIVE_INFINITY
   return {
     onRound(changed: number, seconds: number) {
       const now = performance.now()
       if (changed === 0 && now - told < aliveMs) return
       told = now
-      tell(`${counted(changed)} changes taken over in ${seconds.toFixed(1)} s; Ctrl-C ends it`)
+      printStatus(`${formatCount(changed)} changes taken over in ${seconds.toFixed(1)} s; Ctrl-C ends it`)
     },
-    onTrouble: (why: string) => tell(`${why}; it is tried again; Ctrl-C ends it`),
+    onTrouble: (why: string) => printStatus(`${why}; it is tried again; Ctrl-C ends it`),
   }
 }
 
 // Further differences of a check are most likely the same again.
 const differencesShown = 100
 
-const createDifferencesTold = () => {
+const createDifferencePrinter = () => {
   const told = new Map<string, number>()
   return (check: string, { place, reason }: Fault) => {
     const before = told.get(check) ?? 0
     told.set(check, before + 1)
-    if (before < differencesShown) tell(`${check}: ${place}: ${reason}`)
-    else if (before === differencesShown) tell(`${check}: there are more, which are only counted`)
+    if (before < differencesShown) printStatus(`${check}: ${place}: ${reason}`)
+    else if (before === differencesShown) printStatus(`${check}: there are more, which are only counted`)
   }
 }
 
@@ -133,49 +133,49 @@ const untilInterrupted = () => {
   return stopping.signal
 }
 
-const say = (report: Report, { json, survey }: ImportOptions) => {
+const printReport = (report: Report, { json, survey }: ImportOptions) => {
   const how = { isPlan: survey === true }
   process.stdout.write(json ? `${JSON.stringify(reportJson(report, how))}\n` : reportText(report, how))
   return needsPerson(report) ? waitsForPerson : status.done
 }
 
-const mannerOf = ({
+const runOptionsOf = ({
   accounts = [],
   sinceMonth,
   withoutCdrs = false,
   systemNotices = false,
   allowMissing = false,
-}: ImportOptions): Manner => ({
+}: ImportOptions): ImportRunOptions => ({
   sinceMonth,
   withoutCalls: withoutCdrs,
   withSystemNotices: systemNotices,
   allowMissing,
   only: accounts,
-  onBatch: createTold(),
+  onBatch: createProgressPrinter(),
 })
 
 const perform = (source: Source, options: ImportOptions) =>
   withImports(async ({ imports, checks, respond }) => {
-    const manner = mannerOf(options)
-    if (options.survey) return say(await imports.survey(source, manner), options)
+    const manner = runOptionsOf(options)
+    if (options.survey) return printReport(await imports.survey(source, manner), options)
     if (options.follow) {
-      await imports.follow(source, untilInterrupted(), { ...manner, ...createRoundsTold() })
+      await imports.follow(source, untilInterrupted(), { ...manner, ...createRoundPrinter() })
     } else if (options.finish)
       await imports.finish(source, {
         ...manner,
         checks,
         respond,
         acceptsDifferences: options.acceptDifferences === true,
-        onDifference: createDifferencesTold(),
+        onDifference: createDifferencePrinter(),
       })
     else await imports.copy(source, manner)
-    return say(await imports.report(source), options)
+    return printReport(await imports.report(source), options)
   })
 
 const undo = () =>
   withImports(async ({ imports }) => {
     await imports.undo()
-    tell('the store is what it was before the import')
+    printStatus('the store is what it was before the import')
     return status.done
   })
 

@@ -1,14 +1,14 @@
 import { printable } from '../../src/commands/remote/terminal.ts'
-import type { Tally, Told } from '../comparing/differences.ts'
+import type { ReportedDifference, Tally } from '../comparing/differences.ts'
 
-const toldEveryMs = 5000
+const printIntervalMs = 5000
 
-export const tell = (text: string) => process.stderr.write(`${text}\n`)
+export const printStatus = (text: string) => process.stderr.write(`${text}\n`)
 
-export const counted = (count: number) => count.toLocaleString('en-US')
+export const formatCount = (count: number) => count.toLocaleString('en-US')
 
 /** Prints progress and speed every few seconds. */
-export const createTold = () => {
+export const createProgressPrinter = () => {
   const begun = performance.now()
   let told = begun
   let documents = 0
@@ -23,17 +23,17 @@ export const createTold = () => {
   }) => {
     documents += some
     const now = performance.now()
-    if (now - told < toldEveryMs) return
+    if (now - told < printIntervalMs) return
     told = now
     const rate = Math.round(documents / ((now - begun) / 1000))
-    tell(`${chapter}: ${database}, ${counted(documents)} documents, ${counted(rate)} a second`)
+    printStatus(`${chapter}: ${database}, ${formatCount(documents)} documents, ${formatCount(rate)} a second`)
   }
 }
 
 const valueText = (value: unknown) =>
   value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)
 
-const lineOf = ({ account_id: accountId, question, id, what, there, here, why }: Told) => {
+const lineOf = ({ account_id: accountId, question, id, what, there, here, why }: ReportedDifference) => {
   const subject = `${accountId} ${question}${id === undefined ? '' : ` ${printable(id)}`}`
   const because = why === undefined ? '' : ` (${printable(why)})`
   if (what === 'missing') return `${subject}: is not here${because}`

@@ -3,7 +3,7 @@ import { type Difference, differencesBetween } from '../../src/lib/differences.t
 import { isObject, type Json } from '../../src/lib/json.ts'
 
 /** One difference between the systems. */
-export interface Told {
+export interface ReportedDifference {
   account_id: string
   question: string
   id?: string
@@ -115,26 +115,26 @@ export interface BothSums {
 
 export interface Tally {
   questions: { name: string; asked: number; different: number }[]
-  differences: Told[]
+  differences: ReportedDifference[]
   /** Differences beyond `maxTold`. */
   untold: number
 }
 
 // More differences are only counted.
-const maxTold = 10_000
+const maxReported = 10_000
 
 export const createTally = (names: readonly string[] = []) => {
   const questions = names.map((name) => ({ name, asked: 0, different: 0 }))
   const tally: Tally = { questions, differences: [], untold: 0 }
   const sums = new Map<string, BothSums>()
 
-  const add = (name: string, asked: number, told: readonly Told[]) => {
+  const add = (name: string, asked: number, told: readonly ReportedDifference[]) => {
     const known = questions.find((one) => one.name === name)
     const question = known ?? { name, asked: 0, different: 0 }
     if (!known) questions.push(question)
     question.asked += asked
     question.different += new Set(told.map(({ id = '' }) => id)).size
-    const shown = told.slice(0, Math.max(0, maxTold - tally.differences.length))
+    const shown = told.slice(0, Math.max(0, maxReported - tally.differences.length))
     tally.differences.push(...shown)
     tally.untold += told.length - shown.length
   }
@@ -144,7 +144,11 @@ export const createTally = (names: readonly string[] = []) => {
     add,
 
     /** One question with one value. */
-    addValue(place: Pick<Told, 'account_id' | 'question' | 'id' | 'what'>, there: unknown, here: unknown) {
+    addValue(
+      place: Pick<ReportedDifference, 'account_id' | 'question' | 'id' | 'what'>,
+      there: unknown,
+      here: unknown,
+    ) {
       add(place.question, 1, there === here ? [] : [{ ...place, there, here }])
     },
 

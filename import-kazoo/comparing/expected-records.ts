@@ -7,15 +7,15 @@ import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { quarantineInvalidFields } from '../import-run/batches.ts'
 import { convertedOf } from '../import-run/reading.ts'
 import { createRunStore, type RunStore } from '../import-run/store.ts'
-import type { Chapter, Facts } from '../import-sections/section.ts'
-import type { createTally, Told } from './differences.ts'
+import type { Facts, ImportSection } from '../import-sections/section.ts'
+import type { createTally, ReportedDifference } from './differences.ts'
 
-export interface Drawing {
+export interface ExpectedRecord {
   draft: Draft
   document: KazooDocument
 }
 
-export interface Look extends Omit<ReturnType<typeof createTally>, 'tally'> {
+export interface ComparisonRun extends Omit<ReturnType<typeof createTally>, 'tally'> {
   facts: Facts
   /** When the import began, in Gregorian seconds; undefined without an import. */
   begun: number | undefined
@@ -25,7 +25,7 @@ interface Deps {
   store: Store
   adoptions: Readonly<Record<string, ImportedRecord>>
   validate: Validate
-  chapters: readonly Chapter[]
+  chapters: readonly ImportSection[]
 }
 
 export const codesOf = (findings: readonly { code: string }[]) =>
@@ -46,21 +46,22 @@ export const changedSince = (there: number, here: number) => {
   return here < there ? 'changed there since' : undefined
 }
 
-export const toldAt = (
-  place: Pick<Told, 'account_id' | 'question' | 'id'>,
+export const differencesAt = (
+  place: Pick<ReportedDifference, 'account_id' | 'question' | 'id'>,
   differences: readonly Difference[],
-): Told[] => differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
+): ReportedDifference[] =>
+  differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
 
-const drawingsOf = (converted: readonly Converted[]): Drawing[] =>
+const expectedRecordsOf = (converted: readonly Converted[]): ExpectedRecord[] =>
   converted.flatMap(({ document, drafts }) => drafts.map((draft) => ({ draft, document })))
 
-export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) => {
+export const createExpectedRecords = ({ store, adoptions, validate, chapters }: Deps) => {
   const run = createRunStore(store)
   const quarantine = quarantineInvalidFields({ adoptions, validate })
   const chapterNamed = (name: string) => chapters.find((chapter) => chapter.name === name)
 
   /** The reason for a difference: a later change or a finding of the import. */
-  const whyOf = async ({ document, draft }: Drawing, modified: number | undefined) => {
+  const whyOf = async ({ document, draft }: ExpectedRecord, modified: number | undefined) => {
     const changed = modified === undefined ? undefined : changedSince(draft.modified, modified)
     if (changed !== undefined) return changed
     const { since, findings } = await reportOf(run, document)
@@ -68,7 +69,7 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
   }
 
   return {
-    async arrivalOf({ draft, document }: Drawing): Promise<Importer> {
+    async arrivalOf({ draft, document }: ExpectedRecord): Promise<Importer> {
       const { accountId, id, created, modified } = draft
       const { doc } = await quarantine(draft, document)
       // Secrets and files are not compared.
@@ -76,23 +77,29 @@ export const createDrawings = ({ store, adoptions, validate, chapters }: Deps) =
     },
 
     /** `modified`: of the stored record, if there is one. */
-    async withReason(drawing: Drawing, modified: number | undefined, told: readonly Told[]): Promise<Told[]> {
+    async withReason(
+      drawing: ExpectedRecord,
+      modified: number | undefined,
+      told: readonly ReportedDifference[],
+    ): Promise<ReportedDifference[]> {
       const why = told.length === 0 ? undefined : await whyOf(drawing, modified)
       return told.map((one) => ({ ...one, ...present({ why }) }))
     },
 
     /** The records that documents of a database become, page by page. */
-    async *pages(chapterName: string, facts: Facts, database: string): AsyncGenerator<Drawing[]> {
+    async *pages(chapterName: string, facts: Facts, database: string): AsyncGenerator<ExpectedRecord[]> {
       const chapter = chapterNamed(chapterName)
       if (!chapter || !facts.kinds.has(database)) return
-      for await (const converted of convertedOf(chapter, facts, database)) yield drawingsOf(converted)
+      for await (const converted of convertedOf(chapter, facts, database)) yield expectedRecordsOf(converted)
     },
 
-    async ofDocument(chapterName: string, facts: Facts, document: KazooDocument): Promise<Drawing[]> {
+    async ofDocument(chapterName: string, facts: Facts, document: KazooDocument): Promise<ExpectedRecord[]> {
       const { database } = document
-      return drawingsOf((await chapterNamed(chapterName)?.convert([document], { database, facts })) ?? [])
+      return expectedRecordsOf(
+        (await chapterNamed(chapterName)?.convert([document], { database, facts })) ?? [],
+      )
     },
   }
 }
 
-export type Drawings = ReturnType<typeof createDrawings>
+export type ExpectedRecords = ReturnType<typeof createExpectedRecords>

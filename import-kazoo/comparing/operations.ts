@@ -11,11 +11,11 @@ import type { Store } from '../../src/storage/store.ts'
 import { monthsIn } from '../import-run/months.ts'
 import { createRunStore } from '../import-run/store.ts'
 import { createGathering } from '../import-sections/gathering.ts'
-import { type Chapter, everything } from '../import-sections/section.ts'
+import { everything, type ImportSection } from '../import-sections/section.ts'
 import { createCheckedStore } from '../report/store.ts'
 import type { Source } from '../source/source.ts'
-import { type BothSums, createTally, sampleOf, type Tally, type Told } from './differences.ts'
-import { createDrawings, type Look } from './expected-records.ts'
+import { type BothSums, createTally, type ReportedDifference, sampleOf, type Tally } from './differences.ts'
+import { type ComparisonRun, createExpectedRecords } from './expected-records.ts'
 import {
   createAccountComparison,
   createMonthComparison,
@@ -29,11 +29,11 @@ interface Deps {
   states: Pick<ImportStates, 'read'>
   adoptions: Readonly<Record<string, ImportedRecord>>
   validate: Validate
-  chapters: readonly Chapter[]
+  chapters: readonly ImportSection[]
   numbers: Pick<Numbers['store'], 'findSeveral'>
 }
 
-interface Comparing {
+interface ComparisonOptions {
   /** Number of accounts below the master account. */
   sample: number
   seed: string
@@ -48,7 +48,7 @@ export interface ComparedWithDatabase extends Tally {
   sums: BothSums[]
 }
 
-const toldOfKeys = (compared: ComparedDocument): [string, number, Told[]] => {
+const keyDifferencesOf = (compared: ComparedDocument): [string, number, ReportedDifference[]] => {
   const { accountId, type, id, isMissing, why, differences } = compared
   const place = { account_id: accountId, question: `${type}, key by key`, id }
   const missing = { ...place, what: 'missing', ...present({ why }) }
@@ -59,7 +59,7 @@ const toldOfKeys = (compared: ComparedDocument): [string, number, Told[]] => {
 export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Deps) => {
   const checked = createCheckedStore(store)
   const run = createRunStore(store)
-  const drawings = createDrawings({ store, adoptions, validate, chapters })
+  const drawings = createExpectedRecords({ store, adoptions, validate, chapters })
   const compareAccount = createAccountComparison(store, drawings)
   const compareRecords = createRecordComparison({ store, adoptions, drawings })
   const ofNumbers = createNumberComparison({ numbers, checked, drawings })
@@ -73,13 +73,13 @@ export const createComparison = ({ store, states, adoptions, validate, chapters,
 
   return async (
     source: Source,
-    { sample, seed, respond, onAccount }: Comparing,
+    { sample, seed, respond, onAccount }: ComparisonOptions,
   ): Promise<ComparedWithDatabase> => {
     const { narrowing = everything, begun } = (await states.read()) ?? {}
     const facts = await createGathering(source)(begun ?? gregorianNow(store.clock), narrowing)
     const { tally, ...counts } = createTally(['account', 'tree'])
     const { add, sum, sums } = counts
-    const look: Look = { facts, begun, ...counts }
+    const look: ComparisonRun = { facts, begun, ...counts }
     const below = [...facts.accounts.keys()].filter((id) => id !== facts.masterId)
     const chosen = [facts.masterId, ...sampleOf(below, { sample, seed })]
     const keys = createSourceComparison({ run, respond })
@@ -89,12 +89,12 @@ export const createComparison = ({ store, states, adoptions, validate, chapters,
     for (const [index, accountId] of chosen.entries()) {
       await compareAccount(look, accountId)
       const others = await compareRecords(look, accountId)
-      for await (const compared of keys.ofAccount(facts, accountId)) add(...toldOfKeys(compared))
+      for await (const compared of keys.ofAccount(facts, accountId)) add(...keyDifferencesOf(compared))
       await ofNumbers.compare(look, accountId, [...(owned.get(accountId) ?? []), ...others])
       await compareMonths(look, accountId, months.get(accountId) ?? [])
       onAccount?.(index + 1, chosen.length)
     }
-    for await (const compared of keys.numbersOf(facts, new Set(chosen))) add(...toldOfKeys(compared))
+    for await (const compared of keys.numbersOf(facts, new Set(chosen))) add(...keyDifferencesOf(compared))
     const [accounts, ofAll] = [chosen.length, facts.accounts.size]
     return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums() }
   }

@@ -18,12 +18,17 @@ import { legsIn } from '../import-run/reading.ts'
 import { databasesOf } from '../import-sections/section.ts'
 import type { CheckedStore } from '../report/store.ts'
 import { compareOrder, differencesOfRecords } from './differences.ts'
-import { type Drawing, type Drawings, type Look, toldAt } from './expected-records.ts'
+import {
+  type ComparisonRun,
+  differencesAt,
+  type ExpectedRecord,
+  type ExpectedRecords,
+} from './expected-records.ts'
 
 interface Deps {
   store: Pick<Store, 'records'>
   adoptions: Readonly<Record<string, ImportedRecord>>
-  drawings: Drawings
+  drawings: ExpectedRecords
 }
 
 type Placed = Pick<StoredRecord, 'sortKey' | 'id'>
@@ -56,25 +61,39 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
     return found
   }
 
-  const compareOne = async ({ add }: Look, drawing: Drawing, drawn: NonNullable<ImportedRecord['drawn']>) => {
+  const compareOne = async (
+    { add }: ComparisonRun,
+    drawing: ExpectedRecord,
+    drawn: NonNullable<ImportedRecord['drawn']>,
+  ) => {
     const { as, accountId, id } = drawing.draft
     const { expected, stored } = await drawn(await arrivalOf(drawing))
     const place = { account_id: accountId, question: as, id }
     const told = stored
-      ? toldAt(place, differencesOfRecords(expected.doc as Json, stored.doc as Json))
+      ? differencesAt(place, differencesOfRecords(expected.doc as Json, stored.doc as Json))
       : [{ ...place, what: 'missing' }]
     add(as, 1, await withReason(drawing, stored?.modified, told))
     return expected
   }
 
   /** The admin of the first start is a user of the master account. */
-  const isOfFirstStart = async ({ facts, begun }: Look, accountId: string, kind: string, id: string) => {
+  const isOfFirstStart = async (
+    { facts, begun }: ComparisonRun,
+    accountId: string,
+    kind: string,
+    id: string,
+  ) => {
     if (accountId !== facts.masterId || kind !== 'user' || begun === undefined) return false
     const record = await records.find(accountId, kind, id)
     return record !== undefined && record.created <= begun
   }
 
-  const compareList = async (look: Look, accountId: string, kind: string, expected: readonly Placed[]) => {
+  const compareList = async (
+    look: ComparisonRun,
+    accountId: string,
+    kind: string,
+    expected: readonly Placed[],
+  ) => {
     const idsThere = expected.toSorted(inOrder).map(({ id }) => id)
     const idsHere = await storedIds(accountId, kind)
     const { extra, outOfOrder } = compareOrder(idsThere, idsHere)
@@ -88,14 +107,14 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
     look.sum(kind, idsThere.length, idsHere.length - extra.length + madeHere.length)
   }
 
-  const servicesOf = async ({ facts }: Look, accountId: string): Promise<Drawing[]> => {
+  const servicesOf = async ({ facts }: ComparisonRun, accountId: string): Promise<ExpectedRecord[]> => {
     if (!facts.kinds.has('services')) return []
     const found = await facts.source.document('services', accountId)
     return found ? drawings.ofDocument('services', facts, readDocument('services', found)) : []
   }
 
-  return async (look: Look, accountId: string): Promise<readonly Drawing[]> => {
-    const all: Drawing[] = []
+  return async (look: ComparisonRun, accountId: string): Promise<readonly ExpectedRecord[]> => {
+    const all: ExpectedRecord[] = []
     for await (const page of drawings.pages('account documents', look.facts, accountDatabase(accountId)))
       all.push(...page.filter(({ draft }) => draft.accountId === accountId))
     const expected = new Map<string, Placed[]>(listed.map((kind) => [kind, []]))
@@ -110,8 +129,8 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
 }
 
 export const createAccountComparison =
-  ({ records }: Pick<Store, 'records'>, { arrivalOf, withReason }: Drawings) =>
-  async ({ facts: { plan, source }, add, addValue }: Look, accountId: string) => {
+  ({ records }: Pick<Store, 'records'>, { arrivalOf, withReason }: ExpectedRecords) =>
+  async ({ facts: { plan, source }, add, addValue }: ComparisonRun, accountId: string) => {
     const planned = plan.accounts.get(accountId)
     const found = planned && (await source.document(planned.source, accountId))
     if (!planned || !found) return
@@ -130,7 +149,7 @@ export const createAccountComparison =
         { enabled: hidden.enabled, is_reseller: hidden.isReseller },
       ),
     ]
-    add('account', 1, await withReason({ draft, document }, modified, toldAt(place, differences)))
+    add('account', 1, await withReason({ draft, document }, modified, differencesAt(place, differences)))
     const ofTree = { account_id: accountId, question: 'tree', what: 'tree' }
     addValue(ofTree, treeOf(plan, accountId).join(), hidden.tree.join())
   }
@@ -138,17 +157,17 @@ export const createAccountComparison =
 interface NumberComparisonDeps {
   numbers: Pick<Numbers['store'], 'findSeveral'>
   checked: CheckedStore
-  drawings: Drawings
+  drawings: ExpectedRecords
 }
 
 type StoredNumbers = Awaited<ReturnType<Numbers['store']['findSeveral']>>
 
 const hearsay = 'number_by_hearsay'
-const isNumber = ({ draft }: Drawing) => draft.as === 'number' || draft.as === hearsay
+const isNumber = ({ draft }: ExpectedRecord) => draft.as === 'number' || draft.as === hearsay
 
 /** Compares owner, state, fields and features of numbers. */
 export const createNumberComparison = ({ numbers, checked, drawings }: NumberComparisonDeps) => {
-  const compareOne = async (drawing: Drawing, stored: StoredNumbers) => {
+  const compareOne = async (drawing: ExpectedRecord, stored: StoredNumbers) => {
     const { as, accountId, id, doc, facts } = drawing.draft
     const number = stored.get(id)
     const place = { account_id: accountId, question: 'number', id }
@@ -160,19 +179,19 @@ export const createNumberComparison = ({ numbers, checked, drawings }: NumberCom
     const expected = { account_id: accountId, ...others, used_by: usedBy, ...hidden }
     const found = { account_id: owner, state, carrier, used_by: number.usedBy, ...number.hidden }
     const differences = [...differencesOfRecords(doc, number.doc), ...differencesOfRecords(expected, found)]
-    return drawings.withReason(drawing, number.modified, toldAt(place, differences))
+    return drawings.withReason(drawing, number.modified, differencesAt(place, differences))
   }
 
   return {
-    async ofAccounts({ facts }: Look, accountIds: readonly string[]) {
-      const found = new Map<string, Drawing[]>(accountIds.map((id) => [id, []]))
+    async ofAccounts({ facts }: ComparisonRun, accountIds: readonly string[]) {
+      const found = new Map<string, ExpectedRecord[]>(accountIds.map((id) => [id, []]))
       for (const database of databasesOf(facts, 'numbers'))
         for await (const page of drawings.pages('numbers', facts, database))
           for (const drawing of page.filter(isNumber)) found.get(drawing.draft.accountId)?.push(drawing)
       return found
     },
 
-    async compare({ add, sum }: Look, accountId: string, all: readonly Drawing[]) {
+    async compare({ add, sum }: ComparisonRun, accountId: string, all: readonly ExpectedRecord[]) {
       const ofNumbers = all.filter(isNumber)
       for (const some of inParts(ofNumbers)) {
         const stored = await numbers.findSeveral(some.map(({ draft }) => draft.id))
@@ -189,7 +208,7 @@ export const createNumberComparison = ({ numbers, checked, drawings }: NumberCom
 }
 
 export const createMonthComparison = (checked: CheckedStore) => {
-  const bookOf = async ({ facts }: Look, place: MonthPlace, before: number | undefined) => {
+  const bookOf = async ({ facts }: ComparisonRun, place: MonthPlace, before: number | undefined) => {
     const month = await monthOf(facts, place, before)
     let book = emptyBook
     for await (const { documents } of facts.source.pages(place.database))
@@ -198,7 +217,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
     return { moved: book.moved, units: closeBook(book, place.database, month).units }
   }
 
-  const compareBooks = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
+  const compareBooks = async (look: ComparisonRun, accountId: string, months: readonly MonthPlace[]) => {
     let before: number | undefined
     for (const place of months) {
       const { moved: there, units } = await bookOf(look, place, before)
@@ -213,7 +232,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
     look.sum('units of balances', there, here)
   }
 
-  const compareCalls = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
+  const compareCalls = async (look: ComparisonRun, accountId: string, months: readonly MonthPlace[]) => {
     let there: CallSums = {}
     // Months with calls that name no interaction: it depends on the other imported calls.
     const loose = new Set<string>()
@@ -232,7 +251,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
       const asked = { account_id: accountId, question: 'calls of a month', id: month }
       const differences = differencesBetween({ ...one }, { ...other })
       const compared = differences.filter(({ path }) => path !== 'begun' || !loose.has(month))
-      look.add(asked.question, 1, toldAt(asked, compared))
+      look.add(asked.question, 1, differencesAt(asked, compared))
       look.sum('call records', one.count, other.count)
       look.sum('seconds of calls', one.duration, other.duration)
       look.sum('billed seconds', one.billing, other.billing)
@@ -240,7 +259,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
     }
   }
 
-  return async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
+  return async (look: ComparisonRun, accountId: string, months: readonly MonthPlace[]) => {
     await compareBooks(look, accountId, months)
     if (!look.facts.withoutCalls) await compareCalls(look, accountId, months)
   }

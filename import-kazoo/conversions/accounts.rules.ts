@@ -3,7 +3,7 @@ import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { integerIn, publicPart, textIn } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import type { AccountNames, SeenAccount } from './account-tree.rules.ts'
 import {
   copiesDatabase,
@@ -244,7 +244,7 @@ interface ExportedAccount {
   apiKey: string
 }
 
-export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): LeavingDocument[] => {
+export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): ExportedDocument[] => {
   const { rate_limits: limits, ...doc } = record.doc
   const { tree, isReseller } = record.hidden
   const own = exported(
@@ -266,7 +266,7 @@ export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): 
   ]
 }
 
-export const exportMaster = (master: OwnRecord, setting: Json = {}): LeavingDocument => {
+export const exportMaster = (master: OwnRecord, setting: Json = {}): ExportedDocument => {
   const section = isObject(setting.default) ? setting.default : {}
   return exported('config', master, {
     database: 'system_config',

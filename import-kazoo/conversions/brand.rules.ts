@@ -11,7 +11,7 @@ import {
   textIn,
   withoutPlaces,
 } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from '../export/document.ts'
 import { finding, imported, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
 import { isNameLost, type People, type PeopleContext } from './people-context.rules.ts'
 
@@ -47,7 +47,7 @@ export const convertBrand = (document: KazooDocument, people: People): Converted
   return imported(document, 'whitelabel', people.accountId, { doc: isLost ? others : doc, files, findings })
 }
 
-export const exportBrand = (record: OwnRecord, files: readonly LeavingFile[]): LeavingDocument[] => [
+export const exportBrand = (record: OwnRecord, files: readonly ExportedFile[]): ExportedDocument[] => [
   exported('whitelabel', record, { id: 'whitelabel', files }),
 ]
 
@@ -67,7 +67,7 @@ export const convertSender = (document: KazooDocument, { accountId, hold }: Peop
   return imported(document, 'whitelabel_email', accountId, { doc, findings })
 }
 
-export const exportSender = (record: OwnRecord): LeavingDocument[] => [
+export const exportSender = (record: OwnRecord): ExportedDocument[] => [
   exported('whitelabel_email', record, { more: { verified: false } }),
 ]
 
@@ -135,7 +135,7 @@ export const convertNotice = (
   return imported(document, 'notification', accountId, { id: name, doc, files, findings })
 }
 
-export const exportNotice = (record: OwnRecord, masterId?: string): LeavingDocument => {
+export const exportNotice = (record: OwnRecord, masterId?: string): ExportedDocument => {
   const files = bodies.flatMap(([name, key, contentType]) => {
     const body = record.hidden[key]
     return typeof body === 'string' ? [{ name, contentType, bytes: Buffer.from(body) }] : []

@@ -12,7 +12,7 @@ import { createRemoval } from '../../src/lib/removal.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, rejectedOf, textIn, timesOf, withRejected } from '../documents/fields.ts'
 import { imported, type Notes, notesOf } from './findings.ts'
-import { keepDocument, keepOrList } from './preserved.rules.ts'
+import { preserveDocument, preserveOrCount } from './preserved.rules.ts'
 
 // Callflows, groups, resources and trunks. Documents that are no valid record are preserved.
 
@@ -143,14 +143,14 @@ const convertOne = (
   const { type, fields } = document
   const { accountId } = context
   const [kind, names] = [kinds[type], taken.get(type)]
-  if (!kind || !names || isGone(fields)) return keepOrList(document, accountId)
+  if (!kind || !names || isGone(fields)) return preserveOrCount(document, accountId)
   const notes = notesOf(document)
   const { findings, needsHand } = notes
   const doc = kind.read(publicPart(fields, kind.computed), document, context, notes)
   const problem = kind.problemOf?.(fields)
   if (problem !== undefined) {
     needsHand('record_not_taken', { field: problem })
-    return keepDocument(document, accountId, { findings })
+    return preserveDocument(document, accountId, { findings })
   }
   const { unique } = kind
   const isFree = (name: string) => {

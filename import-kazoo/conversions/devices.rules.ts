@@ -3,7 +3,7 @@ import { deviceReadOnly } from '../../src/areas/voice/devices/schema.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { publicPart, textIn, withRejected } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { imported, type Notes, nameFrom, notesOf } from './findings.ts'
 import { deviceLimitsIn, exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
 import { isNameLost, type People } from './people-context.rules.ts'
@@ -95,7 +95,7 @@ export const convertDevice = (document: KazooDocument, people: People): Converte
   return imported(document, 'device', accountId, { doc, findings: notes.findings })
 }
 
-export const exportDevice = (record: OwnRecord): LeavingDocument[] => {
+export const exportDevice = (record: OwnRecord): ExportedDocument[] => {
   const { rate_limits: limits, ...doc } = record.doc
   return [exported('device', { ...record, doc }), ...exportPacketLimits(record, 'devices', limits)]
 }

@@ -9,7 +9,7 @@ import {
   textIn,
   timesOf,
 } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, draftOf, leftOut, type Notes, notesOf } from './findings.ts'
 import { fieldOf, readFields, writeFields } from './tables.ts'
 
@@ -104,7 +104,7 @@ export const convertLimits = (documents: readonly KazooDocument[], accountId: st
   ]
 }
 
-export const exportLimits = (record: OwnRecord, operator: Json): LeavingDocument[] => {
+export const exportLimits = (record: OwnRecord, operator: Json): ExportedDocument[] => {
   const all = Object.fromEntries(Object.entries(operator).map(([key, found]) => [`pvt_${key}`, found]))
   return [
     exported('limits', record, { id: 'limits', more: { ...all, ...writeFields(operatorFields, operator) } }),

@@ -5,7 +5,7 @@ import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, textIn } from '../documents/fields.ts'
 import { converted, draftOf, finding, imported, leftOut, notesOf } from './findings.ts'
 import { type NumberContext, numberOf, stateTextOf } from './numbers.rules.ts'
-import { keepDocument } from './preserved.rules.ts'
+import { preserveDocument } from './preserved.rules.ts'
 import { objectIn, readFields, text } from './tables.ts'
 
 export type Use = 'callflow' | 'trunkstore'
@@ -94,7 +94,7 @@ export const convertPoolEntry = (
   const number = numberOf(id)
   if (number === undefined) {
     const unreadable = finding(document, 'needs_hand', 'number_unreadable', { field: '_id', old: id })
-    return keepDocument(document, systemId, { findings: [unreadable] })
+    return preserveDocument(document, systemId, { findings: [unreadable] })
   }
   const owner = ownerOf(document) ?? ''
   if (!accounts.has(owner))
@@ -172,5 +172,5 @@ export const convertPortRequest = (document: KazooDocument, context: NumberConte
   )
   const owner = textIn(document.fields, 'pvt_account_id')
   const isThere = owner !== undefined && context.accounts.has(owner)
-  return keepDocument(document, isThere ? owner : context.systemId, { drafts })
+  return preserveDocument(document, isThere ? owner : context.systemId, { drafts })
 }

@@ -6,10 +6,10 @@ import { memberOf } from '../../src/lib/member.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, textIn } from '../documents/fields.ts'
-import type { LeavingDocument, OwnRecord } from '../export/document.ts'
+import type { ExportedDocument, OwnRecord } from '../export/document.ts'
 import { converted, draftOf, finding, type Notes, notesOf } from './findings.ts'
 import type { NumberUses, PortedNumber } from './number-sources.rules.ts'
-import { keepDocument } from './preserved.rules.ts'
+import { preserveDocument } from './preserved.rules.ts'
 import { fieldOf, object, readFields, text, writeFields } from './tables.ts'
 
 const localCarrier = 'knm_local'
@@ -271,7 +271,8 @@ const keptFor = (
   code: string,
   field: string,
   old: string,
-) => keepDocument(document, systemId, { findings: [finding(document, 'needs_hand', code, { field, old })] })
+) =>
+  preserveDocument(document, systemId, { findings: [finding(document, 'needs_hand', code, { field, old })] })
 
 export const convertNumber = (document: KazooDocument, context: NumberContext): Converted => {
   const { id, type, fields, rev, conflicts } = document
@@ -328,10 +329,10 @@ export const isPassing = ({ state }: Pick<NumberFacts, 'state'>) =>
 export const exportNumber = (
   record: OwnRecord,
   { state, carrier, usedBy }: NumberFacts,
-): LeavingDocument[] => {
+): ExportedDocument[] => {
   const { id, accountId, created, modified, doc, hidden } = record
   const database = shardOf(id)
-  const own: LeavingDocument = {
+  const own: ExportedDocument = {
     database,
     id,
     type: 'number',

@@ -4,7 +4,7 @@ import { pathOf } from '../../src/lib/property-path.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { derivedId, publicPart, textIn, timesOf, withoutPlaces } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, imported, leftOut, type Notes, unconverted } from './findings.ts'
 import type { People } from './people-context.rules.ts'
 
@@ -80,7 +80,7 @@ export const exportPacketLimits = (
   record: OwnRecord,
   ownerType: 'accounts' | 'devices',
   limits: unknown,
-): LeavingDocument[] => {
+): ExportedDocument[] => {
   if (!isObject(limits)) return []
   const id = derivedId(accountDatabase(record.accountId), record.id, 'rate_limits')
   const more = { pvt_owner_id: record.id, pvt_owner_type: ownerType }

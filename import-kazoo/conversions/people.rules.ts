@@ -7,7 +7,7 @@ import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { authModuleNames } from '../../src/settings/auth-modules.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { attachmentsOf, fileAs, isGone, outsideFilesIn, publicPart, textIn } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from '../export/document.ts'
 import { convertBrand, convertNotice, convertSender, isSenderAddress } from './brand.rules.ts'
 import { convertDevice, tidyDevice } from './devices.rules.ts'
 import { converted, finding, imported, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
@@ -83,7 +83,7 @@ const convertUser = (document: KazooDocument, people: People): Converted => {
 }
 
 /** Passwords cannot be exported: users must choose a new one. */
-export const exportUser = (record: OwnRecord, photo: LeavingFile | undefined): LeavingDocument[] => [
+export const exportUser = (record: OwnRecord, photo: ExportedFile | undefined): ExportedDocument[] => [
   exported('user', record, {
     more: {
       enabled: record.doc.enabled !== false,
@@ -177,7 +177,7 @@ export const convertProvider = (
   })
 }
 
-export const exportProvider = (record: OwnRecord): LeavingDocument[] => [
+export const exportProvider = (record: OwnRecord): ExportedDocument[] => [
   exported('provider', record, { more: { pvt_provider_type: providerType } }),
 ]
 
@@ -188,7 +188,7 @@ const convertRestrictions = (document: KazooDocument, { accountId }: PeopleConte
   return imported(document, 'token_restrictions', accountId, { id: accountId, doc: { restrictions } })
 }
 
-export const exportRestrictions = (record: OwnRecord): LeavingDocument[] => [
+export const exportRestrictions = (record: OwnRecord): ExportedDocument[] => [
   exported('token_restrictions', record, { id: 'token_restrictions' }),
 ]
 
@@ -227,7 +227,7 @@ const convertApps = (document: KazooDocument, { accountId, users }: People): Con
   return imported(document, 'apps_store', accountId, { id: accountId, doc, findings })
 }
 
-export const exportApps = (record: OwnRecord): LeavingDocument[] => {
+export const exportApps = (record: OwnRecord): ExportedDocument[] => {
   const { apps, blacklist } = record.doc
   return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
 }

@@ -2,11 +2,11 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
 import { attachmentsOf, fileAs, isGone } from '../documents/fields.ts'
-import { firstRevision, inlineFiles, type LeavingFile } from '../export/document.ts'
+import { type ExportedFile, firstRevision, inlineFiles } from '../export/document.ts'
 import { membersIn } from '../source/documents.ts'
 import { converted, draftOf, type Notes, notesOf } from './findings.ts'
 
-export interface KeptPlace {
+export interface PreservedPlace {
   accountId: string
   database: string
   id: string
@@ -16,14 +16,15 @@ export interface KeptPlace {
 const between = '|'
 
 /** Unique within an account. */
-export const keptName = ({ database, id }: Pick<KeptPlace, 'database' | 'id'>) => `${database}${between}${id}`
+export const preservedName = ({ database, id }: Pick<PreservedPlace, 'database' | 'id'>) =>
+  `${database}${between}${id}`
 
-export const keptPlace = (accountId: string, name: string): KeptPlace => {
+export const preservedPlace = (accountId: string, name: string): PreservedPlace => {
   const end = name.indexOf(between)
   return { accountId, database: name.slice(0, end), id: name.slice(end + 1) }
 }
 
-export interface KeptFacts {
+export interface PreservedFacts {
   type: string
   text: string
 }
@@ -31,7 +32,7 @@ export interface KeptFacts {
 // Documents that nothing else reads: some types are preserved, the others are counted.
 
 /** Preserved under their ids, for later use and for the export. */
-export const keptTypes: ReadonlySet<string> = new Set([
+export const preservedTypes: ReadonlySet<string> = new Set([
   'blacklist',
   'bookkeeper',
   'callflow',
@@ -87,7 +88,7 @@ export const noteFilesElsewhere = ({ fields }: KazooDocument, { leftOut }: Pick<
 }
 
 /** Preserves a document of any type. One that is too large is only reported. */
-export const keepDocument = (
+export const preserveDocument = (
   document: KazooDocument,
   accountId: string,
   { drafts = [], findings = [] }: Partial<Pick<Converted, 'drafts' | 'findings'>> = {},
@@ -98,7 +99,7 @@ export const keepDocument = (
   if (isTooLarge) notes.leftOut('document_too_large', { old: `${bytes} bytes` })
   else noteFilesLeft(document, notes)
   const kept = draftOf(document, 'kazoo_kept', accountId, {
-    id: keptName(document),
+    id: preservedName(document),
     facts: { type: document.type, text: document.text },
     files: filesIn(document).filter((file) => isKeptFile(document, file)),
   })
@@ -109,10 +110,10 @@ export const keepDocument = (
 }
 
 /** For documents that no other conversion reads. */
-export const keepOrList = (document: KazooDocument, accountId: string): Converted =>
-  isGone(document.fields) || !keptTypes.has(document.type)
+export const preserveOrCount = (document: KazooDocument, accountId: string): Converted =>
+  isGone(document.fields) || !preservedTypes.has(document.type)
     ? converted(document, 'skipped')
-    : keepDocument(document, accountId)
+    : preserveDocument(document, accountId)
 
 // Preserved documents are exported unchanged, but without stubs of missing files: no system takes such
 // documents.
@@ -120,7 +121,7 @@ const attachments = '_attachments'
 
 const revposOf = (stub: unknown) => (isObject(stub) && typeof stub.revpos === 'number' ? stub.revpos : 1)
 
-export const keptText = (text: string, files: readonly LeavingFile[]): string => {
+export const preservedText = (text: string, files: readonly ExportedFile[]): string => {
   const fields: Json = JSON.parse(text)
   const hasRevision = typeof fields._rev === 'string'
   const stubs = fields[attachments]

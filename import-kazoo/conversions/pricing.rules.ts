@@ -9,7 +9,7 @@ import {
 import { compilePattern } from '../../src/lib/pattern.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { derivedId, isGone, publicPart, textIn } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, imported, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
 import { fieldOf, integer, readFields } from './tables.ts'
 
@@ -116,7 +116,7 @@ export const convertRate = (document: KazooDocument): Converted => {
   })
 }
 
-export const exportRate = (record: OwnRecord, masterId: string): LeavingDocument[] => {
+export const exportRate = (record: OwnRecord, masterId: string): ExportedDocument[] => {
   const deck = textIn(record.doc, 'ratedeck_id') ?? mainDeck
   const database = deck === mainDeck ? mainDeck : `${mainDeck}/${deck}`
   return [exported('rate', record, { database, accountId: masterId })]

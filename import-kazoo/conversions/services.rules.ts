@@ -2,7 +2,7 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { decodedDatabaseName } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, textIn } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, imported, type Notes, notesOf } from './findings.ts'
 import { bookkeeperIn, deckAmongItems, planPart, ratedeckNamed } from './pricing.rules.ts'
 import { integer, readFields, text, writeFields } from './tables.ts'
@@ -187,7 +187,7 @@ export const servicesLeft = (doc: Json) =>
 export const exportServices = (
   record: OwnRecord,
   { tree, resellerId, isReseller, counts: { account, cascade } }: SoldTo,
-): LeavingDocument => {
+): ExportedDocument => {
   const { accountId, doc } = record
   const { plans = {}, overrides, manual = {}, bookkeeper, ratedeck, billing_id = accountId } = doc
   const quantities = { account, cascade, manual }

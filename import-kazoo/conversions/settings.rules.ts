@@ -3,7 +3,7 @@ import { isSecretKey } from '../../src/lib/secrets.ts'
 import { isSettingsName } from '../../src/settings/sections.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, imported, notesOf } from './findings.ts'
 
 // Settings of `system_config` that both systems use: none with addresses, ports or modules.
@@ -134,7 +134,7 @@ export const convertSettings = (
   })
 }
 
-export const exportSetting = (record: OwnRecord, accountId: string): LeavingDocument[] => {
+export const exportSetting = (record: OwnRecord, accountId: string): ExportedDocument[] => {
   const fields = followedSections(record.id, sectionsIn(record.doc))
   return Object.keys(fields).length === 0
     ? []

@@ -7,9 +7,9 @@ import { isTrue, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
 import { attachmentsOf, fileAs, integerIn, isGone, publicPart, textIn, timesOf } from '../documents/fields.ts'
-import { exported, type LeavingDocument, type OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, finding, imported, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
-import { keepDocument, noteFilesElsewhere } from './preserved.rules.ts'
+import { noteFilesElsewhere, preserveDocument } from './preserved.rules.ts'
 import { integer, readFields, text, writeFields } from './tables.ts'
 
 export interface OwnerContext {
@@ -108,7 +108,7 @@ export const convertAlert = (document: KazooDocument, { systemId, now }: AlertCo
       old: textOf(pair),
     }),
   )
-  if (to.length === 0) return keepDocument(document, systemId, { findings })
+  if (to.length === 0) return preserveDocument(document, systemId, { findings })
   return imported(document, 'alert', systemId, { doc: alertDoc(fields, to), findings })
 }
 
@@ -118,7 +118,7 @@ const exportedSender = ({ from }: Json, masterId: string) => {
   return typeof account?.value === 'string' ? account.value : masterId
 }
 
-export const exportAlert = (record: OwnRecord, masterId: string): LeavingDocument[] => {
+export const exportAlert = (record: OwnRecord, masterId: string): ExportedDocument[] => {
   if (record.hidden.cause !== undefined) return []
   const accountId = exportedSender(record.doc, masterId)
   return [exported('alert', record, { database: 'alerts', accountId })]
@@ -196,7 +196,7 @@ export const convertTask = (document: KazooDocument, context: OwnerContext): Con
 export const exportTask = (
   record: OwnRecord,
   files: { input: Buffer | undefined; output: Buffer | undefined },
-): LeavingDocument[] => {
+): ExportedDocument[] => {
   const status = String(record.doc.status)
   const csv = (name: string, bytes: Buffer | undefined) =>
     bytes ? [{ name, contentType: 'text/csv', bytes }] : []
@@ -238,7 +238,7 @@ export const convertWebhook = (document: KazooDocument, context: WebhookContext)
       // An address may contain a key: it is not shown.
       const old = problem === 'hook' ? (textIn(fields, 'hook') ?? '') : undefined
       needsHand('webhook_not_taken', { field: problem, old })
-      return keepDocument(document, accountId, { findings })
+      return preserveDocument(document, accountId, { findings })
     }
     if (fields.enabled === undefined || isTrue(fields.enabled))
       needsHand('webhook_switched_off', { field: 'enabled', old: 'true', new: 'false' })
@@ -247,7 +247,7 @@ export const convertWebhook = (document: KazooDocument, context: WebhookContext)
     return imported(document, 'webhook', accountId, { doc, findings })
   })
 
-export const exportWebhook = (record: OwnRecord): LeavingDocument[] => [
+export const exportWebhook = (record: OwnRecord): ExportedDocument[] => [
   exported('webhook', record, {
     database: 'webhooks',
     more: { pvt_disabled_message: record.hidden.disableReason },

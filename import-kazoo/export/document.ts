@@ -12,18 +12,18 @@ export interface OwnRecord {
   hidden: Json
 }
 
-export interface LeavingFile {
+export interface ExportedFile {
   name: string
   contentType: string
   bytes: Buffer
 }
 
-export interface LeavingDocument {
+export interface ExportedDocument {
   database: string
   id: string
   type: string
   fields: Json
-  files: readonly LeavingFile[]
+  files: readonly ExportedFile[]
 }
 
 // The first document version, which every Kazoo reads.
@@ -40,8 +40,8 @@ export const exported = (
     fields = publicPart(record.doc ?? {}, ['id']),
     more = {},
     files = [],
-  }: Partial<Omit<LeavingDocument, 'type'>> & { accountId?: string; more?: Json } = {},
-): LeavingDocument => ({
+  }: Partial<Omit<ExportedDocument, 'type'>> & { accountId?: string; more?: Json } = {},
+): ExportedDocument => ({
   database,
   id,
   type,
@@ -58,20 +58,20 @@ export const exported = (
   files,
 })
 
-const inlineOf = ({ contentType, bytes }: LeavingFile, revpos: number) => ({
+const inlineOf = ({ contentType, bytes }: ExportedFile, revpos: number) => ({
   content_type: contentType,
   revpos,
   digest: `md5-${hash('md5', bytes, 'base64')}`,
   data: bytes.toString('base64'),
 })
 
-export const inlineFiles = (files: readonly LeavingFile[], revpos = 1): Json =>
+export const inlineFiles = (files: readonly ExportedFile[], revpos = 1): Json =>
   Object.fromEntries(files.map((file) => [file.name, inlineOf(file, revpos)]))
 
 /** Equal for equal content. */
 export const firstRevision = (content: string) => `1-${hash('md5', content)}`
 
-export const textOf = ({ id, fields, files }: LeavingDocument): string => {
+export const textOf = ({ id, fields, files }: ExportedDocument): string => {
   const content = JSON.stringify({
     ...fields,
     ...(files.length > 0 ? { _attachments: inlineFiles(files) } : {}),

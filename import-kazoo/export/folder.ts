@@ -16,7 +16,7 @@ const beginning = '{"new_edits":false,"docs":[\n'
 const between = ',\n'
 const end = '\n]}\n'
 
-export interface LeavingFolder {
+export interface ExportFolder {
   add(database: string, texts: readonly string[]): Promise<void>
   finish(): Promise<number>
 }
@@ -39,7 +39,7 @@ const finishFile = async (path: string) => {
   await rename(path, path.slice(0, -unfinished.length))
 }
 
-export const openLeavingFolder = async (path: string): Promise<LeavingFolder> => {
+export const openExportFolder = async (path: string): Promise<ExportFolder> => {
   await makeEmpty(path)
   return {
     async add(database, texts) {
@@ -77,7 +77,7 @@ const meanings = {
 type Code = keyof typeof meanings
 type Counts = Readonly<Record<string, number>>
 
-export interface LeavingReport {
+export interface ExportReport {
   databases: number
   documents: Counts
   leftOut: Counts
@@ -93,13 +93,13 @@ const createCounts = <Key extends string>() => {
   }
 }
 
-export const createLeavingReport = () => {
+export const createExportReport = () => {
   const [documents, leftOut, codes] = [createCounts(), createCounts(), createCounts<Code>()]
   return {
     wrote: (type: string) => documents.add(type || '(no type)'),
     left: leftOut.add,
     addCode: codes.add,
-    whole: (databases: number): LeavingReport => ({
+    whole: (databases: number): ExportReport => ({
       databases,
       documents: documents.sorted(),
       leftOut: leftOut.sorted(),
@@ -108,14 +108,14 @@ export const createLeavingReport = () => {
   }
 }
 
-export const leavingJson = (
+export const exportReportJson = (
   directory: string,
-  { databases, documents, leftOut, needsHand }: LeavingReport,
+  { databases, documents, leftOut, needsHand }: ExportReport,
 ) => ({ directory, databases, documents, left_out: leftOut, needs_hand: needsHand })
 
 const section = (title: string, lines: readonly string[]) => (lines.length > 0 ? [title, ...lines] : [])
 
-export const leavingText = (directory: string, report: LeavingReport) =>
+export const exportReportText = (directory: string, report: ExportReport) =>
   [
     `${directory}: ${formatted(report.databases)} databases`,
     ...section('documents', countLines(report.documents)),

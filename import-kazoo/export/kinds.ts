@@ -15,22 +15,22 @@ import { exportRate } from '../conversions/pricing.rules.ts'
 import { exportServices } from '../conversions/services.rules.ts'
 import { exportSetting } from '../conversions/settings.rules.ts'
 import { exportAlert, exportTask, exportWebhook } from '../conversions/shared-databases.rules.ts'
-import { exported, type LeavingDocument, type LeavingFile, type OwnRecord } from './document.ts'
-import type { LeavingStore } from './rows.sql.ts'
+import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from './document.ts'
+import type { ExportRows } from './rows.sql.ts'
 
 interface KindDeps {
   store: Pick<Store, 'records'>
   accounts: Pick<Accounts, 'apiKeyOf'>
   quantities: Pick<QuantityReader, 'of'>
-  rows: Pick<LeavingStore, 'taskFile'>
+  rows: Pick<ExportRows, 'taskFile'>
 }
 
-export interface Whose {
+export interface RecordOwner {
   account: AccountRecord
   resellerId: string
 }
 
-type Export = (record: OwnRecord, whose: Whose) => LeavingDocument[] | Promise<LeavingDocument[]>
+type Export = (record: OwnRecord, whose: RecordOwner) => ExportedDocument[] | Promise<ExportedDocument[]>
 
 export type Exports = Readonly<Record<string, Export>>
 
@@ -43,7 +43,7 @@ const brandFileKind = 'whitelabel_file'
 export const mastersSetting = 'accounts'
 
 // Files, which are exported with their record, and internal records.
-const passedOver: ReadonlySet<string> = new Set([
+const skippedKinds: ReadonlySet<string> = new Set([
   userPhotoKind,
   brandFileKind,
   'domain_checks',
@@ -62,10 +62,10 @@ const passedOver: ReadonlySet<string> = new Set([
   'verification_mails',
 ])
 
-export const isPassedOver = (kind: string) => passedOver.has(kind)
+export const isSkippedKind = (kind: string) => skippedKinds.has(kind)
 
 /** Records that are part of another record's document. */
-export const isElsewhere = ({ kind, id }: Pick<StoredRecord, 'kind' | 'id'>) =>
+export const isPartOfOther = ({ kind, id }: Pick<StoredRecord, 'kind' | 'id'>) =>
   kind === 'operator_limits' || (kind === settingsKind && id === mastersSetting)
 
 export const ownRecord = (
@@ -75,7 +75,7 @@ export const ownRecord = (
   return { accountId, id, created, modified, doc: doc as Json, hidden: hidden as Json }
 }
 
-const fileOf = ({ doc, hidden }: StoredRecord, name: string): LeavingFile => ({
+const fileOf = ({ doc, hidden }: StoredRecord, name: string): ExportedFile => ({
   name,
   contentType: String(doc.content_type),
   bytes: Buffer.from(String(hidden.base64), 'base64'),
@@ -99,7 +99,7 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
   const docAt = async (accountId: string, kind: string, id: string) =>
     (await records.find(accountId, kind, id))?.doc
 
-  const ofServices = async (record: OwnRecord, { account, resellerId }: Whose) => {
+  const ofServices = async (record: OwnRecord, { account, resellerId }: RecordOwner) => {
     const { tree, isReseller } = account.hidden
     return exportServices(record, { tree, isReseller, resellerId, counts: await quantities.of(account.id) })
   }
@@ -150,7 +150,7 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
   }
 
   /** For accounts without a record of services. */
-  const soldNothing = (whose: Whose) => ofServices({ ...ownRecord(whose.account), doc: {} }, whose)
+  const soldNothing = (whose: RecordOwner) => ofServices({ ...ownRecord(whose.account), doc: {} }, whose)
 
   return { ofAccount, ofSystem, soldNothing, docAt }
 }

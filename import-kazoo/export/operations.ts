@@ -14,17 +14,17 @@ import type { Store } from '../../src/storage/store.ts'
 import { exportMaster } from '../conversions/accounts.rules.ts'
 import { exportNumber, isPassing } from '../conversions/numbers.rules.ts'
 import { isWithoutPassword } from '../conversions/people.rules.ts'
-import { keptText } from '../conversions/preserved.rules.ts'
+import { preservedText } from '../conversions/preserved.rules.ts'
 import { servicesLeft } from '../conversions/services.rules.ts'
 import { accountsSetting } from '../conversions/settings.rules.ts'
 import { inPages } from '../import-run/at-once.ts'
-import type { Keeping, KeptDocument } from '../import-run/preserved-documents.sql.ts'
-import { type LeavingDocument, type OwnRecord, textOf } from './document.ts'
-import { createLeavingReport, type LeavingFolder, type LeavingReport } from './folder.ts'
-import type { Exports, Whose } from './kinds.ts'
-import { createExports, isElsewhere, isPassedOver, mastersSetting, ownRecord } from './kinds.ts'
+import type { PreservedDocument, PreservedDocuments } from '../import-run/preserved-documents.sql.ts'
+import { type ExportedDocument, type OwnRecord, textOf } from './document.ts'
+import { createExportReport, type ExportFolder, type ExportReport } from './folder.ts'
+import type { Exports, RecordOwner } from './kinds.ts'
+import { createExports, isPartOfOther, isSkippedKind, mastersSetting, ownRecord } from './kinds.ts'
 import {
-  createLeavingStore,
+  createExportRows,
   exportAudit,
   exportCall,
   exportEntry,
@@ -41,24 +41,24 @@ interface Deps {
   quantities: Pick<QuantityReader, 'of'>
   numbers: Pick<Numbers['store'], 'pageOfSystem' | 'findSeveral'>
   months: Pick<CdrMonths, 'months' | 'documents'>
-  keeping: Pick<Keeping, 'pages'>
+  keeping: Pick<PreservedDocuments, 'pages'>
 }
 
-type OnWritten = (told: { chapter: string; database: string; documents: number }) => void
+type ReportProgress = (told: { chapter: string; database: string; documents: number }) => void
 
 const atOnce = 500
 // Each may be a megabyte: a photo, a preserved document.
 const largeAtOnce = 50
 const maxFileBytes = 4_194_304
 const joinedSetting = 'crossbar.accounts'
-const keptType = ({ type }: KeptDocument) => `${type || 'no type'} (kept)`
+const keptType = ({ type }: PreservedDocument) => `${type || 'no type'} (kept)`
 
-const bytesOf = (documents: readonly LeavingDocument[]) =>
+const bytesOf = (documents: readonly ExportedDocument[]) =>
   documents.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.length, 0)
 
 export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Deps) => {
   const { records } = store
-  const rows = createLeavingStore(store)
+  const rows = createExportRows(store)
   const { ofAccount, ofSystem, soldNothing, docAt } = createExports({ store, accounts, quantities, rows })
 
   const findMaster = async () => {
@@ -69,10 +69,10 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
   }
 
   return async (
-    folder: Pick<LeavingFolder, 'add' | 'finish'>,
-    onWritten: OnWritten = () => undefined,
-  ): Promise<LeavingReport> => {
-    const report = createLeavingReport()
+    folder: Pick<ExportFolder, 'add' | 'finish'>,
+    onWritten: ReportProgress = () => undefined,
+  ): Promise<ExportReport> => {
+    const report = createExportReport()
     const master = await findMaster()
 
     const writeTexts = async (
@@ -87,7 +87,7 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
       for (const { type } of all) report.wrote(type)
     }
 
-    const write = async (chapter: string, documents: readonly LeavingDocument[]) => {
+    const write = async (chapter: string, documents: readonly ExportedDocument[]) => {
       const texts = documents.map((one) => ({ database: one.database, type: one.type, text: textOf(one) }))
       await writeTexts(chapter, texts)
     }
@@ -101,26 +101,26 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
 
     const documentsOf = async (
       stored: StoredRecord,
-      whose: Whose,
+      whose: RecordOwner,
       exports: Exports,
-    ): Promise<LeavingDocument[]> => {
+    ): Promise<ExportedDocument[]> => {
       const { kind } = stored
-      if (isPassedOver(kind)) return []
+      if (isSkippedKind(kind)) return []
       const record = ownRecord(stored)
       reportCodes(kind, record)
       const write = Object.hasOwn(exports, kind) ? exports[kind] : undefined
       const documents = write ? await write(record, whose) : []
-      if (documents.length === 0 && !isElsewhere(stored)) report.left(kind)
+      if (documents.length === 0 && !isPartOfOther(stored)) report.left(kind)
       return documents
     }
 
     const writeRecords = async (
       chapter: string,
       batch: readonly StoredRecord[],
-      whose: Whose,
+      whose: RecordOwner,
       exports: Exports,
     ) => {
-      const documents: LeavingDocument[] = []
+      const documents: ExportedDocument[] = []
       for (const stored of batch) {
         documents.push(...(await documentsOf(stored, whose, exports)))
         if (bytesOf(documents) >= maxFileBytes) await write(chapter, documents.splice(0))
@@ -164,10 +164,10 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     const writeRows = async <R extends { accountId: string }>(
       chapter: string,
       batches: AsyncIterable<R[]>,
-      documentOf: (row: R) => LeavingDocument,
+      documentOf: (row: R) => ExportedDocument,
     ) => {
       for await (const some of batches) {
-        const documents: LeavingDocument[] = []
+        const documents: ExportedDocument[] = []
         for (const row of some)
           if (await records.find(row.accountId, accountKind, row.accountId)) documents.push(documentOf(row))
         await write(chapter, documents)
@@ -198,10 +198,10 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
     }
 
     /** A record made later replaces a preserved document. */
-    const withoutReplaced = async (some: readonly KeptDocument[]): Promise<KeptDocument[]> => {
+    const withoutReplaced = async (some: readonly PreservedDocument[]): Promise<PreservedDocument[]> => {
       const inShards = some.filter(({ database }) => database.startsWith('numbers/+'))
       const known = await numbers.findSeveral(inShards.map(({ id }) => id))
-      const left: KeptDocument[] = []
+      const left: PreservedDocument[] = []
       for (const one of some) {
         const isNumber = inShards.includes(one) && known.has(one.id)
         const isConfig =
@@ -219,7 +219,7 @@ export const createExport = ({ store, accounts, quantities, numbers, months, kee
           (await withoutReplaced(some)).map((one) => ({
             database: one.database,
             type: keptType(one),
-            text: keptText(one.text, one.files),
+            text: preservedText(one.text, one.files),
           })),
         )
     }

@@ -5,7 +5,7 @@ import { integer, json, keyset, optional, type RowOf, shape, text } from '../../
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { derivedId } from '../documents/fields.ts'
 import { inPages } from '../import-run/at-once.ts'
-import { exported, type LeavingDocument, type OwnRecord } from './document.ts'
+import { type ExportedDocument, exported, type OwnRecord } from './document.ts'
 
 // Rows of other tables, in the order of their keys; read page by page.
 
@@ -56,7 +56,7 @@ type StockRow = RowOf<typeof stock>
 
 const rowsAtOnce = 500
 
-export const createLeavingStore = ({ all, scan }: Store) => {
+export const createExportRows = ({ all, scan }: Store) => {
   const rowsOf = <R>(
     from: string,
     key: readonly string[],
@@ -119,7 +119,7 @@ export const createLeavingStore = ({ all, scan }: Store) => {
   }
 }
 
-export type LeavingStore = ReturnType<typeof createLeavingStore>
+export type ExportRows = ReturnType<typeof createExportRows>
 
 const monthDatabase = (accountId: string, month: number) => `${accountDatabase(accountId)}-${month}`
 
@@ -207,7 +207,7 @@ export const exportCall = ({
 const pools: Readonly<Record<string, string>> = { knm_managed: 'numbers/managed', knm_inum: 'numbers/inum' }
 
 /** Only two carriers have pools in Kazoo. */
-export const exportStock = ({ accountId, carrier, number, takenBy }: StockRow): LeavingDocument[] => {
+export const exportStock = ({ accountId, carrier, number, takenBy }: StockRow): ExportedDocument[] => {
   const database = pools[carrier]
   if (database === undefined) return []
   const fields = {

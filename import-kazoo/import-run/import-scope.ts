@@ -5,7 +5,7 @@ import { everything } from '../import-sections/section.ts'
 // The scope is set when an import begins: later changes would not match the stored records.
 
 /** Undefined and false are not named. */
-export type NamedNarrowing = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
+export type NamedScope = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
 
 const optionsOf = ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only }: ImportScope) =>
   [
@@ -16,18 +16,18 @@ const optionsOf = ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, 
     only.length === 0 ? '' : `--accounts ${only.toSorted().join()}`,
   ].filter((option) => option !== '')
 
-export const narrowingOf = ({
+export const scopeOf = ({
   sinceMonth,
   withoutCalls = false,
   withSystemNotices = false,
   allowMissing = false,
   only = [],
-}: NamedNarrowing): ImportScope => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
+}: NamedScope): ImportScope => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
 
 /** Throws if another scope is named now. */
-export const sameNarrowing = (begun: ImportScope = everything, named: NamedNarrowing): ImportScope => {
+export const requireSameScope = (begun: ImportScope = everything, named: NamedScope): ImportScope => {
   const was = optionsOf(begun)
-  const other = optionsOf(narrowingOf(named)).find((option) => !was.includes(option))
+  const other = optionsOf(scopeOf(named)).find((option) => !was.includes(option))
   if (other === undefined) return begun
   throw new Refusal(
     `the import was begun ${was.length === 0 ? 'without such options' : `with ${was.join(' ')}`}, and cannot go on with ${other}: go on without it, or --undo and begin anew`,

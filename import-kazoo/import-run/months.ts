@@ -5,7 +5,7 @@ import { joinSums } from '../conversions/call-import.ts'
 import { converted } from '../conversions/findings.ts'
 import type { BookSoFar, MonthOfAccount } from '../conversions/ledgers.rules.ts'
 import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
-import { keepDocument, keepOrList } from '../conversions/preserved.rules.ts'
+import { preserveDocument, preserveOrCount } from '../conversions/preserved.rules.ts'
 import { convertAudit, createDays, createUses } from '../conversions/service-usage.rules.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
@@ -13,7 +13,7 @@ import type { Facts } from '../import-sections/section.ts'
 import { type CountedFindings, countFindings, joinFindings } from '../report/report.ts'
 import { unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
-import { type BatchTold, begun } from './reading.ts'
+import { type BatchProgress, begun } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
 
 // Databases of months may have millions of documents, so the result of each is not stored: importing one
@@ -24,7 +24,7 @@ interface Deps {
   batches: Batches
   callImportOf(accountId: string): CallImport
   isLastRound: boolean
-  onBatch(told: BatchTold): void
+  onBatch(told: BatchProgress): void
 }
 
 interface MonthNotes {
@@ -131,7 +131,7 @@ const convertOther = (document: KazooDocument, { accountId, accountName }: Month
   if (document.type === 'audit_log') return convertAudit(document, { id: accountId, name: accountName })
   // Summed up at the end of the month.
   if (document.type === 'allotment_consumption') return converted(document, 'skipped')
-  return keepOrList(document, accountId)
+  return preserveOrCount(document, accountId)
 }
 
 const convertOthers = (
@@ -209,7 +209,7 @@ export const createMonthReading = ({ run, batches, callImportOf, isLastRound, on
         return others
       },
       async add(set, part) {
-        const kept = part.aside.map((document) => keepDocument(document, accountId))
+        const kept = part.aside.map((document) => preserveDocument(document, accountId))
         await batches.putMany(set, facts.source, [...part.others.converted, ...kept])
         const documents = stored.documents + sizeOf(part)
         const notes = { ...notesWith(monthNotesIn(stored), part) }

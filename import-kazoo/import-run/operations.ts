@@ -16,7 +16,7 @@ import type { Store } from '../../src/storage/store.ts'
 import type { Respond } from '../comparing/source-keys.ts'
 import { createCallImport } from '../conversions/call-import.ts'
 import { createGathering } from '../import-sections/gathering.ts'
-import type { Chapter, Facts } from '../import-sections/section.ts'
+import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { importChecks } from '../report/all-checks.ts'
 import { keepState, putBackState, TooMuch } from '../../src/storage/table-snapshot.ts'
 import { importChecks } from '../report/checks.ts'
@@ -25,9 +25,9 @@ import { createReports } from '../report/survey.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
 import { allAtOnce, forEach } from './at-once.ts'
 import { createBatches } from './batches.ts'
-import { type NamedNarrowing, narrowingOf, sameNarrowing } from './import-scope.ts'
+import { type NamedScope, requireSameScope, scopeOf } from './import-scope.ts'
 import { createMonthReading, type MonthPlace, monthsIn } from './months.ts'
-import { type BatchTold, createReading } from './reading.ts'
+import { type BatchProgress, createReading } from './reading.ts'
 import { createRunStore, type RunStore } from './store.ts'
 
 interface ImportDeps {
@@ -43,20 +43,20 @@ interface ImportDeps {
   /** Prevents billing what the other system has billed. */
   billedThere(set: ChangeSet): Promise<void>
   /** System settings, which months depend on. Other sections and months do not depend on each other. */
-  settings: Chapter
-  chapters: readonly Chapter[]
+  settings: ImportSection
+  chapters: readonly ImportSection[]
 }
 
-export interface Manner extends NamedNarrowing {
-  onBatch?(told: BatchTold): void
+export interface ImportRunOptions extends NamedScope {
+  onBatch?(told: BatchProgress): void
 }
 
-interface Following extends Manner {
+interface FollowOptions extends ImportRunOptions {
   onRound?(changed: number, seconds: number): void
   onTrouble?(why: string): void
 }
 
-interface Finishing extends Manner {
+interface FinishOptions extends ImportRunOptions {
   /** Further checks of the store itself. */
   checks: readonly Check[]
   respond: Respond
@@ -66,7 +66,7 @@ interface Finishing extends Manner {
 
 interface Round {
   look(): Promise<Facts>
-  manner: Manner
+  manner: ImportRunOptions
   signal?: AbortSignal
   /** Refused documents are tried again. */
   isFirst: boolean
@@ -151,7 +151,7 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
   return async ({ look, manner, signal, isFirst, isLast }: Round) => {
     const batches = createBatches({ ...deps, run, author })
     let changed = 0
-    const onBatch = (told: BatchTold) => {
+    const onBatch = (told: BatchProgress) => {
       changed += told.changed + told.removed
       manner.onBatch?.(told)
     }
@@ -160,7 +160,7 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
     const reading = { run, batches, triesAgain: isFirst, isLastRound: isLast, onBatch }
     const documents = createReading(reading)
     await documents.readAccounts(facts, facts.masterId)
-    const readAll = async (stop: AbortSignal | undefined, some: readonly Chapter[]) => {
+    const readAll = async (stop: AbortSignal | undefined, some: readonly ImportSection[]) => {
       for (const chapter of some)
         await forEach(stop, chapter.databases(facts), (database) => documents.read(chapter, facts, database))
     }
@@ -187,10 +187,10 @@ export const createImport = (deps: ImportDeps) => {
   const round = createRounds(deps, run)
 
   /** Locks the store for other writes. Returns a function that looks at the source. */
-  const open = async (source: Source, manner: Manner): Promise<() => Promise<Facts>> => {
+  const open = async (source: Source, manner: ImportRunOptions): Promise<() => Promise<Facts>> => {
     const gathering = createGathering(source)
     const state = await requireOpen()
-    const narrowing = state ? sameNarrowing(state.narrowing, manner) : narrowingOf(manner)
+    const narrowing = state ? requireSameScope(state.narrowing, manner) : scopeOf(manner)
     // Documents must convert the same in each run.
     const begun = state?.begun ?? gregorianNow(store.clock)
     const look = () => gathering(begun, narrowing)
@@ -209,7 +209,7 @@ export const createImport = (deps: ImportDeps) => {
     }
   }
 
-  const countDifferences = async (facts: Facts, { checks, respond, onDifference }: Finishing) => {
+  const countDifferences = async (facts: Facts, { checks, respond, onDifference }: FinishOptions) => {
     const { records } = store
     const checked = createCheckedStore(store)
     const checkDeps = { run, facts, chapters, legAdoption, author, respond, adoptions, records, checked }
@@ -227,14 +227,14 @@ export const createImport = (deps: ImportDeps) => {
     ...createReports({ run, clock: store.clock, chapters }),
 
     /** Returns the number of changed documents. */
-    copy: (source: Source, manner: Manner = {}) =>
+    copy: (source: Source, manner: ImportRunOptions = {}) =>
       alone(async () => {
         const look = await open(source, manner)
         return (await round({ look, manner, isFirst: true, isLast: false })).changed
       }),
 
     /** Retries while the source cannot be read. */
-    follow: (source: Source, signal: AbortSignal, { onRound, onTrouble, ...manner }: Following = {}) =>
+    follow: (source: Source, signal: AbortSignal, { onRound, onTrouble, ...manner }: FollowOptions = {}) =>
       alone(async () => {
         if (!source.facts.canFollow) throw new Refusal('dumps do not change: there is nothing to follow')
         const look = await open(source, manner)
@@ -254,7 +254,7 @@ export const createImport = (deps: ImportDeps) => {
       }),
 
     /** Reads the rest, checks it, and unlocks the store. */
-    finish: (source: Source, finishing: Finishing) =>
+    finish: (source: Source, finishing: FinishOptions) =>
       alone(async () => {
         const state = await requireOpen()
         if (!state) throw new Refusal('there is no import to finish')

@@ -4,7 +4,12 @@ import { secret } from '../../src/lib/secrets.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, type RowOf, shape, table, text } from '../../src/storage/table.ts'
-import { type KeptFacts, type KeptPlace, keptName, keptPlace } from '../conversions/preserved.rules.ts'
+import {
+  type PreservedFacts,
+  type PreservedPlace,
+  preservedName,
+  preservedPlace,
+} from '../conversions/preserved.rules.ts'
 
 const rows = table('kazoo_kept', {
   accountId: text(),
@@ -20,14 +25,14 @@ const rows = table('kazoo_kept', {
 
 type Row = RowOf<typeof rows>
 
-interface KeptFile {
+interface PreservedFile {
   name: string
   contentType: string
   bytes: Buffer
 }
 
-export interface KeptDocument extends KeptPlace, KeptFacts {
-  files: readonly KeptFile[]
+export interface PreservedDocument extends PreservedPlace, PreservedFacts {
+  files: readonly PreservedFile[]
 }
 
 const upsert = rows.upsert('accountId', 'database', 'id', 'name')
@@ -38,34 +43,34 @@ const sealedKind = 'kazoo_kept'
 const Sealed = Type.Object({ content: Type.String(secret) })
 
 /** Stores documents that nothing reads, and some of their files, sealed. */
-export const createKeeping = ({ all, scan, sealing }: Store) => {
+export const createPreservedDocuments = ({ all, scan, sealing }: Store) => {
   sealing.declare(sealedKind, () => Sealed)
 
-  const placeOf = (place: KeptPlace) => ({
+  const placeOf = (place: PreservedPlace) => ({
     accountId: place.accountId,
     kind: sealedKind,
-    id: keptName(place),
+    id: preservedName(place),
   })
 
-  const shut = (place: KeptPlace, content: string, more = {}) =>
+  const shut = (place: PreservedPlace, content: string, more = {}) =>
     sealing.shut(placeOf(place), JSON.stringify({ ...more, content }))
 
   const opened = (row: Row): { content: string; content_type: string } =>
     JSON.parse(sealing.open(placeOf(row), row.doc))
 
-  const fileOf = (row: Row): KeptFile => {
+  const fileOf = (row: Row): PreservedFile => {
     const { content, content_type: contentType } = opened(row)
     return { name: row.name, contentType, bytes: Buffer.from(content, 'base64') }
   }
 
-  const forgetRows = (set: ChangeSet, { accountId, database, id }: KeptPlace) =>
+  const forgetRows = (set: ChangeSet, { accountId, database, id }: PreservedPlace) =>
     set.run('DELETE FROM kazoo_kept WHERE account_id = $1 AND source = $2 AND id = $3', [
       accountId,
       database,
       id,
     ])
 
-  const revisionOf = async ({ accountId, database, id }: KeptPlace) =>
+  const revisionOf = async ({ accountId, database, id }: PreservedPlace) =>
     revisions.first(
       await all(
         `SELECT ${revisions.columns} FROM kazoo_kept
@@ -74,14 +79,18 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
       ),
     )?.revision
 
-  const told = (place: KeptPlace, action: 'created' | 'edited' | 'deleted') => ({
+  const told = (place: PreservedPlace, action: 'created' | 'edited' | 'deleted') => ({
     accountId: place.accountId,
     kind: 'kazoo_document',
     id: place.id,
     action,
   })
 
-  const fileRow = (place: KeptPlace, common: Pick<Row, 'type' | 'revision'>, file: ImportedFile): Row => {
+  const fileRow = (
+    place: PreservedPlace,
+    common: Pick<Row, 'type' | 'revision'>,
+    file: ImportedFile,
+  ): Row => {
     const { role: name, contentType, bytes } = file
     const doc = shut(place, bytes.toString('base64'), { content_type: contentType })
     return { ...place, ...common, name, bytes: bytes.length, doc }
@@ -90,13 +99,13 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
   /** False if it is stored already. */
   const keep = async (
     set: ChangeSet,
-    place: KeptPlace,
+    place: PreservedPlace,
     {
       type,
       text: content,
       revision,
       files,
-    }: KeptFacts & { revision: string; files: readonly ImportedFile[] },
+    }: PreservedFacts & { revision: string; files: readonly ImportedFile[] },
   ): Promise<boolean> => {
     const before = await revisionOf(place)
     if (before === revision) return false
@@ -111,7 +120,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     return true
   }
 
-  const forget = async (set: ChangeSet, place: KeptPlace): Promise<boolean> => {
+  const forget = async (set: ChangeSet, place: PreservedPlace): Promise<boolean> => {
     if ((await revisionOf(place)) === undefined) return false
     forgetRows(set, place)
     set.record(told(place, 'deleted'))
@@ -125,16 +134,20 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     /** The id of a record is its `keptName`, the role of a file its name. */
     adoption: {
       put: (set, { accountId, id, revision, facts, files }) =>
-        keep(set, keptPlace(accountId, id), { ...(facts as unknown as KeptFacts), revision, files }),
+        keep(set, preservedPlace(accountId, id), {
+          ...(facts as unknown as PreservedFacts),
+          revision,
+          files,
+        }),
       async files({ accountId, id }) {
-        const files = await filesOf(keptPlace(accountId, id))
+        const files = await filesOf(preservedPlace(accountId, id))
         return new Map(files.map(({ name, bytes }) => [name, bytes]))
       },
-      remove: (set, { accountId, id }) => forget(set, keptPlace(accountId, id)),
+      remove: (set, { accountId, id }) => forget(set, preservedPlace(accountId, id)),
     } satisfies ImportedRecord,
 
     /** Pages of preserved documents, by account. */
-    async *pages(limit: number): AsyncGenerator<KeptDocument[]> {
+    async *pages(limit: number): AsyncGenerator<PreservedDocument[]> {
       let after: readonly string[] = ['', '', '']
       for (;;) {
         const heads = rows.list(
@@ -153,7 +166,7 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     },
   }
 
-  async function filesOf({ accountId, database, id }: KeptPlace): Promise<KeptFile[]> {
+  async function filesOf({ accountId, database, id }: PreservedPlace): Promise<PreservedFile[]> {
     const files = rows.list(
       await scan(
         `SELECT ${rows.columns} FROM kazoo_kept
@@ -164,11 +177,11 @@ export const createKeeping = ({ all, scan, sealing }: Store) => {
     return files.map(fileOf)
   }
 
-  async function withFiles(row: Row): Promise<KeptDocument> {
+  async function withFiles(row: Row): Promise<PreservedDocument> {
     const { accountId, database, id, type } = row
     const files = await filesOf(row)
     return { accountId, database, id, type, text: opened(row).content, files }
   }
 }
 
-export type Keeping = ReturnType<typeof createKeeping>
+export type PreservedDocuments = ReturnType<typeof createPreservedDocuments>

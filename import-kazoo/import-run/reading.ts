@@ -6,7 +6,7 @@ import { finding } from '../conversions/findings.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { readDocument } from '../documents/fields.ts'
-import type { Chapter, Facts } from '../import-sections/section.ts'
+import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } from '../source/source.ts'
 import { inParts } from './at-once.ts'
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
@@ -18,10 +18,10 @@ interface Deps {
   batches: Batches
   triesAgain: boolean
   isLastRound: boolean
-  onBatch(told: BatchTold): void
+  onBatch(told: BatchProgress): void
 }
 
-export interface BatchTold extends Written {
+export interface BatchProgress extends Written {
   chapter: string
   database: string
   documents: number
@@ -65,7 +65,7 @@ const documentsOf = (database: string, found: readonly SourceDocument[]) =>
 
 /** Yields one page if the section needs all documents at once. */
 async function* convertedPages(
-  chapter: Chapter,
+  chapter: ImportSection,
   facts: Facts,
   database: string,
   after?: string,
@@ -82,7 +82,7 @@ async function* convertedPages(
   if (chapter.reads === 'whole') yield { converted: [...(await chapter.convert(all, place)), ...flawed] }
 }
 
-export async function* convertedOf(chapter: Chapter, facts: Facts, database: string) {
+export async function* convertedOf(chapter: ImportSection, facts: Facts, database: string) {
   for await (const { converted } of convertedPages(chapter, facts, database)) yield converted
 }
 
@@ -138,7 +138,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
 
   /** The last transaction stores the position `behind`. */
   const storeAll = async (
-    { name }: Chapter,
+    { name }: ImportSection,
     { source, masterId }: Facts,
     { converted, gone = [], before, behind }: Storing,
   ) => {
@@ -159,7 +159,12 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     return gone
   }
 
-  const readAll = async (chapter: Chapter, facts: Facts, row: DatabaseRow, sequence: string | undefined) => {
+  const readAll = async (
+    chapter: ImportSection,
+    facts: Facts,
+    row: DatabaseRow,
+    sequence: string | undefined,
+  ) => {
     const isWhole = chapter.reads === 'whole'
     const isAgain = isWhole || row.isWhole
     // Changes begin at the first page. A repeated reading moves the position only at its end.
@@ -183,7 +188,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     await storeAll(chapter, facts, { converted: last, gone, before: position, behind })
   }
 
-  const readChanges = async (chapter: Chapter, facts: Facts, row: DatabaseRow, since: string) => {
+  const readChanges = async (chapter: ImportSection, facts: Facts, row: DatabaseRow, since: string) => {
     let position = row
     for await (const { documents, gone, mark: sequence } of facts.source.changes(row.name, since)) {
       const before = position
@@ -199,7 +204,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       await storeAll(chapter, facts, { converted: [], before: row, behind: position })
   }
 
-  const readThere = async (chapter: Chapter, facts: Facts, row: DatabaseRow) => {
+  const readThere = async (chapter: ImportSection, facts: Facts, row: DatabaseRow) => {
     const found = await facts.source.database(row.name)
     if (!found) throw new DatabaseVanished(`the database ${row.name} is not there any more`)
     const position = isVanished(row) ? { ...row, notes: {} } : row
@@ -230,7 +235,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     },
 
     /** Notes a database that vanishes meanwhile. */
-    async read(chapter: Chapter, facts: Facts, name: string) {
+    async read(chapter: ImportSection, facts: Facts, name: string) {
       const row = (await run.database(name)) ?? begun(chapter.name, name)
       if (!(await unlessVanished(() => readThere(chapter, facts, row))))
         await batches.note(vanishedRow((await run.database(name)) ?? row))

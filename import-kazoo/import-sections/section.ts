@@ -47,7 +47,7 @@ interface Place {
   facts: Facts
 }
 
-export interface Chapter {
+export interface ImportSection {
   name: string
   /** `whole`: all documents of a database at once, which must fit in memory. `pages`: page by page. */
   reads: 'whole' | 'pages'

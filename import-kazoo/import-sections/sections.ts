@@ -30,7 +30,7 @@ import {
   orphanedCopies,
 } from '../conversions/people.rules.ts'
 import type { PeopleContext } from '../conversions/people-context.rules.ts'
-import { keepOrList } from '../conversions/preserved.rules.ts'
+import { preserveOrCount } from '../conversions/preserved.rules.ts'
 import { convertPlan, convertRate } from '../conversions/pricing.rules.ts'
 import { createDays } from '../conversions/service-usage.rules.ts'
 import { convertServices } from '../conversions/services.rules.ts'
@@ -45,7 +45,7 @@ import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
 import { readingSystem } from './gathering.ts'
-import { type Chapter, databasesOf, type Facts, isOfOthers, kindOf, systemDatabase } from './section.ts'
+import { databasesOf, type Facts, type ImportSection, isOfOthers, kindOf, systemDatabase } from './section.ts'
 
 type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
 
@@ -69,7 +69,7 @@ const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Fa
   return convertCopy(document, accountId, context)
 }
 
-const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
+const createAccountSection = (vocabulary: PeopleVocabulary): ImportSection => ({
   name: 'account documents',
   reads: 'whole',
   // Ancestors first: descendants are counted there.
@@ -92,7 +92,7 @@ const createAccountChapter = (vocabulary: PeopleVocabulary): Chapter => ({
       ...convertPeople(documents, { accountId, realm, lost, providers, ...vocabulary }),
       ...convertCalls(of('calls'), { accountId, realm, dialPlan }),
       ...of('numbers').map((document) => convertNumberCopy(document, accountId, facts)),
-      ...of('others').map((document) => keepOrList(document, accountId)),
+      ...of('others').map((document) => preserveOrCount(document, accountId)),
     ]
   },
 })
@@ -137,7 +137,9 @@ const createSurroundings = () => {
 const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
   only.length > 0 && !accounts.has(textIn(fields, 'pvt_assigned_to') ?? '')
 
-const createNumberChapters = (usesHere: UsesHere): { pools: Chapter; numbers: Chapter; ports: Chapter } => {
+const createNumberSections = (
+  usesHere: UsesHere,
+): { pools: ImportSection; numbers: ImportSection; ports: ImportSection } => {
   const surroundingsOf = createSurroundings()
 
   const usesOf = async (documents: readonly KazooDocument[]) => {
@@ -210,7 +212,7 @@ const createNumberChapters = (usesHere: UsesHere): { pools: Chapter; numbers: Ch
 const isNotice = ({ type }: KazooDocument) => type === 'notification'
 
 /** System notices name the old company, so they are imported only on request. */
-const createSettingsChapter = ({ notices }: Pick<PeopleContext, 'notices'>): Chapter => ({
+const createSettingsSection = ({ notices }: Pick<PeopleContext, 'notices'>): ImportSection => ({
   name: 'settings',
   reads: 'whole',
   databases: (facts) => systemDatabase(facts, 'system_config'),
@@ -235,7 +237,7 @@ const ownersIn = ({ accounts }: Facts): OwnerContext => ({ accounts, systemId: s
 const oneDatabase = (
   name: string,
   convert: (document: KazooDocument, facts: Facts) => Converted,
-): Chapter => ({
+): ImportSection => ({
   name,
   reads: 'pages',
   databases: (facts) => systemDatabase(facts, name),
@@ -253,42 +255,42 @@ const keptBy = (document: KazooDocument, { accounts }: Facts) => {
   return owner !== undefined && accounts.has(owner) ? owner : systemScope
 }
 
-const alertsChapter = oneDatabase('alerts', (document, facts) =>
+const alertsSection = oneDatabase('alerts', (document, facts) =>
   convertAlert(document, { ...ownersIn(facts), now: facts.now }),
 )
 
-const tasksChapter = oneDatabase('tasks', (document, facts) => convertTask(document, ownersIn(facts)))
+const tasksSection = oneDatabase('tasks', (document, facts) => convertTask(document, ownersIn(facts)))
 
-const createWebhooksChapter = (typeNames: ReadonlySet<string>) =>
+const createWebhooksSection = (typeNames: ReadonlySet<string>) =>
   oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...ownersIn(facts), typeNames }))
 
-const addressesChapter = oneDatabase('dedicated_ips', (document, facts) =>
-  keepOrList(document, keptBy(document, facts)),
+const addressesSection = oneDatabase('dedicated_ips', (document, facts) =>
+  preserveOrCount(document, keptBy(document, facts)),
 )
 
 /** Only providers of second factors are imported. */
-const authChapter = oneDatabase('system_auth', (document) =>
+const authSection = oneDatabase('system_auth', (document) =>
   isProvider(document) && !isGone(document.fields)
     ? convertProvider(document, { accountId: systemScope })
-    : keepOrList(document, systemScope),
+    : preserveOrCount(document, systemScope),
 )
 
 /** Copies of phones: only those without an account are reported. */
-const phoneCopiesChapter = oneDatabase('sip_auth', (document, { accounts }) => {
+const phoneCopiesSection = oneDatabase('sip_auth', (document, { accounts }) => {
   // Counted separately from phones.
   const copy = { ...document, type: 'sip_auth' }
   const findings = isGone(document.fields) ? [] : orphanedCopies([document], accounts)
   return converted(copy, 'skipped', { findings })
 })
 
-const ratesChapter: Chapter = {
+const ratesSection: ImportSection = {
   name: 'rates',
   reads: 'pages',
   databases: (facts) => databasesOf(facts, 'ratedeck'),
   convert: (documents) => documents.map(convertRate),
 }
 
-const servicesChapter: Chapter = {
+const servicesSection: ImportSection = {
   name: 'services',
   reads: 'pages',
   databases: (facts) => systemDatabase(facts, 'services'),
@@ -313,7 +315,7 @@ const daysDocument = (database: string): KazooDocument => ({
 })
 
 // Databases of years exist only in newer systems.
-const yearsChapter: Chapter = {
+const yearsSection: ImportSection = {
   name: 'years',
   reads: 'whole',
   databases: (facts) =>
@@ -327,7 +329,7 @@ const yearsChapter: Chapter = {
     const accountId = kind.kind === 'year' ? kind.accountId : ''
     const days = createDays()
     const told = documents.map((document) => {
-      if (!isOfDay(document)) return keepOrList(document, accountId)
+      if (!isOfDay(document)) return preserveOrCount(document, accountId)
       days.add(document)
       return converted(document, 'imported')
     })
@@ -338,28 +340,28 @@ const yearsChapter: Chapter = {
   },
 }
 
-export const createChapters = (
+export const createImportSections = (
   declared: Pick<Declared, 'notices' | 'accountSettings' | 'kinds' | 'events'>,
   usesHere: UsesHere,
-): { settings: Chapter; chapters: readonly Chapter[] } => {
+): { settings: ImportSection; chapters: readonly ImportSection[] } => {
   const accountSettings = new Set(Object.keys(declared.accountSettings))
-  const { pools, numbers, ports } = createNumberChapters(usesHere)
+  const { pools, numbers, ports } = createNumberSections(usesHere)
   return {
-    settings: createSettingsChapter(declared),
+    settings: createSettingsSection(declared),
     chapters: [
-      authChapter,
-      createAccountChapter({ notices: declared.notices, accountSettings }),
+      authSection,
+      createAccountSection({ notices: declared.notices, accountSettings }),
       pools,
       numbers,
       ports,
-      servicesChapter,
-      ratesChapter,
-      alertsChapter,
-      tasksChapter,
-      createWebhooksChapter(typeNamesOf(declared)),
-      addressesChapter,
-      phoneCopiesChapter,
-      yearsChapter,
+      servicesSection,
+      ratesSection,
+      alertsSection,
+      tasksSection,
+      createWebhooksSection(typeNamesOf(declared)),
+      addressesSection,
+      phoneCopiesSection,
+      yearsSection,
     ],
   }
 }

@@ -1,10 +1,10 @@
 import { createSourceComparison } from '../comparing/source-keys.ts'
-import { type CheckDeps, checkAccounts, checkNumbers, type Tell } from './checks.ts'
+import { type CheckDeps, checkAccounts, checkNumbers, type ReportFault } from './checks.ts'
 import { checkDocuments, checkRecords } from './document-checks.ts'
 import { checkCalls, checkMonths } from './month-checks.ts'
 
 /** Each key of the source documents is in the API's responses, or the import has reported why not. */
-const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: Tell) => {
+const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: ReportFault) => {
   const keys = createSourceComparison({ run, respond })
   const accountIds = new Set(facts.accounts.keys())
   const all = async function* () {
@@ -20,12 +20,13 @@ const checkKeys = async ({ run, facts, respond }: CheckDeps, tell: Tell) => {
 }
 
 /** By the names that differences are reported under. */
-export const importChecks: Readonly<Record<string, (tools: CheckDeps, tell: Tell) => Promise<void>>> = {
-  documents: checkDocuments,
-  accounts: checkAccounts,
-  records: checkRecords,
-  numbers: checkNumbers,
-  months: checkMonths,
-  calls: checkCalls,
-  keys: checkKeys,
-}
+export const importChecks: Readonly<Record<string, (tools: CheckDeps, tell: ReportFault) => Promise<void>>> =
+  {
+    documents: checkDocuments,
+    accounts: checkAccounts,
+    records: checkRecords,
+    numbers: checkNumbers,
+    months: checkMonths,
+    calls: checkCalls,
+    keys: checkKeys,
+  }

@@ -13,7 +13,7 @@ import { inParts } from '../import-run/at-once.ts'
 import { monthNotesIn } from '../import-run/months.ts'
 import { convertedOf } from '../import-run/reading.ts'
 import { isRefused, isVanished, type RunStore } from '../import-run/store.ts'
-import type { Chapter, Facts } from '../import-sections/section.ts'
+import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
 import type { CheckedStore } from './store.ts'
 
@@ -22,14 +22,14 @@ export interface CheckDeps {
   checked: CheckedStore
   records: Store['records']
   facts: Facts
-  chapters: readonly Chapter[]
+  chapters: readonly ImportSection[]
   adoptions: Readonly<Record<string, ImportedRecord>>
   legAdoption: LegImporter
   author: Author
   respond: Respond
 }
 
-export type Tell = (fault: Fault) => void
+export type ReportFault = (fault: Fault) => void
 
 /** `expected 5, found 3, difference -2` */
 export const difference = (what: string, expected: number, found: number) =>
@@ -38,7 +38,7 @@ export const difference = (what: string, expected: number, found: number) =>
 const compare = (
   place: string,
   fields: readonly (readonly [field: string, expected: unknown, found: unknown])[],
-  tell: Tell,
+  tell: ReportFault,
 ) => {
   for (const [field, expected, found] of fields)
     if (expected !== found) tell({ place, reason: `${field}: expected ${expected}, found ${found}` })
@@ -58,7 +58,7 @@ export const compareCounts = (
 /** Converts the documents of a section again, unless a database vanished; returns whether all are there. */
 export const convertAgain = async (
   { run, facts }: Pick<CheckDeps, 'run' | 'facts'>,
-  chapter: Chapter,
+  chapter: ImportSection,
   check: (converted: readonly Converted[], database: string) => Promise<void>,
   done: (database: string) => Promise<void> = async () => undefined,
 ): Promise<boolean> => {
@@ -98,7 +98,7 @@ export async function* monthsRead({ run }: Pick<CheckDeps, 'run'>) {
 
 const shown = (ids: readonly string[]) => (ids.length === 0 ? 'nobody' : ids.join(' '))
 
-export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
+export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps, tell: ReportFault) => {
   const { plan } = facts
 
   const checkAccount = async (
@@ -150,7 +150,7 @@ export const checkAccounts = async ({ run, checked, records, facts }: CheckDeps,
 const nobody = 'nobody'
 
 /** All numbers are there with owner and state, and no others. */
-export const checkNumbers = async (deps: CheckDeps, tell: Tell) => {
+export const checkNumbers = async (deps: CheckDeps, tell: ReportFault) => {
   const { checked, chapters } = deps
   const states = new Map<string, number>()
 

@@ -2,13 +2,13 @@ import { recordsNamedIn } from '../../src/areas/voice/callflows/rules.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
-import { keptPlace } from '../conversions/preserved.rules.ts'
+import { preservedPlace } from '../conversions/preserved.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Draft } from '../documents/document.ts'
 import { inParts } from '../import-run/at-once.ts'
 import { isRefused } from '../import-run/store.ts'
 import { flawOfFile } from '../source/documents.ts'
-import type { CheckDeps, Tell } from './checks.ts'
+import type { CheckDeps, ReportFault } from './checks.ts'
 import { compareCounts, convertAgain, difference, withRows } from './checks.ts'
 
 const numberImporters: ReadonlySet<string> = new Set(['number', 'number_by_hearsay'])
@@ -16,7 +16,7 @@ const numberImporters: ReadonlySet<string> = new Set(['number', 'number_by_hears
 const checkFiles = async (
   { run, adoptions }: CheckDeps,
   { document: { database, id: documentId }, drafts }: Converted,
-  tell: Tell,
+  tell: ReportFault,
 ) => {
   for (const { as, accountId, id, files } of drafts) {
     const there = files.length > 0 ? await adoptions[as]?.files?.({ accountId, id }) : undefined
@@ -36,7 +36,11 @@ const checkFiles = async (
 const maxSampled = 20
 
 /** Checks all prices of small decks, and samples of large ones. */
-const checkPrices = async ({ records, adoptions }: CheckDeps, drafts: readonly Draft[], tell: Tell) => {
+const checkPrices = async (
+  { records, adoptions }: CheckDeps,
+  drafts: readonly Draft[],
+  tell: ReportFault,
+) => {
   const rates = drafts.filter(({ as }) => as === 'rate')
   const step = Math.max(1, Math.ceil(rates.length / maxSampled))
   for (const { accountId, id, doc } of rates.filter((_, index) => index % step === 0)) {
@@ -56,7 +60,7 @@ const hasDigests = ({ as, facts: { digests } }: Draft) =>
   as === 'user' && isObject(digests) && Object.keys(digests).length > 0
 
 /** Users who could sign in there can sign in here. */
-const checkKeys = async ({ checked }: CheckDeps, drafts: readonly Draft[], tell: Tell) => {
+const checkKeys = async ({ checked }: CheckDeps, drafts: readonly Draft[], tell: ReportFault) => {
   for (const [accountId, some] of Map.groupBy(drafts.filter(hasDigests), (one) => one.accountId)) {
     const ids = some.map(({ id }) => id)
     for (const id of await checked.withoutKeys(accountId, ids))
@@ -66,16 +70,16 @@ const checkKeys = async ({ checked }: CheckDeps, drafts: readonly Draft[], tell:
 
 const preservedAmong = async ({ checked }: CheckDeps, accountId: string, names: readonly string[]) => {
   const found = new Set<string>()
-  const byDatabase = Map.groupBy(names, (name) => keptPlace(accountId, name).database)
+  const byDatabase = Map.groupBy(names, (name) => preservedPlace(accountId, name).database)
   for (const [database, some] of byDatabase) {
-    const idOf = (name: string) => keptPlace(accountId, name).id
+    const idOf = (name: string) => preservedPlace(accountId, name).id
     const there = await checked.preserved(accountId, database, some.map(idOf))
     for (const name of some) if (there.has(idOf(name))) found.add(name)
   }
   return found
 }
 
-const checkPresence = async (deps: CheckDeps, drafts: readonly Draft[], tell: Tell) => {
+const checkPresence = async (deps: CheckDeps, drafts: readonly Draft[], tell: ReportFault) => {
   const { checked, adoptions } = deps
   const idsThere = async ({ as, accountId }: Draft, ids: readonly string[]) => {
     const kind = adoptions[as]?.kind
@@ -92,7 +96,7 @@ const checkPresence = async (deps: CheckDeps, drafts: readonly Draft[], tell: Te
 }
 
 /** Each document has its result, and its records exist. */
-export const checkDocuments = async (deps: CheckDeps, tell: Tell) => {
+export const checkDocuments = async (deps: CheckDeps, tell: ReportFault) => {
   const check = async (converted: readonly Converted[], database: string) => {
     const stored: Converted[] = []
     for (const { one, row } of await withRows(deps, database, converted)) {
@@ -164,7 +168,7 @@ const kindsOfDocuments: ReadonlySet<string> = new Set(['user', 'device', 'callfl
 type Naming = Reference & { by: Pick<StoredRecord, 'kind' | 'accountId' | 'id'> }
 
 /** Each record has a document, and references exist unless they were broken in the source. */
-export const checkRecords = async ({ run, checked, records, facts }: CheckDeps, tell: Tell) => {
+export const checkRecords = async ({ run, checked, records, facts }: CheckDeps, tell: ReportFault) => {
   const checkOrigins = async (accountId: string, all: readonly StoredRecord[]) => {
     // The master account has the admin of the first start.
     if (accountId === facts.masterId) return

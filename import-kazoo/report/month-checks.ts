@@ -7,7 +7,7 @@ import type { ConvertedLeg } from '../conversions/call-records.rules.ts'
 import { inParts } from '../import-run/at-once.ts'
 import { legsIn } from '../import-run/reading.ts'
 import { unlessVanished } from '../source/source.ts'
-import { type CheckDeps, difference, monthsRead, type Tell } from './checks.ts'
+import { type CheckDeps, difference, monthsRead, type ReportFault } from './checks.ts'
 
 interface Months {
   accountId: string
@@ -30,7 +30,7 @@ const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
 ]
 
 /** Calls of each account and month have the same count, length, cost and interactions. */
-export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
+export const checkCalls = async (tools: CheckDeps, tell: ReportFault) => {
   const { checked, facts, legAdoption, author } = tools
 
   /** Groups consecutive months of one account. */
@@ -131,7 +131,7 @@ export const checkCalls = async (tools: CheckDeps, tell: Tell) => {
 }
 
 /** Ledgers of months have the sums of their documents. */
-export const checkMonths = async (tools: CheckDeps, tell: Tell) => {
+export const checkMonths = async (tools: CheckDeps, tell: ReportFault) => {
   for await (const { accountId, month, notes } of monthsRead(tools)) {
     const found = await tools.checked.booked(accountId, Number(month))
     const place = `ledger of account ${accountId}, month ${month}`

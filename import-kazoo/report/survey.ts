@@ -4,24 +4,24 @@ import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { finding } from '../conversions/findings.ts'
 import { databaseKindsOf } from '../documents/database-names.ts'
 import { forEach } from '../import-run/at-once.ts'
-import { type NamedNarrowing, narrowingOf } from '../import-run/import-scope.ts'
+import { type NamedScope, scopeOf } from '../import-run/import-scope.ts'
 import { monthNotesIn, monthsIn } from '../import-run/months.ts'
-import { type BatchTold, convertedOf } from '../import-run/reading.ts'
+import { type BatchProgress, convertedOf } from '../import-run/reading.ts'
 import { isVanished, type RunStore } from '../import-run/store.ts'
 import { createGathering } from '../import-sections/gathering.ts'
-import type { Chapter, Facts } from '../import-sections/section.ts'
+import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { type Source, unlessVanished } from '../source/source.ts'
 import type { ListedDatabase, Report, ReportCounts } from './report.ts'
 import { createReportCounts, shownOfCode } from './report.ts'
 
-interface Surveying extends NamedNarrowing {
-  onBatch?(told: BatchTold): void
+interface Surveying extends NamedScope {
+  onBatch?(told: BatchProgress): void
 }
 
 interface Deps {
   run: RunStore
   clock: Clock
-  chapters: readonly Chapter[]
+  chapters: readonly ImportSection[]
 }
 
 const databaseVanished = (database: string) => finding({ database, id: '' }, 'left_out', 'database_vanished')
@@ -50,7 +50,7 @@ const reportOf = async (
 
 export const createReports = ({ run, clock, chapters }: Deps) => {
   const survey = async (source: Source, manner: Surveying = {}): Promise<Report> => {
-    const facts = await createGathering(source, { withUses: true })(gregorianNow(clock), narrowingOf(manner))
+    const facts = await createGathering(source, { withUses: true })(gregorianNow(clock), scopeOf(manner))
     const counts = createReportCounts()
     for (const finding of [...facts.plan.findings, ...facts.elsewhere]) counts.findings.add(finding)
     for (const chapter of chapters) {

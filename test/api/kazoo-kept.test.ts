@@ -1,9 +1,9 @@
 // Documents that nothing here reads lie sealed beside their account, and can be had again as they came.
 import { expect, it } from 'vitest'
 import {
-  createKeeping,
-  type Keeping,
-  type KeptDocument,
+  createPreservedDocuments,
+  type PreservedDocument,
+  type PreservedDocuments,
 } from '../../import-kazoo/import-run/preserved-documents.sql.ts'
 import { area } from '../../src/areas/area.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -12,11 +12,11 @@ import { describeEngines, useWorld } from '../support/world/world.ts'
 const database = 'account/aa/bb/cc'
 
 describeEngines('what is kept of a Kazoo', (engine) => {
-  const own = {} as { keeping: Keeping }
+  const own = {} as { keeping: PreservedDocuments }
   const keeper = area({
     name: 'keeper',
     create({ store }) {
-      own.keeping = createKeeping(store)
+      own.keeping = createPreservedDocuments(store)
       return {}
     },
   })
@@ -29,7 +29,7 @@ describeEngines('what is kept of a Kazoo', (engine) => {
     return result
   }
 
-  const keep = (document: KeptDocument, revision = 'r1') =>
+  const keep = (document: PreservedDocument, revision = 'r1') =>
     change((set) =>
       own.keeping.keep(set, document, {
         ...document,
@@ -39,12 +39,16 @@ describeEngines('what is kept of a Kazoo', (engine) => {
     )
 
   const read = async (accountId: string, limit = 500) => {
-    const found: KeptDocument[] = []
+    const found: PreservedDocument[] = []
     for await (const page of own.keeping.pages(limit)) found.push(...page)
     return found.filter((document) => document.accountId === accountId)
   }
 
-  const documentOf = (accountId: string, id: string, more: Partial<KeptDocument> = {}): KeptDocument => ({
+  const documentOf = (
+    accountId: string,
+    id: string,
+    more: Partial<PreservedDocument> = {},
+  ): PreservedDocument => ({
     accountId,
     database,
     id,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Told } from '../../import-kazoo/comparing/differences.ts'
+import type { ReportedDifference } from '../../import-kazoo/comparing/differences.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { describeAnyEngine } from '../support/servers/databases.ts'
 import type { Client } from '../support/world/client.ts'
@@ -56,7 +56,7 @@ describeAnyEngine('difficult documents of a Kazoo', (engine) => {
 
   const compared = async () => {
     const { output } = await stage.run('compare', 'kazoo', dump, '--sample', 'all', '--json')
-    const { differences } = JSON.parse(output) as { differences: Told[] }
+    const { differences } = JSON.parse(output) as { differences: ReportedDifference[] }
     return differences.filter(({ question }) => question.endsWith('key by key'))
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/differences.ts'
 import { joinSums, sumsOf } from '../../import-kazoo/conversions/call-import.ts'
-import { narrowingOf, sameNarrowing } from '../../import-kazoo/import-run/import-scope.ts'
+import { requireSameScope, scopeOf } from '../../import-kazoo/import-run/import-scope.ts'
 import { everything } from '../../import-kazoo/import-sections/section.ts'
 import { referencesIn } from '../../import-kazoo/report/document-checks.ts'
 
@@ -54,20 +54,20 @@ describe('the sums of calls', () => {
 })
 
 describe('what an import leaves out', () => {
-  const begun = narrowingOf({ sinceMonth: 202502, only: [ids('2'), ids('1')] })
+  const begun = scopeOf({ sinceMonth: 202502, only: [ids('2'), ids('1')] })
 
   it('holds for runs that do not name it, or name the same', () => {
-    expect(narrowingOf({})).toEqual(everything)
-    expect(sameNarrowing(begun, {})).toBe(begun)
-    expect(sameNarrowing(begun, { sinceMonth: 202502, only: [ids('1'), ids('2')] })).toBe(begun)
-    expect(sameNarrowing(undefined, {})).toEqual(everything)
+    expect(scopeOf({})).toEqual(everything)
+    expect(requireSameScope(begun, {})).toBe(begun)
+    expect(requireSameScope(begun, { sinceMonth: 202502, only: [ids('1'), ids('2')] })).toBe(begun)
+    expect(requireSameScope(undefined, {})).toEqual(everything)
   })
 
   it('is refused where a run names something else', () => {
-    expect(() => sameNarrowing(begun, { withoutCalls: true })).toThrow(
+    expect(() => requireSameScope(begun, { withoutCalls: true })).toThrow(
       `the import was begun with --since-month 202502 --accounts ${ids('1')},${ids('2')}, and cannot go on with --without-cdrs: go on without it, or --undo and begin anew`,
     )
-    expect(() => sameNarrowing(everything, { sinceMonth: 202501 })).toThrow(
+    expect(() => requireSameScope(everything, { sinceMonth: 202501 })).toThrow(
       'the import was begun without such options, and cannot go on with --since-month 202501',
     )
   })

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { keepOrList, keptName, keptPlace, keptTypes } from '../../import-kazoo/conversions/preserved.rules.ts'
+import {
+  preservedName,
+  preservedPlace,
+  preservedTypes,
+  preserveOrCount,
+} from '../../import-kazoo/conversions/preserved.rules.ts'
 import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
 const database = 'account/aa/bb/cc'
@@ -8,10 +13,10 @@ const fields = { _id: 'one', pvt_created: 63_800_000_000, name: 'Menu' }
 const told = (code: string, more: object) => ({ severity: 'left_out', code, database, id: 'one', ...more })
 
 describe('a document that nothing here reads', () => {
-  it.each([...keptTypes])('is kept as it came when it is a %s', (pvt_type) => {
+  it.each([...preservedTypes])('is kept as it came when it is a %s', (pvt_type) => {
     const text = `{"_id":"one", "pvt_type":"${pvt_type}","pvt_created":63800000000,"cost":5.0}`
     const document = kazooDocument(database, { ...fields, pvt_type }, { text })
-    expect(keepOrList(document, 'a')).toEqual({
+    expect(preserveOrCount(document, 'a')).toEqual({
       document,
       outcome: 'kept',
       drafts: [
@@ -32,19 +37,19 @@ describe('a document that nothing here reads', () => {
 
   it.each(['fax', 'sms', 'never_heard_of', ''])('is only counted when it is a %j', (pvt_type) => {
     const document = kazooDocument(database, { ...fields, pvt_type })
-    expect(keepOrList(document, 'a')).toEqual({ document, outcome: 'skipped', drafts: [], findings: [] })
+    expect(preserveOrCount(document, 'a')).toEqual({ document, outcome: 'skipped', drafts: [], findings: [] })
   })
 
   it('is passed over when it is gone', () => {
     const document = kazooDocument(database, { ...fields, pvt_type: 'menu', pvt_deleted: true })
-    expect(keepOrList(document, 'a')).toMatchObject({ outcome: 'skipped', drafts: [], findings: [] })
+    expect(preserveOrCount(document, 'a')).toMatchObject({ outcome: 'skipped', drafts: [], findings: [] })
   })
 
   it('is listed when it is larger than a megabyte', () => {
     const document = kazooDocument(database, { ...fields, pvt_type: 'menu', text: 'x'.repeat(1_000_000) })
     const bytes = Buffer.byteLength(document.text)
-    expect(keepOrList(document, 'a')).toMatchObject({ outcome: 'skipped', drafts: [] })
-    expect(keepOrList(document, 'a').findings).toEqual([
+    expect(preserveOrCount(document, 'a')).toMatchObject({ outcome: 'skipped', drafts: [] })
+    expect(preserveOrCount(document, 'a').findings).toEqual([
       told('document_too_large', { old: `${bytes} bytes` }),
     ])
   })
@@ -56,7 +61,7 @@ describe('a document that nothing here reads', () => {
     }
     const pvt_attachments = { 'far.wav': { handler: { kz_att_s3: {} } } }
     const media = kazooDocument(database, { ...fields, pvt_type: 'media', _attachments, pvt_attachments })
-    const { drafts, findings } = keepOrList(media, 'a')
+    const { drafts, findings } = preserveOrCount(media, 'a')
     const file = { role: 'hello.wav', name: 'hello.wav', contentType: 'audio/wav', length: 1_000_000 }
     expect(drafts[0]?.files).toEqual([file])
     expect(findings).toEqual([
@@ -64,11 +69,11 @@ describe('a document that nothing here reads', () => {
       told('file_elsewhere', { field: 'far.wav' }),
     ])
     const vmbox = kazooDocument(database, { ...fields, pvt_type: 'vmbox', _attachments })
-    expect(keepOrList(vmbox, 'a').drafts[0]?.files).toEqual([])
+    expect(preserveOrCount(vmbox, 'a').drafts[0]?.files).toEqual([])
   })
 
   it('is found where it stood, whatever its id', () => {
     const place = { accountId: 'a', database, id: 'x|y|é' }
-    expect(keptPlace('a', keptName(place))).toEqual(place)
+    expect(preservedPlace('a', preservedName(place))).toEqual(place)
   })
 })

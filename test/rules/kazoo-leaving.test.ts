@@ -11,7 +11,7 @@ import {
   exportRestrictions,
   exportUser,
 } from '../../import-kazoo/conversions/people.rules.ts'
-import { keptText } from '../../import-kazoo/conversions/preserved.rules.ts'
+import { preservedText } from '../../import-kazoo/conversions/preserved.rules.ts'
 import { exportRate } from '../../import-kazoo/conversions/pricing.rules.ts'
 import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services.rules.ts'
 import { accountsSetting, exportSetting } from '../../import-kazoo/conversions/settings.rules.ts'
@@ -433,18 +433,18 @@ describe('what leaves of databases that all share', () => {
 describe('a kept document', () => {
   it('leaves as it came, to the letter', () => {
     const text = '{"_id":"a","_rev":"3-abc", "price":5.0,"name":"\\u00e9"}'
-    expect(keptText(text, [])).toBe(text)
+    expect(preservedText(text, [])).toBe(text)
   })
 
   it('has a revision in any case, the files that are here and no others', () => {
-    expect(keptText('{"_id":"a","price":5.0}', [])).toBe(
+    expect(preservedText('{"_id":"a","price":5.0}', [])).toBe(
       `{"_id":"a","_rev":"${firstRevision('{"_id":"a","price":5.0}')}","price":5.0}`,
     )
     const text =
       '{"_id":"a","_rev":"3-abc","price":5.0,"_attachments":{"here":{"revpos":2,"stub":true},"gone":{"stub":true}}}'
-    expect(keptText(text, [{ name: 'here', contentType: 'text/plain', bytes: Buffer.from('h') }])).toBe(
+    expect(preservedText(text, [{ name: 'here', contentType: 'text/plain', bytes: Buffer.from('h') }])).toBe(
       `{"_id":"a","_rev":"3-abc","price":5.0,"_attachments":{"here":{"content_type":"text/plain","revpos":2,"digest":"md5-${hash('md5', 'h', 'base64')}","data":"aA=="}}}`,
     )
-    expect(keptText(text, [])).toBe('{"_id":"a","_rev":"3-abc","price":5.0}')
+    expect(preservedText(text, [])).toBe('{"_id":"a","_rev":"3-abc","price":5.0}')
   })
 })

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { checkCallArchive } from '../../src/areas/calls/cdrs/archive/operations.ts'
 import { checkCallArchive } from '../../src/commands/verification/call-archive.ts'
 import type { Fault } from '../../src/lib/check.ts'
 import { systemClock } from '../../src/lib/clock.ts'

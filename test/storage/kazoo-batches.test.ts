@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { createBatches } from '../../import-kazoo/import-run/batches.ts'
-import { type BatchTold, createReading } from '../../import-kazoo/import-run/reading.ts'
+import { type BatchProgress, createReading } from '../../import-kazoo/import-run/reading.ts'
 import { createRunStore } from '../../import-kazoo/import-run/store.ts'
-import type { Chapter, Facts } from '../../import-kazoo/import-sections/section.ts'
+import type { Facts, ImportSection } from '../../import-kazoo/import-sections/section.ts'
 import { openSource } from '../../import-kazoo/source/open.ts'
 import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
@@ -27,13 +27,13 @@ describeEngines('documents of a Kazoo', (engine) => {
   )
 
   /** Reads a database whose documents become things; of refused ids the store takes none. */
-  const stageFor = async (database: string, reads: Chapter['reads']) => {
+  const stageFor = async (database: string, reads: ImportSection['reads']) => {
     const { store } = place
     const kazoo = await startKazoo(new Map())
     const refused = new Set<string>()
     const taken: string[] = []
     const removed: string[] = []
-    const told: BatchTold[] = []
+    const told: BatchProgress[] = []
     const thing: ImportedRecord = {
       async put(set, { accountId, id }) {
         if (refused.has(id)) throw failure(datastoreConflict, {})
@@ -55,7 +55,7 @@ describeEngines('documents of a Kazoo', (engine) => {
       keyring: createKeyring(randomBytes(32)),
       author: { requestId: 'import' },
     })
-    const chapter: Chapter = {
+    const chapter: ImportSection = {
       name: 'things',
       reads,
       databases: () => [database],
@@ -93,7 +93,7 @@ describeEngines('documents of a Kazoo', (engine) => {
       async read({ triesAgain = true } = {}) {
         const source = await openSource(kazoo.url)
         const facts = { source, masterId } as unknown as Facts
-        const onBatch = (batch: BatchTold) => void told.push(batch)
+        const onBatch = (batch: BatchProgress) => void told.push(batch)
         taken.length = 0
         await createReading({ run, batches, triesAgain, isLastRound: false, onBatch }).read(
           chapter,

@@ -1,6 +1,6 @@
 // Documents of a Kazoo that nothing here reads belong to one account each.
 import { expect, it } from 'vitest'
-import { createKeeping } from '../../import-kazoo/import-run/preserved-documents.sql.ts'
+import { createPreservedDocuments } from '../../import-kazoo/import-run/preserved-documents.sql.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createTestClock } from '../support/run/clock.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/servers/databases.ts'
@@ -11,7 +11,7 @@ describeEngines('kept documents of Kazoo', (engine) => {
     async () => {
       const { db, close } = await openTestDatabase(engine)
       const { store } = openNotes(db, createTestClock())
-      return { store, keeping: createKeeping(store), close }
+      return { store, keeping: createPreservedDocuments(store), close }
     },
     ({ close }) => close(),
   )

@@ -5,8 +5,8 @@ import { pagesOf, parsedRow } from '../documents.ts'
 import type { Item } from '../items.ts'
 import { type Source, SourceTrouble } from '../source.ts'
 import { type DumpFile, databaseOfFile, decodedName, openDumpFile } from './dump-file.ts'
-import { createFileShelf, type KeptEntries, type Part } from './file-dump.ts'
-import { createFolderShelf, isFolderShelf, type Shelf } from './folder-dump.ts'
+import { type CachedEntries, createFileDump, type Part } from './file-dump.ts'
+import { createFolderDump, type DumpReader, isFolderDump } from './folder-dump.ts'
 
 // A file may mix databases. Beyond this number, stretches of a database are joined; documents of others in
 // between are skipped.
@@ -52,13 +52,13 @@ const entriesOf = async (path: string): Promise<string[]> => {
   // A mistyped address may contain a password.
   if (!facts)
     throw new SourceTrouble(`there is no such file or folder${path.includes('@') ? '' : `: ${path}`}`)
-  if (!facts.isDirectory() || (await isFolderShelf(path))) return [path]
+  if (!facts.isDirectory() || (await isFolderDump(path))) return [path]
   const names = (await readdir(path)).filter((name) => !name.startsWith('.')).sort()
   return names.map((name) => join(path, name))
 }
 
 export const openDump = async (path: string): Promise<Source> => {
-  const shelves = new Map<string, Shelf>()
+  const shelves = new Map<string, DumpReader>()
   const parts = new Map<string, Part[]>()
   const files: DumpFile[] = []
 
@@ -73,11 +73,11 @@ export const openDump = async (path: string): Promise<Source> => {
   for (const place of await entriesOf(path)) {
     const facts = await stat(place)
     if (facts.isFile()) await addFile(place, facts.size)
-    else if (await isFolderShelf(place))
-      shelves.set(decodedName(basename(place)), await createFolderShelf(place))
+    else if (await isFolderDump(place))
+      shelves.set(decodedName(basename(place)), await createFolderDump(place))
   }
-  const kept: KeptEntries = new Map()
-  for (const [database, some] of parts) shelves.set(database, createFileShelf(database, some, kept))
+  const kept: CachedEntries = new Map()
+  for (const [database, some] of parts) shelves.set(database, createFileDump(database, some, kept))
   if (shelves.size === 0) throw new SourceTrouble(`${path} holds no dump`)
 
   return {

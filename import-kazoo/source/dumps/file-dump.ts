@@ -15,7 +15,7 @@ import {
 } from '../documents.ts'
 import type { Item } from '../items.ts'
 import { beginningIdOf, type DumpFile, databaseOfFile, decodedName } from './dump-file.ts'
-import type { Shelf } from './folder-dump.ts'
+import type { DumpReader } from './folder-dump.ts'
 
 // Last positions of millions of ids: 16 bytes each, keyed by half a digest.
 
@@ -86,10 +86,10 @@ interface Entries {
 }
 
 /** Recently read small databases: an import reads them several times. */
-export type KeptEntries = Map<string, Promise<Entries>>
+export type CachedEntries = Map<string, Promise<Entries>>
 
 // Twice the number of databases that are imported at once.
-const maxKept = 8
+const maxCached = 8
 
 const placesOfPart = 2 ** 42
 
@@ -124,7 +124,7 @@ const entryAt = (mark: string | undefined) => {
 }
 
 // Size of a small database, unpacked; packed files may grow tenfold.
-const maxKeptBytes = 1024 * 1024
+const maxCachedBytes = 1024 * 1024
 const packedGrowth = 10
 
 const bytesOf = ({ file, from, to }: Part) => (to === undefined ? file.bytes : to - from)
@@ -135,8 +135,8 @@ const unpackedBytesOf = (part: Part) =>
 const sumOf = (parts: readonly Part[], of: (part: Part) => number) =>
   parts.reduce((sum, part) => sum + of(part), 0)
 
-export const createFileShelf = (database: string, parts: readonly Part[], kept: KeptEntries): Shelf => {
-  const isSmall = sumOf(parts, unpackedBytesOf) <= maxKeptBytes
+export const createFileDump = (database: string, parts: readonly Part[], kept: CachedEntries): DumpReader => {
+  const isSmall = sumOf(parts, unpackedBytesOf) <= maxCachedBytes
   // Positions of documents with files; built on first use.
   let withFiles: Promise<Map<string, Entry>> | undefined
 
@@ -176,7 +176,7 @@ export const createFileShelf = (database: string, parts: readonly Part[], kept: 
     const reading = readSmall()
     kept.set(database, reading)
     reading.catch(() => kept.delete(database))
-    evictOldest(kept, maxKept)
+    evictOldest(kept, maxCached)
     return reading
   }
 

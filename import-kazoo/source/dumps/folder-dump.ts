@@ -6,7 +6,7 @@ import { isObject } from '../../../src/lib/json.ts'
 import { bytesOfFile, fileBelow, readDocument, rowOf, type SourceRow } from '../documents.ts'
 import type { SourceDocument } from '../source.ts'
 
-export interface Shelf {
+export interface DumpReader {
   bytes: number
   rows(after?: string): AsyncIterable<SourceRow>
   document(id: string): Promise<SourceDocument | undefined>
@@ -17,7 +17,7 @@ const documentsFolder = 'docs'
 const indexName = 'attachment-index.csv'
 
 /** Whether the folder is a database. */
-export const isFolderShelf = (path: string) =>
+export const isFolderDump = (path: string) =>
   stat(join(path, documentsFolder)).then(
     (found) => found.isDirectory(),
     () => false,
@@ -29,7 +29,7 @@ async function* recordsOf(path: string) {
   yield* parser.end()
 }
 
-export const createFolderShelf = async (path: string): Promise<Shelf> => {
+export const createFolderDump = async (path: string): Promise<DumpReader> => {
   const folder = join(path, documentsFolder)
 
   const fileNames = async () => (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
