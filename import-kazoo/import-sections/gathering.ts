@@ -1,6 +1,7 @@
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
+import { systemScope } from '../../src/storage/change-set.ts'
 import { copiesDatabase, type SeenAccount, seenAccount } from '../conversions/account-tree.rules.ts'
 import { type AccountsPlan, type AccountsSeen, planAccounts } from '../conversions/accounts.rules.ts'
 import { finding } from '../conversions/findings.ts'
@@ -223,6 +224,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
       now,
       plan,
       masterId,
+      systemId: systemScope,
       elsewhere: kinds.has('system_data') ? await readingSystem(() => foreignStorage(source)) : [],
       carriesOver: memberOf(ledgers, 'default', 'rollover_monthly_balance') !== false,
       accounts: factsOf(plan, copies),

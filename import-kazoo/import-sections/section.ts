@@ -27,6 +27,8 @@ export interface Facts extends ImportScope {
   kinds: ReadonlyMap<string, DatabaseKind>
   plan: AccountsPlan
   masterId: string
+  /** Owner of documents that belong to no account. */
+  systemId: string
   /** Storage in other places than this source. */
   elsewhere: readonly Finding[]
   /** Ancestors first. */

@@ -35,12 +35,7 @@ import { convertPlan, convertRate } from '../conversions/pricing.rules.ts'
 import { createDays } from '../conversions/service-usage.rules.ts'
 import { convertServices } from '../conversions/services.rules.ts'
 import { convertSettings } from '../conversions/settings.rules.ts'
-import {
-  convertAlert,
-  convertTask,
-  convertWebhook,
-  type OwnerContext,
-} from '../conversions/shared-databases.rules.ts'
+import { convertAlert, convertTask, convertWebhook } from '../conversions/shared-databases.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
@@ -60,13 +55,14 @@ const partOf = (document: KazooDocument) => {
   return isAboutCalls(type) ? 'calls' : 'others'
 }
 
+const nothingLeads = { of: () => [] }
+
 /** A number's own database takes precedence over copies. */
 const convertNumberCopy = (document: KazooDocument, accountId: string, facts: Facts): Converted => {
   const number = numberOf(document.id)
   if (number === undefined || facts.kinds.has(shardOf(number))) return converted(document, 'skipped')
-  const { accounts, uses = { of: () => [] } } = facts
-  const context = { accounts, systemId: systemScope, uses, ports: new Map(), pools: new Map() }
-  return convertCopy(document, accountId, context)
+  const { uses = nothingLeads } = facts
+  return convertCopy(document, accountId, { ...facts, uses, ports: new Map(), pools: new Map() })
 }
 
 const createAccountSection = (vocabulary: PeopleVocabulary): ImportSection => ({
@@ -103,71 +99,51 @@ interface UsesHere {
   of(accountId: string, number: string): Promise<readonly Use[]>
 }
 
-const nothingLeads = { of: () => [] }
-
 async function* documentsOf({ source }: Facts, database: string): AsyncGenerator<readonly KazooDocument[]> {
   for await (const { documents } of source.pages(database))
     yield documents.map((document) => readDocument(database, document))
 }
 
-/** Read once for each look at the source. */
-const createSurroundings = () => {
-  const known = new WeakMap<Facts, Promise<Pick<NumberContext, 'ports' | 'pools'>>>()
+type Surroundings = Pick<NumberContext, 'ports' | 'pools'>
 
-  const read = async (facts: Facts) => {
-    const ports = new Map<string, PortedNumber>()
-    const pools = new Map<string, string>()
-    for (const name of systemDatabase(facts, 'port_requests'))
-      for await (const documents of documentsOf(facts, name))
-        for (const [number, port] of portsIn(documents, facts)) ports.set(number, port)
-    for (const name of databasesOf(facts, 'pool'))
-      for await (const documents of documentsOf(facts, name))
-        for (const [number, accountId] of poolsIn(documents, facts)) pools.set(number, accountId)
-    return { ports, pools }
-  }
-
-  return (facts: Facts) => {
-    const found = known.get(facts) ?? readingSystem(() => read(facts))
-    known.set(facts, found)
-    return found
-  }
+const readSurroundings = async (facts: Facts): Promise<Surroundings> => {
+  const ports = new Map<string, PortedNumber>()
+  const pools = new Map<string, string>()
+  for (const name of systemDatabase(facts, 'port_requests'))
+    for await (const documents of documentsOf(facts, name))
+      for (const [number, port] of portsIn(documents, facts)) ports.set(number, port)
+  for (const name of databasesOf(facts, 'pool'))
+    for await (const documents of documentsOf(facts, name))
+      for (const [number, accountId] of poolsIn(documents, facts)) pools.set(number, accountId)
+  return { ports, pools }
 }
 
 /** With a narrowed scope, unowned numbers stay in the other system. */
 const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
   only.length > 0 && !accounts.has(textIn(fields, 'pvt_assigned_to') ?? '')
 
-const createNumberSections = (
-  usesHere: UsesHere,
-): { pools: ImportSection; numbers: ImportSection; ports: ImportSection } => {
-  const surroundingsOf = createSurroundings()
+const createNumberSections = (usesHere: UsesHere): ImportSection[] => {
+  // Read once for each look at the source.
+  const known = new WeakMap<Facts, Promise<Surroundings>>()
 
   const usesOf = async (documents: readonly KazooDocument[]) => {
     const uses = createUses()
     for (const { id, fields } of documents) {
       const [number, accountId] = [numberOf(id), textIn(fields, 'pvt_assigned_to')]
       if (number === undefined || accountId === undefined) continue
-      const found = await usesHere.of(accountId, number)
-      uses.add(
-        accountId,
-        found.map((use) => [number, use] as const),
-      )
+      for (const use of await usesHere.of(accountId, number)) uses.add(accountId, [[number, use]])
     }
     return uses
   }
 
-  const contextOf = async (
-    facts: Facts,
-    uses: NumberContext['uses'] = nothingLeads,
-  ): Promise<NumberContext> => ({
-    accounts: facts.accounts,
-    systemId: systemScope,
-    uses,
-    ...(await surroundingsOf(facts)),
-  })
+  const contextOf = async (facts: Facts, uses: NumberContext['uses']): Promise<NumberContext> => {
+    const surroundings = known.get(facts) ?? readingSystem(() => readSurroundings(facts))
+    known.set(facts, surroundings)
+    return { ...facts, uses, ...(await surroundings) }
+  }
 
-  return {
-    pools: {
+  return [
+    {
       name: 'pools',
       reads: 'pages',
       // Pools stay with the other system.
@@ -175,12 +151,10 @@ const createNumberSections = (
       convert(documents, place) {
         const kind = kindOf(place)
         const pool = kind.kind === 'pool' ? kind.pool : 'managed'
-        const context = { accounts: place.facts.accounts, systemId: systemScope }
-        return documents.map((document) => convertPoolEntry(document, pool, context))
+        return documents.map((document) => convertPoolEntry(document, pool, place.facts))
       },
     },
-
-    numbers: {
+    {
       name: 'numbers',
       reads: 'pages',
       dependsOnOthers: true,
@@ -193,12 +167,12 @@ const createNumberSections = (
       },
     },
 
-    ports: {
+    {
       name: 'port_requests',
       reads: 'pages',
       databases: (facts) => systemDatabase(facts, 'port_requests'),
       async convert(documents, { facts }) {
-        const context = await contextOf(facts)
+        const context = await contextOf(facts, nothingLeads)
         return documents.map((document) =>
           isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
             ? converted(document, 'skipped')
@@ -206,7 +180,7 @@ const createNumberSections = (
         )
       },
     },
-  }
+  ]
 }
 
 const isNotice = ({ type }: KazooDocument) => type === 'notification'
@@ -218,11 +192,9 @@ const createSettingsSection = ({ notices }: Pick<PeopleContext, 'notices'>): Imp
   databases: (facts) => systemDatabase(facts, 'system_config'),
   convert(documents, { facts }) {
     const worded = documents.filter(isNotice)
+    const others = documents.filter((one) => !isNotice(one))
     return [
-      ...convertSettings(
-        documents.filter((one) => !isNotice(one)),
-        systemScope,
-      ),
+      ...convertSettings(others, systemScope),
       ...worded.map((document) =>
         isGone(document.fields) || !facts.withSystemNotices
           ? converted(document, 'skipped')
@@ -232,37 +204,32 @@ const createSettingsSection = ({ notices }: Pick<PeopleContext, 'notices'>): Imp
   },
 })
 
-const ownersIn = ({ accounts }: Facts): OwnerContext => ({ accounts, systemId: systemScope })
+type Convert = (document: KazooDocument, facts: Facts) => Converted
 
-const oneDatabase = (
+const perDocument = (
   name: string,
-  convert: (document: KazooDocument, facts: Facts) => Converted,
+  databases: ImportSection['databases'],
+  convert: Convert,
 ): ImportSection => ({
-  name,
-  reads: 'pages',
-  databases: (facts) => systemDatabase(facts, name),
-  convert: (documents, { facts }) =>
-    documents.map((document) =>
+  ...{ name, reads: 'pages', databases },
+  convert: (documents, { facts }) => documents.map((document) => convert(document, facts)),
+})
+
+const oneDatabase = (name: string, convert: Convert): ImportSection =>
+  perDocument(
+    name,
+    (facts) => systemDatabase(facts, name),
+    (document, facts) =>
       isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
         ? converted(document, 'skipped')
         : convert(document, facts),
-    ),
-})
+  )
 
 /** The owner of a preserved document. */
 const keptBy = (document: KazooDocument, { accounts }: Facts) => {
   const owner = textIn(document.fields, 'pvt_account_id')
   return owner !== undefined && accounts.has(owner) ? owner : systemScope
 }
-
-const alertsSection = oneDatabase('alerts', (document, facts) =>
-  convertAlert(document, { ...ownersIn(facts), now: facts.now }),
-)
-
-const tasksSection = oneDatabase('tasks', (document, facts) => convertTask(document, ownersIn(facts)))
-
-const createWebhooksSection = (typeNames: ReadonlySet<string>) =>
-  oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...ownersIn(facts), typeNames }))
 
 const addressesSection = oneDatabase('dedicated_ips', (document, facts) =>
   preserveOrCount(document, keptBy(document, facts)),
@@ -282,21 +249,6 @@ const phoneCopiesSection = oneDatabase('sip_auth', (document, { accounts }) => {
   const findings = isGone(document.fields) ? [] : orphanedCopies([document], accounts)
   return converted(copy, 'skipped', { findings })
 })
-
-const ratesSection: ImportSection = {
-  name: 'rates',
-  reads: 'pages',
-  databases: (facts) => databasesOf(facts, 'ratedeck'),
-  convert: (documents) => documents.map(convertRate),
-}
-
-const servicesSection: ImportSection = {
-  name: 'services',
-  reads: 'pages',
-  databases: (facts) => systemDatabase(facts, 'services'),
-  convert: (documents, { facts: { accounts, plans } }) =>
-    documents.map((document) => convertServices(document, { accounts, plans })),
-}
 
 const firstYearOf = ({ sinceMonth = 0 }: Pick<Facts, 'sinceMonth'>) => Math.floor(sinceMonth / 100)
 
@@ -345,20 +297,17 @@ export const createImportSections = (
   usesHere: UsesHere,
 ): { settings: ImportSection; chapters: readonly ImportSection[] } => {
   const accountSettings = new Set(Object.keys(declared.accountSettings))
-  const { pools, numbers, ports } = createNumberSections(usesHere)
   return {
     settings: createSettingsSection(declared),
     chapters: [
       authSection,
       createAccountSection({ notices: declared.notices, accountSettings }),
-      pools,
-      numbers,
-      ports,
-      servicesSection,
-      ratesSection,
-      alertsSection,
-      tasksSection,
-      createWebhooksSection(typeNamesOf(declared)),
+      ...createNumberSections(usesHere),
+      perDocument('services', (facts) => systemDatabase(facts, 'services'), convertServices),
+      perDocument('rates', (facts) => databasesOf(facts, 'ratedeck'), convertRate),
+      oneDatabase('alerts', convertAlert),
+      oneDatabase('tasks', convertTask),
+      oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...facts, typeNames: typeNamesOf(declared) })),
       addressesSection,
       phoneCopiesSection,
       yearsSection,
