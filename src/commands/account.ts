@@ -2,8 +2,6 @@ import { User } from '../areas/accounts/users/schema.ts'
 import { freshPassword } from '../auth/credentials.ts'
 import { createPasswordHasher } from '../auth/deriving/deriver.ts'
 import { type AccountRecord, masterClaim, type UserRecord } from '../auth/identity.ts'
-import { ConfigError } from '../config/config.ts'
-import { configFromEnvironment } from '../config/env.ts'
 import { createValidation } from '../http/request/validation.ts'
 import { systemClock } from '../lib/clock.ts'
 import {

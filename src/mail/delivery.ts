@@ -171,7 +171,7 @@ export const createMailDelivery = (deps: Deps) => {
 
   const mails: JobKind<QueuedMail, DeliveryReply> = {
     kind: mailKind,
-    atOnce: maxConcurrentMails,
+    maxConcurrent: maxConcurrentMails,
     farewellMs,
     ask,
     conclude: (job, { mail, reply }) =>

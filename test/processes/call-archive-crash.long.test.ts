@@ -1,5 +1,6 @@
 // Whenever a server dies that moves call records to files, each record that it acknowledged is there once, and the files
 // are those that the store knows.
+
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'

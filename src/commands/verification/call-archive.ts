@@ -1,3 +1,10 @@
+import { digestOfObject } from '../../areas/calls/cdrs/archive/operations.ts'
+import type { FileRow } from '../../areas/calls/cdrs/archive/store.ts'
+import { createArchiveRegister } from '../../areas/calls/cdrs/archive/store.ts'
+import type { Check } from '../../lib/check.ts'
+import { messageOfReading } from '../../lib/error-facts.ts'
+import type { ObjectStore } from '../../object-store/object-store.ts'
+import type { Store } from '../../storage/store.ts'
 /** Checks that the files of older call records exist and are unchanged. */
 export const checkCallArchive = (store: Store, objects: ObjectStore): Check => {
   const register = createArchiveRegister(store)

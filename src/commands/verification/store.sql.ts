@@ -1,10 +1,11 @@
-<import type { Check, Fault } from '../../lib/check.ts'
+import type { Check, Fault } from '../../lib/check.ts'
+
 import { messageOf, messageOfReading } from '../../lib/error-facts.ts'
 import type { Row } from '../../storage/db.ts'
 import { connectTo, runnerOn } from '../../storage/postgres-dump.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Run } from '../../storage/upgrades.ts'
-=
+
 /** `key`: for paging. */
 interface Documents {
   table: string

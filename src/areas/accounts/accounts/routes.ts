@@ -16,15 +16,8 @@ import {
   proxyProblems,
   superduper,
 } from '../../../auth/policies.ts'
-import { type Listing, shortListing } from '../../../http/response/listing.ts'
-import {
-  type ApiResponse,
-  ListResponse,
-  made,
-  one,
-  oneRemembered,
-  removed,
-} from '../../../http/response/responses.ts'
+import { shortListing } from '../../../http/response/listing.ts'
+import { ListResponse, made, removed } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import {
   badIdentifier,

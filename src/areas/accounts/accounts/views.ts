@@ -1,6 +1,6 @@
 import type { AccountRecord, Actor } from '../../../auth/identity.ts'
-import { type ApiResponse, one, oneRemembered } from '../../../http/answer/answers.ts'
-import type { Listing } from '../../../http/answer/listing.ts'
+import type { Listing } from '../../../http/response/listing.ts'
+import { type ApiResponse, one, oneRemembered } from '../../../http/response/responses.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { Accounts } from './operations.ts'
 import { completeCallerId } from './rules.ts'

@@ -8,8 +8,9 @@ import {
   userOrAdmin,
 } from '../../../auth/policies.ts'
 import type { Tokens } from '../../../auth/tokens.ts'
+import { collectionListing } from '../../../http/response/listing.ts'
 import { qrPng } from '../../../http/response/qr-png.ts'
-import { answer, FileResponse } from '../../../http/response/responses.ts'
+import { answer, FileResponse, ListResponse } from '../../../http/response/responses.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import {
   actionRequired,

@@ -1,5 +1,6 @@
 import { accountAdmin, accountMember, ownReseller } from '../../../auth/policies.ts'
 import { answer, RawJson } from '../../../http/response/responses.ts'
+import { movingBounds, openTimeWindow } from '../../../http/response/time-window.ts'
 import { type Call, get, patch, post, type Route } from '../../../http/route.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import { Allotments, OperatorLimits } from '../../../lib/limit-shapes.ts'

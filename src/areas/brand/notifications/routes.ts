@@ -1,6 +1,7 @@
 import { accountAdmin, resellerAdmin, superduper } from '../../../auth/policies.ts'
+import type { Listing } from '../../../http/response/listing.ts'
 import { shortListing } from '../../../http/response/listing.ts'
-import { ApiResponse, FileResponse, ListResponse } from '../../../http/response/responses.ts'
+import { ApiResponse, FileResponse, harmless, ListResponse } from '../../../http/response/responses.ts'
 import { timeWindow } from '../../../http/response/time-window.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import { attachment } from '../../../http/transport/media.ts'

@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember, anyone, superduper } from '../../../auth/policies.ts'
-import { ApiResponse, one, publicly, removed } from '../../../http/response/responses.ts'
+import { ApiResponse, answer, one, publicly, removed } from '../../../http/response/responses.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import { invalidData } from '../../../lib/failure.ts'
 import { isTrue, type Json } from '../../../lib/json.ts'

@@ -1,5 +1,5 @@
-import type { Cursor, Listing } from '../../../http/answer/listing.ts'
-import type { movingBounds } from '../../../http/answer/time-window.ts'
+import type { Cursor, Listing } from '../../../http/response/listing.ts'
+import type { movingBounds } from '../../../http/response/time-window.ts'
 import type { ListQuery, Test } from '../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../lib/time-key.ts'
 import { type CdrRow, tellsCost, tellsPrice } from './columns.ts'

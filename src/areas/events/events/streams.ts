@@ -1,9 +1,8 @@
 import { eventJson, type FeedEvent, sequenceText, typeFilter } from '../../../events/events.ts'
 import type { Feed, FeedHead } from '../../../events/feed.ts'
 import type { Line } from '../../../http/response/responses.ts'
-import { type Log, describeError } from '../../../lib/log.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
 import { actorOf } from '../../../storage/audit-log.ts'
-import { createHeartbeat, type Frames, startStream } from './stream.ts'
 import type { Wanted } from './question.ts'
 
 // Bytes that a live reader may have pending before the stream ends.

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { type ApiResponse, ListResponse, one } from '../../../http/response/responses.ts'
+import { type ApiResponse, answer, ListResponse, one } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import { failure, invalidData } from '../../../lib/failure.ts'
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'
@@ -22,7 +22,7 @@ import {
   numberUnassigned,
 } from './failures.ts'
 import type { NumberPlanning } from './numbering.ts'
-import type { NumberIdentity, NumberPlan, NumberRecord, Numbers, Performed } from './operations.ts'
+import type { NumberIdentity, NumberPlan, Numbers, Performed } from './operations.ts'
 import {
   Classification,
   Classifiers,
@@ -35,6 +35,7 @@ import {
   PhoneNumberRecord,
 } from './schema.ts'
 import { FoundNumber } from './search/schema.ts'
+import type { NumberRecord } from './store.ts'
 import type { NumberUpkeep } from './upkeep.operations.ts'
 import { numberListing, numberMetadata, readOnlyOf } from './views.ts'
 

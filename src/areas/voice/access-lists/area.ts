@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answer/answers.ts'
+import { answer } from '../../../http/response/responses.ts'
 import { type Call, del, get, post, type Route } from '../../../http/route.ts'
 import { AccessList, AccessListOrNone, accessListProblems } from '../../../lib/access-list.ts'
 import { badIdentifier, failure, faultyRequest } from '../../../lib/failure.ts'
@@ -10,7 +10,8 @@ import { accountsArea } from '../../accounts/accounts/area.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
-import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { Devices } from '../devices/operations.ts'
+import type { DeviceRecord } from '../devices/store.ts'
 
 /** The owner of a list: an account, or a device of it. */
 interface ListOwner {

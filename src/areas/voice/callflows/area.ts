@@ -1,12 +1,8 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import {
-  cachedListing,
-  collectionListing,
-  type Listing,
-  type PageRequest,
-} from '../../../http/answer/listing.ts'
+import type { Listing, PageRequest } from '../../../http/response/listing.ts'
+import { cachedListing, collectionListing } from '../../../http/response/listing.ts'
 import type { ListQuery } from '../../../lib/question.ts'
 import type { ListRow } from '../../../storage/records.ts'
 import { on } from '../../../storage/signal.ts'

@@ -1,6 +1,6 @@
 import { userKind } from '../../../auth/identity.ts'
 import { accountMember, ownerOrAdmin } from '../../../auth/policies.ts'
-import { accepted, answer } from '../../../http/answer/answers.ts'
+import { accepted, answer } from '../../../http/response/responses.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure, invalidAction } from '../../../lib/failure.ts'
 import { anyText, list } from '../../../lib/schema.ts'

@@ -1,4 +1,5 @@
 import { anyToken, superduper } from '../../../auth/policies.ts'
+import { lasting, RowsResponse } from '../../../http/response/responses.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { forbidden, invalid } from '../../../lib/failure.ts'
 import { memberOf } from '../../../lib/member.ts'
@@ -10,7 +11,6 @@ import type { CarrierDecisions, Edge } from './operations.ts'
 import type { EdgeReporting } from './reports.operations.ts'
 import { carrierQuestionIn, questionIn } from './rules.ts'
 import { CarrierAnswer, EdgeAnswer, EdgeExportRow, EdgeReports, EdgeReportsTaken } from './schema.ts'
-import { lasting } from '../../../http/response/responses.ts'
 
 const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
   const given = memberOf(sent, name) ?? []

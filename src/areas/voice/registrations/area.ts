@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { answer, RowsResponse } from '../../../http/answer/answers.ts'
+import { answer, RowsResponse } from '../../../http/response/responses.ts'
 import { del, get, type Route } from '../../../http/route.ts'
 import { anyText, list } from '../../../lib/schema.ts'
 import { edgeFails, unreachableIn } from '../../../switch/answers.ts'

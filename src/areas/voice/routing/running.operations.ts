@@ -15,12 +15,12 @@ import type { AreaDeps } from '../../area.ts'
 import type { Allotments } from '../../billing/limits/allotments/operations.ts'
 import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
 import type { CallBilling } from '../../calls/cdrs/billing/operations.ts'
-import { reasonOf } from '../../calls/cdrs/intake/rules.ts'
+import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
+import type { CallPrice } from './offnet.rules.ts'
 import {
   type Billing,
   billingOf,
-  type CallPrice,
   creditOf,
   type Funds,
   needsCredit,
@@ -28,7 +28,6 @@ import {
   paidCallOf,
   secondsLeft,
 } from './offnet.rules.ts'
-import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { routingSettings } from './settings.ts'
 import { createRunningStore, type RunningCall } from './store.ts'

@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { ApiResponse } from '../../../http/answer/answers.ts'
+import { ApiResponse } from '../../../http/response/responses.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { datastoreConflict } from '../../../lib/failure.ts'
 import {

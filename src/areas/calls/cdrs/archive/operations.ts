@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isLeaseLost } from '../../../../jobs/leases.ts'
 import type { ScheduledJob } from '../../../../jobs/rounds.ts'
-import type { Check } from '../../../../lib/check.ts'
-import { messageOfReading } from '../../../../lib/error-facts.ts'
 import { daySeconds } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { describeError } from '../../../../lib/log.ts'
@@ -11,7 +9,7 @@ import type { ObjectStore } from '../../../../object-store/object-store.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import { isMissing, MonthMoved } from '../../../../storage/monthly.ts'
-import { isConflict, type Store } from '../../../../storage/store.ts'
+import { isConflict } from '../../../../storage/store.ts'
 import type { AreaDeps } from '../../../area.ts'
 import type { CdrRow } from '../columns.ts'
 import { waitingForReaders } from '../months/operations.ts'
@@ -25,7 +23,7 @@ import {
   remainingRows,
   type WrittenFile,
 } from './files.ts'
-import { type AccountRow, type ArchiveRegister, createArchiveRegister, type FileRow } from './store.ts'
+import type { AccountRow, ArchiveRegister, FileRow } from './store.ts'
 
 interface Turn {
   signal: AbortSignal

@@ -1,5 +1,5 @@
 import { type Actor, accountKind, isInService, userKind } from '../../../../auth/identity.ts'
-import type { Entry, RowResults } from '../../../../batches/batches.ts'
+import type { RowResults } from '../../../../batches/batches.ts'
 import { isStorable } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type {
