@@ -203,6 +203,9 @@ export const createServices = (tools: Deps) => {
     return summaryOf(account, priced, counts)
   }
 
+  const standing = async (account: AccountRecord) =>
+    standingJson(await docOf(await standings.payerOf(account)))
+
   return {
     find: (account: AccountRecord) => services.find(account.id),
     sellerOf,
@@ -289,11 +292,11 @@ export const createServices = (tools: Deps) => {
 
     /** Whether the operator and the bookkeepers allow more charges. */
     async isGood(account: AccountRecord): Promise<boolean> {
-      const { in_good_standing: isGood } = await this.standing(account)
+      const { in_good_standing: isGood } = await standing(account)
       return isGood && (await standings.of(account, 1)).acceptable
     },
 
-    standing: async (account: AccountRecord) => standingJson(await docOf(await standings.payerOf(account))),
+    standing,
 
     summary: async (account: AccountRecord) =>
       summaryOf(account, await docOf(account), await quantities.of(account.id)),
