@@ -10,7 +10,7 @@ const nothingToCharge = async () =>
   declined('invalid_bookkeeper', 'this bookkeeper keeps a balance and charges nobody')
 
 /** The built-in bookkeeper: a balance that is credited and debited here, without an outside payer. */
-export const creditGateway: Gateway = {
+const creditGateway: Gateway = {
   capabilities: { charges: false, tokens: false, syncs: false, monthly: 'balance' },
   isReady: async () => true,
   patienceMs: async () => 0,

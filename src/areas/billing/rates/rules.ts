@@ -116,7 +116,7 @@ export const numberRate = (number: string, ratedeckId: string, { id, doc }: Rate
 }
 
 /** Whether a price has at most eight decimals. */
-export const isExactPrice = (value: number | string) =>
+const isExactPrice = (value: number | string) =>
   (decimalsOf(value) ?? Number.POSITIVE_INFINITY) <= maxDecimals
 
 const priceProblems = (rate: Partial<Rate>): Problems => {

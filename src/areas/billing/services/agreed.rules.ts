@@ -7,7 +7,7 @@ import { allItems, type TaxLine, taxJson, taxKey, taxLineJson } from './pricing/
 type DueService = 'services' | 'prorations' | 'taxes'
 
 /** The amounts of an invoice's lines add up to it exactly; none is 0. */
-export interface DueLine {
+interface DueLine {
   service: DueService
   /** Unique within an invoice. Invoices of other bookkeepers have the same keys. */
   key: string

@@ -14,16 +14,16 @@ import type { Transactions } from '../transactions/operations.ts'
 import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
 import { createGatewayEventStore, type DisputeState } from './store.ts'
 
-export const disputeStateOf = (status: string): DisputeState =>
+const disputeStateOf = (status: string): DisputeState =>
   status === 'won' || status === 'lost' ? status : 'open'
 
 /** The change of the payer's balance: 1 returns the money, -1 takes it. Events come in any order; a decision is final. */
-export const balanceStep = (before: DisputeState | undefined, after: DisputeState): -1 | 0 | 1 => {
+const balanceStep = (before: DisputeState | undefined, after: DisputeState): -1 | 0 | 1 => {
   if (before === undefined) return after === 'won' ? 0 : -1
   return before === 'open' && after === 'won' ? 1 : 0
 }
 
-export const isDecided = (state: DisputeState | undefined) => state === 'won' || state === 'lost'
+const isDecided = (state: DisputeState | undefined) => state === 'won' || state === 'lost'
 
 interface AboutEvent {
   type: string

@@ -34,7 +34,7 @@ const afterAllMonths = 999_912
 const amountSum = (parts: readonly { amount: number }[]) => parts.reduce((sum, { amount }) => sum + amount, 0)
 
 /** A draft is never stored. */
-export const isIssued = <I extends InvoiceDocument>(
+const isIssued = <I extends InvoiceDocument>(
   invoice: I,
 ): invoice is I & { status: Exclude<InvoiceDocument['status'], 'draft'> } => invoice.status !== 'draft'
 
@@ -151,7 +151,7 @@ const paymentCheckMs = 3_600_000
 const done = (outcome: string): DunningStep => ({ state: 'done', outcome })
 
 /** Values of mail templates. */
-export const invoiceValues = ({ id, number, doc, ...invoice }: InvoiceDocument) => ({
+const invoiceValues = ({ id, number, doc, ...invoice }: InvoiceDocument) => ({
   'invoice.id': id,
   'invoice.number': number ? numberText(number) : '',
   'invoice.total': `${dollarsOfUnits(doc.total)} ${doc.currency}`,

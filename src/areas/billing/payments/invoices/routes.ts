@@ -76,9 +76,9 @@ const rowFields = {
   credited: dollarsField('given back by credit notes'),
 }
 
-export const InvoiceRow = open(rowFields, { title: 'Invoice' })
+const InvoiceRow = open(rowFields, { title: 'Invoice' })
 
-export const CreditNoteAnswer = open({
+const CreditNoteAnswer = open({
   id: must(anyText()),
   number: must(anyText()),
   invoice_id: must(anyText()),
@@ -92,7 +92,7 @@ export const CreditNoteAnswer = open({
   ledger_ids: must(list(anyText())),
 })
 
-export const InvoiceAnswer = open({
+const InvoiceAnswer = open({
   ...rowFields,
   account: must(anyObject()),
   issuer: must(anyObject()),
@@ -106,7 +106,7 @@ export const InvoiceAnswer = open({
 })
 
 /** The maximum of `amount` is what is left of the invoice. */
-export const CreditRequest = open({
+const CreditRequest = open({
   amount: number({
     exclusiveMinimum: 0,
     maximum: maxDollars,
@@ -114,7 +114,7 @@ export const CreditRequest = open({
   }),
   reason: text(1, 1024, multiline),
 })
-export type CreditRequest = Static<typeof CreditRequest>
+type CreditRequest = Static<typeof CreditRequest>
 
 const invoicesPath = '/v2/accounts/{account_id}/invoices'
 const invoicePath = `${invoicesPath}/{invoice_id}` as const

@@ -17,7 +17,7 @@ import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import { createTopupStore } from '../transactions/store.ts'
 
 /** The `topup` of an account. Dollars. */
-export interface TopupDoc {
+interface TopupDoc {
   amount?: unknown
   threshold?: unknown
 }
@@ -81,7 +81,7 @@ const thresholdIn = (part: unknown): number | undefined => {
 export const lowBalanceThreshold = ({ notifications, topup }: ThresholdDoc): number | undefined =>
   thresholdIn((notifications as { low_balance?: unknown } | undefined)?.low_balance) ?? thresholdIn(topup)
 
-export const topupDescription = (trigger: 'manual' | 'automatic') =>
+const topupDescription = (trigger: 'manual' | 'automatic') =>
   trigger === 'manual' ? 'Manual top-up' : 'Automatic top-up'
 
 /** The built-in bookkeeper charges no one: it adds a credit only. */

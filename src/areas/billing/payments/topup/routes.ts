@@ -11,10 +11,10 @@ import { amountProblems, isOpen, transactionJson } from '../transactions/rules.t
 import type { ToppedUp as Done, Topups } from './operations.ts'
 
 /** `amount` has its own messages, so the route validates it. */
-export const TopupRequest = open({
+const TopupRequest = open({
   amount: number({ description: 'Dollars, at most four decimals; required' }),
 })
-export type TopupRequest = Static<typeof TopupRequest>
+type TopupRequest = Static<typeof TopupRequest>
 
 export const ToppedUp = open({
   transaction: anyObject({ description: 'Absent where nobody is charged' }),

@@ -364,8 +364,6 @@ export type ManualOrder = Pick<PaymentOrder, 'amount' | 'metadata' | 'order_id'>
 /** Whether the caller may move money by a vendor's bookkeeper. */
 type MayAct = (vendorId: string) => boolean
 
-export type ManualTransactions = ReturnType<typeof createManualTransactions>
-
 /** Sales and refunds that the vendor of a bookkeeper makes manually. */
 export const createManualTransactions = (transactions: Transactions, { bookkeepers }: PaymentDeps) => {
   const assertMayAct = (mayAct: MayAct, vendorId: string) => {

@@ -45,7 +45,7 @@ export const assertMoved = (transaction: Transaction) => {
 
 export const underWay = 'the bookkeeper has not said yet whether the money has moved'
 
-export const moneyAnswer = (transaction: Transaction) => {
+const moneyAnswer = (transaction: Transaction) => {
   assertMoved(transaction)
   const data = transactionJson(transaction)
   return isOpen(transaction)
@@ -56,7 +56,7 @@ export const moneyAnswer = (transaction: Transaction) => {
 export const moneyFailures = [noPaymentToken, paymentFailed, invalidBookkeeper]
 
 /** `amount` has its own messages, so the routes validate it. */
-export const TransactionRequest = open(
+const TransactionRequest = open(
   {
     amount: number({ description: 'Dollars, at most four decimals; required' }),
     description: text(0, 1024, multiline),
@@ -68,7 +68,7 @@ export const TransactionRequest = open(
   },
   { title: 'Transaction' },
 )
-export type TransactionRequest = Static<typeof TransactionRequest>
+type TransactionRequest = Static<typeof TransactionRequest>
 
 const executor = open({ trigger: anyText(), module: anyText() })
 const transactionStatus = choice(['pending', 'completed', 'failed'])
@@ -85,7 +85,7 @@ export const TransactionRow = open({
   created: must(integer({ description: 'Gregorian seconds' })),
 })
 
-export const TransactionRecord = open({
+const TransactionRecord = open({
   id: must(anyText()),
   account: must(anyObject()),
   amount: must(number()),
@@ -106,7 +106,7 @@ export const TransactionRecord = open({
 
 export const Balance = open({ balance: must(number({ description: 'Dollars' })) })
 
-export const RecurringRow = open({
+const RecurringRow = open({
   id: must(anyText()),
   amount: must(number()),
   type: must(anyText()),
@@ -260,7 +260,7 @@ export const transactionRoutes = (
   ]
 }
 
-export const billJson = ({ month, bookkeeper, created, amount, doc }: Bill) => ({
+const billJson = ({ month, bookkeeper, created, amount, doc }: Bill) => ({
   id: doc.ledger_id,
   amount: dollarsOfUnits(amount),
   type: 'debit',
@@ -272,7 +272,7 @@ export const billJson = ({ month, bookkeeper, created, amount, doc }: Bill) => (
 })
 
 /** One for each bookkeeper. Times in Gregorian seconds. */
-export const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: number, nowUnixMs: number) => {
+const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: number, nowUnixMs: number) => {
   const { next } = billingCycle(nowUnixMs)
   return invoices.map(({ bookkeeper, total, taxes, items }) => ({
     id: bookkeeper.id,

@@ -1,4 +1,3 @@
-import type { Static } from 'typebox'
 import { accountAdmin } from '../../../../auth/policies.ts'
 import { answer } from '../../../../http/response/responses.ts'
 import { del, get, post, put, type Route } from '../../../../http/route.ts'
@@ -7,7 +6,7 @@ import { anyObject, anyText, closed, flag, integer, list, must, open, text } fro
 import { processorError, processorUnreachable } from '../../../../payment/failures.ts'
 import type { PaymentTokenLookup } from './operations.ts'
 
-export const NewPaymentToken = open(
+const NewPaymentToken = open(
   {
     payment_method: must(
       text(1, 255, { pattern: '^[A-Za-z0-9_-]+$', description: 'The id that the gateway gave the browser' }),
@@ -16,7 +15,6 @@ export const NewPaymentToken = open(
   },
   { title: 'Payment method' },
 )
-export type NewPaymentToken = Static<typeof NewPaymentToken>
 
 export const PaymentToken = open(
   {
@@ -31,7 +29,7 @@ export const PaymentToken = open(
   { title: 'Payment token' },
 )
 
-export const PaymentSetup = open({
+const PaymentSetup = open({
   client_secret: must(anyText({ description: 'Lets a browser hand one payment method to the gateway' })),
   publishable_key: anyText(),
 })

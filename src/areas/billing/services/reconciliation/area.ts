@@ -25,7 +25,7 @@ export const reconciliationArea = area({
   },
 })
 
-export const reconciliationRoutes = (reconciliation: Reconciliation): Route[] => [
+const reconciliationRoutes = (reconciliation: Reconciliation): Route[] => [
   post('/v2/accounts/{account_id}/services/reconciliation', {
     summary: 'Count anew what an account has, and put its quantities right',
     allow: ownReseller,
