@@ -75,7 +75,7 @@ const readNamed =
 /** The part as it is stored; the check against the schema handles parts of another form. */
 const tidyPart = (part: Json, realm: string): Json => {
   try {
-    return storedHalf(part, { realm, normalize: normalizeNumber })
+    return storedTrunks(part, { realm, normalize: normalizeNumber })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     return part

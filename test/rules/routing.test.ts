@@ -5,8 +5,8 @@ import { effectiveLimits, noWishes } from '../../src/areas/billing/limits/rules.
 import type { Limits } from '../../src/areas/billing/limits/schema.ts'
 import type { CallflowQuery } from '../../src/areas/voice/routing/call.rules.ts'
 import { compileNumbering } from '../../src/areas/numbers/phone-numbers/numbering.ts'
-import { isAllowed } from '../../src/areas/voice/routing/callers.rules.ts'
-import { type FactTable, nameOf, type Want } from '../../src/areas/voice/routing/facts.ts'
+import { isAllowed, isNumberAllowed } from '../../src/areas/voice/routing/callers.rules.ts'
+import { type FactTable, nameOf, type Want, factName } from '../../src/areas/voice/routing/facts.ts'
 import { decideRoute } from '../../src/areas/voice/routing/rules.ts'
 import type { RouteAnswer } from '../../src/areas/voice/routing/schema.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -141,8 +141,8 @@ const answerOf = (town: Town, asked: Partial<CallflowQuery>): RouteAnswer => {
   for (let round = 0; round < 50; round += 1) {
     const decided = decideRoute(question, known, rules)
     if ('answer' in decided) return decided.answer
-    expect(decided.wants.filter((want) => known.has(nameOf(want)))).toEqual([])
-    for (const want of decided.wants) known.set(nameOf(want), look(town, want) as FactTable['user'])
+    expect(decided.wants.filter((want) => known.has(factName(want)))).toEqual([])
+    for (const want of decided.wants) known.set(factName(want), look(town, want) as FactTable['user'])
   }
   throw new Error('the decision never has enough')
 }
@@ -983,7 +983,7 @@ describe('a call that leaves the account', () => {
       for (const written of wrong) expect([written, shownOf(written, allowed)]).toEqual([written, two])
     // An operator may set numbering rules that take longer numbers and others without a plus.
     for (const number of ['+4930123456789012', '49301234567', ''])
-      expect([number, isAllowed(number, ['*', '+4930123*', number])]).toEqual([number, false])
+      expect([number, isNumberAllowed(number, ['*', '+4930123*', number])]).toEqual([number, false])
     expect(shown(with_({ device: id('anonymous') }, { operator: { caller_ids: ['*'] } }))).toEqual({
       privacy: 'full',
     })

@@ -9,7 +9,7 @@ interface CompiledList {
 }
 
 // An invalid pattern matches nothing, so the list denies.
-const nothing = { matches: () => false }
+const matchesNothing = { matches: () => false }
 
 // Compiling the pattern costs more than the whole decision, which edges request per packet.
 const compiledLists = new WeakMap<AccessList, CompiledList>()
@@ -18,7 +18,7 @@ const compiled = (list: AccessList) => {
   const { cidrs, user_agent: text } = list
   const known = compiledLists.get(list) ?? {
     cidrs: cidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
-    pattern: text === undefined ? undefined : (compilePattern(text).pattern ?? nothing),
+    pattern: text === undefined ? undefined : (compilePattern(text).pattern ?? matchesNothing),
   }
   compiledLists.set(list, known)
   return known

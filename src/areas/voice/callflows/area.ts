@@ -13,7 +13,7 @@ import { everyOperation, recordRoutes } from '../../record-routes.ts'
 import { type CallflowRecord, type Callflows, createCallflows } from './operations.ts'
 import { CallflowRow } from './schema.ts'
 
-const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
+const listPosition = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
 
 /** The texts of a filter for callflows that list one of some numbers. */
 const wantedIn = ({ key, test }: ListQuery) =>
@@ -28,10 +28,12 @@ const callflowRoutes = (callflows: Callflows) => {
       if (!texts) return { listing: listed(account), left: questions }
       const found = callflows.listing(account, texts)
       const page = async ({ after, limit, descending }: PageRequest) => {
-        const all = (await found).toSorted((a, b) => (placeOf(a) < placeOf(b) === descending ? 1 : -1))
+        const all = (await found).toSorted((a, b) =>
+          listPosition(a) < listPosition(b) === descending ? 1 : -1,
+        )
         const place = after?.join('\0')
         const isNext = (one: CallflowRecord) =>
-          place === undefined || (descending ? placeOf(one) < place : placeOf(one) > place)
+          place === undefined || (descending ? listPosition(one) < place : listPosition(one) > place)
         return all.filter(isNext).slice(0, limit)
       }
       const fitting = async ({ limit }: PageRequest) => limit

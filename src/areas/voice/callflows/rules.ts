@@ -13,13 +13,13 @@ export const noMatch = 'no_match'
 const deepest = 25
 const maxModules = 500
 
-interface Place {
+interface FlowPosition {
   path: string
   depth: number
   step: unknown
 }
 
-const childrenOf = ({ path, depth, step }: Place): Place[] => {
+const childrenOf = ({ path, depth, step }: FlowPosition): FlowPosition[] => {
   const children = memberOf(step, 'children')
   return isObject(children)
     ? Object.entries(children).map(([key, child]) => ({
@@ -34,7 +34,7 @@ const typeProblem = (target: string, value: unknown) => ({
   type: { message: `Value must be of type ${target}`, target, value },
 })
 
-const stepProblems = ({ path, step }: Place): Problems => {
+const stepProblems = ({ path, step }: FlowPosition): Problems => {
   if (!isObject(step)) return { [path]: typeProblem('object', step) }
   const { module, data, children } = step
   const problems: Problems = {}
@@ -50,7 +50,7 @@ const stepProblems = ({ path, step }: Place): Problems => {
 /** Problems of the steps below the first one, which the schema checks, and of their number. */
 export const flowProblems = (flow: unknown): Problems => {
   const problems: Problems = {}
-  const waiting: Place[] = childrenOf({ path: 'flow', depth: 1, step: flow })
+  const waiting: FlowPosition[] = childrenOf({ path: 'flow', depth: 1, step: flow })
   let modules = 1
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     modules += 1
@@ -66,7 +66,7 @@ export const flowProblems = (flow: unknown): Problems => {
 
 /** The steps of a flow in breadth-first order. Invalid steps are skipped. */
 export function* stepsOf(flow: unknown): Generator<{ module: string; data: Json }> {
-  const waiting: Place[] = [{ path: 'flow', depth: 1, step: flow }]
+  const waiting: FlowPosition[] = [{ path: 'flow', depth: 1, step: flow }]
   for (let place = waiting.shift(); place; place = waiting.shift()) {
     const { step } = place
     if (!isObject(step) || typeof step.module !== 'string') continue

@@ -14,16 +14,16 @@ import { records, type UniqueName, uniqueClaims, uniqueProblems } from '../../re
 import type { SipClaims } from '../devices/operations.ts'
 import type { Destinations } from '../resources/destinations.operations.ts'
 import {
-  addressOf,
   type ConnectivityDoc,
   connectivityProblems,
   destinationsOf,
   didsOf,
   isServerOn,
+  serverAddress,
   serverName,
-  storedHalf,
+  storedTrunks,
   type TrunkTarget,
-  targetOf,
+  trunkTargetOf,
   userOf,
   withNumber,
 } from './rules.ts'
@@ -45,7 +45,7 @@ const createConnectivityStore = (store: Store, sip: SipClaims) => {
       const path = `servers.${index}.auth`
       const user = userOf(server)
       const realm = account?.auth_realm
-      const address = addressOf(server)
+      const address = serverAddress(server)
       const names: UniqueName[] = []
       if (user !== undefined)
         names.push({
@@ -112,9 +112,9 @@ const serversIn = ({ accountId, id, doc }: ConnectivityRecord) =>
     user: userOf(server),
     realm: doc.account?.auth_realm,
     password: server.auth.auth_password,
-    address: addressOf(server),
+    address: serverAddress(server),
     /** Where it is or where its calls are sent, as the record names it. */
-    hosts: [addressOf(server) ?? [], server.options?.ip ?? []].flat(),
+    hosts: [serverAddress(server) ?? [], server.options?.ip ?? []].flat(),
   }))
 
 export type Trunks = ReturnType<typeof createTrunks>
@@ -126,7 +126,7 @@ export const createTrunks = (tools: Deps) => {
 
   const docOf = async (account: AccountRecord, data: Json): Promise<ConnectivityDoc> => {
     const { normalize } = await numbers.planning.rules()
-    return storedHalf(data, { realm: account.doc.realm, normalize })
+    return storedTrunks(data, { realm: account.doc.realm, normalize })
   }
 
   const realmProblems = async (
@@ -260,7 +260,7 @@ export const createTrunks = (tools: Deps) => {
       if (!listed || !account) return undefined
       if (!isServerOn(listed.server)) return 'disabled'
       const realm = trunk.doc.account?.auth_realm ?? account.doc.realm
-      return targetOf({ trunkId: trunk.id, accountId, realm }, listed)
+      return trunkTargetOf({ trunkId: trunk.id, accountId, realm }, listed)
     },
 
     /** The server with this user name in a realm: of the owner of the realm, else of any account that names the realm. */

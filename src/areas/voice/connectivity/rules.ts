@@ -20,7 +20,8 @@ export const serverName = ({ server_name: name }: Readonly<Server>, index: numbe
 
 export const isServerOn = ({ options }: Readonly<Server>) => options?.enabled !== false
 
-export const addressOf = (server: Readonly<Server>) => (isKnownByAddress(server) ? server.auth.ip : undefined)
+export const serverAddress = (server: Readonly<Server>) =>
+  isKnownByAddress(server) ? server.auth.ip : undefined
 
 export const userOf = (server: Readonly<Server>) =>
   isKnownByAddress(server) ? undefined : server.auth.auth_user
@@ -58,7 +59,7 @@ const withoutOwnRealm = (account: NonNullable<Connectivity['account']>, accountR
  * What is stored for a request: numbers and addresses in the form that is compared. The account's own realm is
  * not stored, so that the servers follow if it changes.
  */
-export const storedHalf = (
+export const storedTrunks = (
   data: Json,
   { realm, normalize }: { realm: string; normalize(text: string): string },
 ): ConnectivityDoc => {
@@ -107,7 +108,7 @@ export const endedUsers = (
 /** Whether a server that is known by its address no longer is. */
 export const endsAddress = (before: Readonly<Connectivity>, after: Readonly<Connectivity> | undefined) => {
   const addressesOf = ({ servers = [] }: Readonly<Connectivity>) =>
-    servers.flatMap((server) => (isServerOn(server) && addressOf(server)) || [])
+    servers.flatMap((server) => (isServerOn(server) && serverAddress(server)) || [])
   const left = after ? addressesOf(after) : []
   return addressesOf(before).some((address) => !left.includes(address))
 }
@@ -158,7 +159,7 @@ const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string
     (server, index) => [`servers.${index}.auth.auth_user`, userOf(server)?.toLowerCase()] as const,
   )
   const addresses = servers.map((server, index) => {
-    const address = addressOf(server)
+    const address = serverAddress(server)
     return [`servers.${index}.auth.ip`, address && writtenAddress(address)] as const
   })
   const numbers = dids.map(
@@ -180,7 +181,7 @@ export const connectivityProblems = (
 export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): WrittenDestination[] =>
   servers.flatMap((server, index) => {
     const path = `servers.${index}`
-    const hosts = { 'auth.ip': addressOf(server), 'options.ip': server.options?.ip }
+    const hosts = { 'auth.ip': serverAddress(server), 'options.ip': server.options?.ip }
     return [
       ...Object.entries(hosts).flatMap(([field, text]) =>
         text === undefined ? [] : [{ path: `${path}.${field}`, form: 'host' as const, text }],
@@ -235,9 +236,9 @@ const formats: Readonly<Record<(typeof inboundFormats)[number], (number: string,
     username: (number, { auth }) => auth.auth_user ?? number,
   }
 
-const placeOf = (server: Server, realm: string) => {
+const contactOfServer = (server: Server, realm: string) => {
   const { auth, options } = server
-  const host = options?.ip ?? addressOf(server)
+  const host = options?.ip ?? serverAddress(server)
   if (host !== undefined) return { uri: sipAddress({ host, port: options?.port ?? auth.port }) }
   return { username: auth.auth_user ?? '', realm }
 }
@@ -251,7 +252,7 @@ const failoverOf = (failover: Did['failover']): Failover | undefined => {
   return { uri: sipAddress(host), ...present({ user }) }
 }
 
-export const targetOf = (
+export const trunkTargetOf = (
   { trunkId, accountId, realm }: { trunkId: string; accountId: string; realm: string },
   { number, did, server, index }: ListedDid,
 ): TrunkTarget => {
@@ -264,7 +265,7 @@ export const targetOf = (
     account_id: accountId,
     number: formats[format](number, server),
     ...(format === 'username' ? { isRenamed: true as const } : {}),
-    ...placeOf(server, realm),
+    ...contactOfServer(server, realm),
     delay_s: options.delay ?? 0,
     ...present({ timeout_s: options.timeout, progress_timeout_s: options.progress_timeout }),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),

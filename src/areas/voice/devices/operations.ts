@@ -24,7 +24,7 @@ import {
   mobileNumberOf,
   type Restart,
   restrictionProblems,
-  storedHalf,
+  storedDevice,
   syncEventOf,
 } from './rules.ts'
 import { deviceShape } from './schema.ts'
@@ -142,7 +142,7 @@ export const createDevices = (tools: Deps) => {
     shape: deviceShape,
     async problems(proposal) {
       const { account, actor, data, before } = proposal
-      const doc = storedHalf(data, account.doc.realm, before?.doc)
+      const doc = storedDevice(data, account.doc.realm, before?.doc)
       return joinProblems(
         await uniqueProblems(store, uniqueNamesOf(account.id, doc), before),
         await realmProblems(account, doc, before),
@@ -153,7 +153,7 @@ export const createDevices = (tools: Deps) => {
         before ? restrictionProblems(actor, doc, before.doc) : {},
       )
     },
-    content: ({ account, data, before }) => ({ doc: storedHalf(data, account.doc.realm, before?.doc) }),
+    content: ({ account, data, before }) => ({ doc: storedDevice(data, account.doc.realm, before?.doc) }),
     async beforeWrite(set, { before, after }) {
       await moveNumber(set, before, after)
       set.tell(deviceChanged, { before, after })

@@ -68,7 +68,7 @@ export const tidy = (data: Json): Json => {
  * What is stored for a request. The account's own realm is not stored, so that the device follows if it changes. The type is
  * fixed: a replacement without it does not change it.
  */
-export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc | undefined): DeviceDoc => {
+export const storedDevice = (data: Json, accountRealm: string, before: DeviceDoc | undefined): DeviceDoc => {
   const { sync: _, ...doc } = storedPart<DeviceDoc>(data, deviceShape)
   if (before?.device_type !== undefined) doc.device_type ??= before.device_type
   const { realm, ...sip } = doc.sip ?? {}

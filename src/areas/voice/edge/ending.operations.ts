@@ -10,7 +10,7 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Trunks } from '../connectivity/operations.ts'
 import type { Devices } from '../devices/operations.ts'
-import { type Ending, endingsOf } from './ending.rules.ts'
+import { type EndedUse, endingsOf } from './ending.rules.ts'
 import type { Edge } from './operations.ts'
 
 interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'mediaSwitch'> {
@@ -20,12 +20,12 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'mediaSwitch'> {
   edge: Pick<Edge, 'isRefused'>
 }
 
-interface CallsPayload extends Pick<Ending, 'kind'> {
+interface CallsPayload extends Pick<EndedUse, 'kind'> {
   /** Hosts of the edges to ask again. Absent: all edges. */
   hosts?: Unreachable
 }
 
-interface Payload extends CallsPayload, Pick<Ending, 'id'> {
+interface Payload extends CallsPayload, Pick<EndedUse, 'id'> {
   identities: readonly Identity[]
 }
 
@@ -51,7 +51,7 @@ export const createEnding = (tools: Deps) => {
   const { clock } = store
 
   /** The account, and the accounts below it if the account itself was changed. */
-  async function* accountsOf(accountId: string, kind: Ending['kind']) {
+  async function* accountsOf(accountId: string, kind: EndedUse['kind']) {
     const account = await accounts.find(accountId)
     if (account) yield account
     if (account && kind === 'account') for await (const batch of accounts.descendants(account)) yield* batch
@@ -95,7 +95,7 @@ export const createEnding = (tools: Deps) => {
     conclude,
   }
 
-  async function* idsFrom(accountId: string, kind: Ending['kind']) {
+  async function* idsFrom(accountId: string, kind: EndedUse['kind']) {
     // Also if the account is deleted.
     yield [accountId]
     for await (const { id } of accountsOf(accountId, kind)) if (id !== accountId) yield [id]
@@ -113,7 +113,7 @@ export const createEnding = (tools: Deps) => {
     conclude,
   }
 
-  const addTo = async (set: ChangeSet, { accountId, kind, id, identities: named }: Ending) => {
+  const addTo = async (set: ChangeSet, { accountId, kind, id, identities: named }: EndedUse) => {
     const account = await accounts.find(accountId)
     if (!account) return
     const { disabled_grace_s: graceSeconds } = await settings.of(switchSettings)

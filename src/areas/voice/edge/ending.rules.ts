@@ -5,7 +5,7 @@ import type { Connectivity } from '../connectivity/schema.ts'
 import { type DeviceDoc, endsRegistration } from '../devices/rules.ts'
 
 /** A change of a record, with its documents as JSON texts. */
-interface Change {
+interface RecordChange {
   accountId: string
   kind: string
   id: string
@@ -22,7 +22,7 @@ interface Registered {
 }
 
 /** What a change ends. */
-export interface Ending {
+export interface EndedUse {
   accountId: string
   kind: 'account' | 'user' | 'device' | 'connectivity'
   id: string
@@ -40,7 +40,7 @@ const differs = ({ before, after = {} }: Docs, ...fields: readonly string[]) =>
   fields.some((field) => !sameJson(memberOf(before, field), memberOf(after, field)))
 
 /** By kind: the identities whose registrations end. Empty: only calls end. Undefined: nothing ends. */
-const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | undefined>> = {
+const kinds: Readonly<Record<EndedUse['kind'], (docs: Docs) => Registered[] | undefined>> = {
   account: (docs) => (docs.after === undefined || differs(docs, 'enabled', 'tree') ? [] : undefined),
   user: (docs) => (docs.after === undefined || differs(docs, 'enabled') ? [] : undefined),
   device({ before, after }) {
@@ -56,9 +56,9 @@ const kinds: Readonly<Record<Ending['kind'], (docs: Docs) => Registered[] | unde
   },
 }
 
-const isEnding = (kind: string): kind is Ending['kind'] => Object.hasOwn(kinds, kind)
+const isEnding = (kind: string): kind is EndedUse['kind'] => Object.hasOwn(kinds, kind)
 
-const endingOf = ({ accountId, kind, id, before, after }: Change): Ending | undefined => {
+const endingOf = ({ accountId, kind, id, before, after }: RecordChange): EndedUse | undefined => {
   if (!isEnding(kind) || before === undefined) return undefined
   const docs = { before: JSON.parse(before), after: after === undefined ? undefined : JSON.parse(after) }
   const identities = kinds[kind](docs)
@@ -66,7 +66,7 @@ const endingOf = ({ accountId, kind, id, before, after }: Change): Ending | unde
 }
 
 /** What a set of changes ends. The deletion of an account includes everything in it. */
-export const endingsOf = (changes: readonly Change[]): Ending[] => {
+export const endingsOf = (changes: readonly RecordChange[]): EndedUse[] => {
   const endings = changes.flatMap((change) => endingOf(change) ?? [])
   return [...Map.groupBy(endings, ({ accountId }) => accountId).values()].flatMap((ofAccount) => {
     const whole = ofAccount.find(({ kind }) => kind === 'account')

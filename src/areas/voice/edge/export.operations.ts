@@ -25,7 +25,7 @@ interface Wanted {
 }
 
 /** A sender, and the user name or address by which edges ask for it. */
-interface Known {
+interface KnownSender {
   sender: Sender
   username?: string | undefined
   address?: string | undefined
@@ -42,7 +42,7 @@ const questionOf = ({ realm, withCredentials }: Wanted, username?: string) => ({
   withCredentials,
 })
 
-const knownAs = (account: AccountRecord, device: DeviceRecord): Known[] => {
+const knownAs = (account: AccountRecord, device: DeviceRecord): KnownSender[] => {
   const identity = sipIdentityOf(device.doc)
   const address = sipAddressOf(device.doc)
   return [
@@ -58,11 +58,11 @@ export type EdgeExport = ReturnType<typeof createEdgeExport>
 /** The export of all answers about a realm. */
 export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks, resources }: Deps) => {
   /** The senders of the account that has the realm, in batches. */
-  async function* ofOwner(account: AccountRecord): AsyncGenerator<Known[]> {
+  async function* ofOwner(account: AccountRecord): AsyncGenerator<KnownSender[]> {
     for await (const batch of devices.all(account.id))
       yield batch.flatMap((device) => knownAs(account, device))
     for await (const batch of trunks.servers(account.id))
-      yield batch.flatMap((trunk): Known[] => {
+      yield batch.flatMap((trunk): KnownSender[] => {
         const { user: username, realm, address } = trunk
         if (address !== undefined) return [{ sender: { account, trunk, method: 'ip' }, address }]
         return realm === undefined ? [{ sender: { account, trunk }, username }] : []
@@ -70,9 +70,9 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
   }
 
   /** Senders that name a realm which no account has, as far as the actor may see them. */
-  async function* ofNobody(actor: Actor, realm: string): AsyncGenerator<Known[]> {
+  async function* ofNobody(actor: Actor, realm: string): AsyncGenerator<KnownSender[]> {
     for await (const usernames of devices.usernamesUnder(realm)) {
-      const batch: Known[] = []
+      const batch: KnownSender[] = []
       for (const asked of usernames) {
         const sender = await edge.senderOf({ realm, username: asked, address: undefined })
         const username = sender?.device?.doc.sip?.username ?? sender?.trunk?.user
@@ -83,14 +83,14 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
   }
 
   /** Addresses of carriers are not senders. */
-  const rowsOf = async ({ sender, username, address: text }: Known, wanted: Wanted) => {
+  const rowsOf = async ({ sender, username, address: text }: KnownSender, wanted: Wanted) => {
     const address = text === undefined ? undefined : parseAddress(text)
     if (address && (await resources.isCarriers(address))) return []
     const answer = await edge.answerOf(sender, questionOf(wanted, username))
     return [{ ...present({ username, address: text }), ...answer }]
   }
 
-  async function* rows(head: EdgeExportRow, known: AsyncIterable<Known[]>, wanted: Wanted) {
+  async function* rows(head: EdgeExportRow, known: AsyncIterable<KnownSender[]>, wanted: Wanted) {
     yield [head]
     for await (const batch of known)
       for (let at = 0; at < batch.length; at += maxConcurrentRows) {

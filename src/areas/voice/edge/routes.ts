@@ -9,7 +9,7 @@ import { maxAgeSeconds } from '../routing/rules.ts'
 import type { EdgeExport } from './export.operations.ts'
 import type { CarrierDecisions, Edge } from './operations.ts'
 import type { EdgeReporting } from './reports.operations.ts'
-import { carrierQuestionIn, questionIn } from './rules.ts'
+import { carrierQuestionIn, edgeQueryIn } from './rules.ts'
 import { CarrierAnswer, EdgeAnswer, EdgeExportRow, EdgeReports, EdgeReportsTaken } from './schema.ts'
 
 const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
@@ -40,7 +40,7 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     },
     answers: EdgeAnswer,
     fails: [forbidden],
-    run: async ({ actor, query }) => lasting(await edge.decide(actor, questionIn(query)), maxAgeSeconds),
+    run: async ({ actor, query }) => lasting(await edge.decide(actor, edgeQueryIn(query)), maxAgeSeconds),
   }),
   get('/v2/edge/carrier', {
     summary: 'Tell an edge proxy whether calls from an address may come in',
@@ -69,7 +69,7 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     answers: list(EdgeExportRow),
     fails: [forbidden],
     run: async ({ actor, query }) => {
-      const { realm, withCredentials } = questionIn(query)
+      const { realm, withCredentials } = edgeQueryIn(query)
       const { sequence, rows } = await edgeExport.of(actor, { realm, withCredentials })
       return new RowsResponse(rows, () => ({ sequence }))
     },

@@ -32,7 +32,7 @@ const addressIn = (query: URLSearchParams): { address?: Address | undefined; pro
 }
 
 /** Throws a 400 for an invalid query. */
-export const questionIn = (query: URLSearchParams): EdgeQuery => {
+export const edgeQueryIn = (query: URLSearchParams): EdgeQuery => {
   const realm = given(query, 'realm')
   const { address, problems } = addressIn(query)
   if (realm === undefined) throw invalid({ ...requiredField('realm'), ...problems })

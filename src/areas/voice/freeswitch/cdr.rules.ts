@@ -54,9 +54,9 @@ const momentOf = (value: unknown) => countOf(value) || undefined
 const isSet = (value: unknown) => value === true || value === 'true' || value === '1' || value === 1
 
 /** An address without its scheme: `user@host`. */
-const addressOf = (text: string | undefined) => text?.replace(/^<?sips?:/, '').replace(/>$/, '')
+const addressWithoutScheme = (text: string | undefined) => text?.replace(/^<?sips?:/, '').replace(/>$/, '')
 
-const hostOf = (address: unknown) =>
+const hostOfAddress = (address: unknown) =>
   textOf(address)
     ?.split('@')[1]
     ?.replace(/[:;].*$/, '')
@@ -111,15 +111,17 @@ const timesOf = ({ first, times }: Reader) => {
 }
 
 const addressesOf = ({ first }: Reader) => ({
-  from: addressOf(
+  from: addressWithoutScheme(
     first('sip_from_uri', 'presence_id', 'sip_invite_from_uri', 'sip_loopback_from_uri', 'cdr_uri_from'),
   ),
-  from_uri: addressOf(first('sip_from_uri', 'sip_invite_from_uri')),
+  from_uri: addressWithoutScheme(first('sip_from_uri', 'sip_invite_from_uri')),
   from_tag: first('sip_from_tag'),
-  to: addressOf(first('sip_to_uri', 'sip_invite_to_uri', 'sip_req_uri', 'sip_invite_req_uri', 'cdr_uri_to')),
-  to_uri: addressOf(first('sip_to_uri', 'sip_invite_to_uri')),
+  to: addressWithoutScheme(
+    first('sip_to_uri', 'sip_invite_to_uri', 'sip_req_uri', 'sip_invite_req_uri', 'cdr_uri_to'),
+  ),
+  to_uri: addressWithoutScheme(first('sip_to_uri', 'sip_invite_to_uri')),
   to_tag: first('sip_to_tag'),
-  request: addressOf(
+  request: addressWithoutScheme(
     first(
       'sip_req_uri',
       'sip_invite_req_uri',
@@ -252,7 +254,12 @@ const accountHintsOf = ({ first }: Reader, vars: Json, { from, to, request }: Js
   const own = textOf(vars.account_id)
   if (own) return [{ accountId: own }]
   const code = first('accountcode')
-  const realms = new Set([first('domain_name'), hostOf(from), hostOf(to), hostOf(request)])
+  const realms = new Set([
+    first('domain_name'),
+    hostOfAddress(from),
+    hostOfAddress(to),
+    hostOfAddress(request),
+  ])
   return [
     ...(code ? [{ accountId: code }, { realm: code }] : []),
     ...[...realms].flatMap((realm) => (realm ? [{ realm }] : [])),

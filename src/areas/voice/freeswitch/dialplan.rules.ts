@@ -1,14 +1,14 @@
 // A route as FreeSWITCH applications.
 import type { RouteAnswer } from '../routing/schema.ts'
 import { dialplanDocument } from './directory.rules.ts'
-import { legOf, type Step, stepsFor } from './legs.rules.ts'
+import { type DialStep, dialStringOf, stepsFor } from './legs.rules.ts'
 import { numberText, shownText, wordText } from './texts.rules.ts'
 
-export type Action = readonly [application: string, data: string]
+export type DialplanAction = readonly [application: string, data: string]
 
 export type Bringer = 'account' | 'carrier'
 
-const set = (name: string, value: string): Action => ['set', `${name}=${value}`]
+const set = (name: string, value: string): DialplanAction => ['set', `${name}=${value}`]
 
 /** The name of a record's variable on a channel: `owner_id` is `ecallmgr_Owner-ID`. */
 const variableName = (name: string) =>
@@ -17,7 +17,7 @@ const variableName = (name: string) =>
     .map((word) => (word === 'id' ? 'ID' : `${word.charAt(0).toUpperCase()}${word.slice(1)}`))
     .join('-')}`
 
-const ofRecord = ({ account_id: accountId, variables }: RouteAnswer): Action[] => [
+const ofRecord = ({ account_id: accountId, variables }: RouteAnswer): DialplanAction[] => [
   ...(accountId === undefined
     ? []
     : [set('accountcode', accountId), set(variableName('account_id'), accountId)]),
@@ -26,11 +26,11 @@ const ofRecord = ({ account_id: accountId, variables }: RouteAnswer): Action[] =
     .map(([name, value]) => set(variableName(name), value)),
 ]
 
-const setOrUnset = (name: string, value: string | undefined): Action =>
+const setOrUnset = (name: string, value: string | undefined): DialplanAction =>
   value === undefined ? ['unset', name] : set(name, value)
 
 /** The directory has set the caller ID for calls within the account: it is replaced or removed. */
-const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): Action[] => {
+const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): DialplanAction[] => {
   const shownNumber = numberText(number)
   return [
     setOrUnset('effective_caller_id_name', shownText(name ?? '') || shownNumber),
@@ -42,10 +42,10 @@ const callerId = ({ caller_id: { name, number, privacy } }: RouteAnswer): Action
 const leavesPlatform = ({ targets }: RouteAnswer) =>
   targets.some(({ type, account_billing: billing }) => type === 'gateway' || billing !== undefined)
 
-const limits = (route: RouteAnswer, from: Bringer): Action[] => {
+const limits = (route: RouteAnswer, from: Bringer): DialplanAction[] => {
   const { calls, carrier_calls: carrierCalls } = route.limits
   const cause = from === 'carrier' ? '!NORMAL_TEMPORARY_FAILURE' : '!USER_BUSY'
-  const limit = (what: string, most: number | undefined): Action[] =>
+  const limit = (what: string, most: number | undefined): DialplanAction[] =>
     most === undefined || route.account_id === undefined
       ? []
       : [['limit', `hash crosspoint ${route.account_id}.${what} ${most} ${cause}`]]
@@ -88,7 +88,7 @@ const unreached = ['PROGRESS_TIMEOUT', 'GATEWAY_DOWN', 'INVALID_GATEWAY']
 const continuesOn = (codes: readonly number[]) =>
   [...new Set([...unreached, ...codes.map((code) => causes[code] ?? 'NORMAL_UNSPECIFIED')])].join(',')
 
-const respond = (code: number | undefined, reason: string | undefined): Action => [
+const respond = (code: number | undefined, reason: string | undefined): DialplanAction => [
   'respond',
   `${code ?? 480} ${shownText(reason ?? '') || 'Temporarily Unavailable'}`,
 ]
@@ -100,14 +100,16 @@ interface Dialled {
   failsOver: readonly number[] | undefined
 }
 
-const dialledIn = ({ targets, from, failsOver }: Step, accountId: string | undefined): Dialled[] => {
-  const legs = targets.map((target) => legOf(target, accountId, from)).filter((leg) => leg !== undefined)
+const dialledIn = ({ targets, from, failsOver }: DialStep, accountId: string | undefined): Dialled[] => {
+  const legs = targets
+    .map((target) => dialStringOf(target, accountId, from))
+    .filter((leg) => leg !== undefined)
   const ends = targets.map(({ delay_s: delay, timeout_s: timeout }) => delay + timeout - from)
   return legs.length === 0 ? [] : [{ text: legs.join(','), seconds: Math.max(...ends), failsOver }]
 }
 
 /** The last step decides how the call ends, unless the route does. */
-const bridges = (dialled: readonly Dialled[], { otherwise }: RouteAnswer): Action[] =>
+const bridges = (dialled: readonly Dialled[], { otherwise }: RouteAnswer): DialplanAction[] =>
   dialled.flatMap(({ text, seconds, failsOver }, index) => {
     const isLast = index === dialled.length - 1
     const goesOn = String(!isLast || otherwise !== undefined)
@@ -119,7 +121,7 @@ const bridges = (dialled: readonly Dialled[], { otherwise }: RouteAnswer): Actio
     ]
   })
 
-export const actionsFor = (route: RouteAnswer, from: Bringer): Action[] => {
+export const actionsFor = (route: RouteAnswer, from: Bringer): DialplanAction[] => {
   const { decision, account_id: accountId, otherwise } = route
   if (decision === 'refuse') return [...ofRecord(route), respond(route.sip_code, route.sip_reason)]
   const dialled = stepsFor(route.targets).flatMap((step) => dialledIn(step, accountId))
@@ -134,10 +136,10 @@ export const actionsFor = (route: RouteAnswer, from: Bringer): Action[] => {
   ]
 }
 
-export const refusing = (code: number, reason: string): Action[] => [respond(code, reason)]
+export const refusalActions = (code: number, reason: string): DialplanAction[] => [respond(code, reason)]
 
 /** The dialplan of one call. */
-export const callDocument = (context: string, actions: readonly Action[]) => {
+export const callDocument = (context: string, actions: readonly DialplanAction[]) => {
   const children = actions.map(([application, data]) => ({
     name: 'action',
     attributes: { application, data },

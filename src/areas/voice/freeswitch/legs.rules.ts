@@ -13,7 +13,7 @@ import {
   wordText,
 } from './texts.rules.ts'
 
-type Target = RouteAnswer['targets'][number]
+type RouteTarget = RouteAnswer['targets'][number]
 
 /** The SIP profile for phones and servers of customers, and the one for carriers. */
 const phoneProfile = 'internal'
@@ -25,14 +25,14 @@ type Variable = readonly [name: string, value: string | number | undefined]
  * Headers that could mean something to FreeSWITCH are left out, because an altered header would say something
  * else.
  */
-const headersOf = ({ headers = {} }: Target): Variable[] =>
+const headersOf = ({ headers = {} }: RouteTarget): Variable[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     headerNameText(name) !== undefined && shownText(value) === value
       ? [[`sip_h_${name}`, value] as const]
       : [],
   )
 
-const codecsOf = ({ codecs = [] }: Target): Variable[] => {
+const codecsOf = ({ codecs = [] }: RouteTarget): Variable[] => {
   const known = codecs.filter((codec) => codecText(codec) !== undefined)
   return [['absolute_codec_string', known.length === 0 ? undefined : `^^:${known.join(':')}`]]
 }
@@ -43,14 +43,14 @@ const hidden: Readonly<Record<string, string>> = {
   number: 'hide_number',
 }
 
-const callerIdOf = ({ caller_id: callerId = {} }: Target): Variable[] => [
+const callerIdOf = ({ caller_id: callerId = {} }: RouteTarget): Variable[] => [
   ['origination_caller_id_name', shownText(callerId.name ?? '')],
   ['origination_caller_id_number', numberText(callerId.number)],
   ['origination_privacy', hidden[callerId.privacy ?? '']],
 ]
 
 const recordedAs = (
-  { type, resource_id: resourceId, account_billing: billing, called }: Target,
+  { type, resource_id: resourceId, account_billing: billing, called }: RouteTarget,
   accountId: string | undefined,
 ): Variable[] =>
   type === 'device' && billing === undefined
@@ -63,7 +63,7 @@ const recordedAs = (
         ['ecallmgr_E164-Destination', billing === undefined ? undefined : numberText(called)],
       ]
 
-const registeredAs = ({ username, realm }: Target) => {
+const registeredAs = ({ username, realm }: RouteTarget) => {
   const user = userText(username)
   const domain = realmText(realm)
   return user === undefined || domain === undefined ? undefined : `${user}@${domain}`
@@ -75,13 +75,13 @@ const dialledNumber = (number: string | undefined) => numberText(number)?.replac
  * Where the call is sent instead of the host in its address. Undefined: the proxy is not valid in a dial
  * string.
  */
-const pathOf = ({ proxy }: Target): string | undefined => {
+const pathOf = ({ proxy }: RouteTarget): string | undefined => {
   if (proxy === undefined) return ''
   const place = sipAddressIn(proxy)?.place
   return place && `;fs_path=${encodeURIComponent(`sip:${place}`)}`
 }
 
-const phone = (target: Target) => {
+const phone = (target: RouteTarget) => {
   if (target.uri === undefined) {
     const registered = registeredAs(target)
     return registered && `user/${registered}`
@@ -94,7 +94,7 @@ const phone = (target: Target) => {
 }
 
 /** A server that registers is called where it is, but for the number that it wants. */
-const server = (target: Target) => {
+const server = (target: RouteTarget) => {
   const number = dialledNumber(target.number)
   if (number === undefined) return undefined
   const address = sipAddressIn(target.uri)
@@ -108,7 +108,7 @@ const server = (target: Target) => {
 }
 
 /** A carrier with a password is a gateway in FreeSWITCH's configuration, which has the password. */
-const carrier = (target: Target) => {
+const carrier = (target: RouteTarget) => {
   const number = dialledNumber(target.number)
   const address = sipAddressIn(target.uri)
   const resourceId = wordText(target.resource_id)
@@ -120,7 +120,7 @@ const carrier = (target: Target) => {
 
 const endpoints = { device: phone, trunk: server, gateway: carrier }
 
-const timingOf = (target: Target, from: number): Variable[] => [
+const timingOf = (target: RouteTarget, from: number): Variable[] => [
   ['leg_delay_start', target.delay_s > from ? target.delay_s - from : undefined],
   ['leg_timeout', target.timeout_s],
   ['leg_progress_timeout', target.progress_timeout_s],
@@ -130,7 +130,11 @@ const timingOf = (target: Target, from: number): Variable[] => [
  * The dial string of a target in a step that begins `from` seconds after the call. Undefined: a part is not
  * valid in a dial string.
  */
-export const legOf = (target: Target, accountId: string | undefined, from: number): string | undefined => {
+export const dialStringOf = (
+  target: RouteTarget,
+  accountId: string | undefined,
+  from: number,
+): string | undefined => {
   const endpoint = endpoints[target.type](target)
   if (endpoint === undefined) return undefined
   const variables = [
@@ -147,21 +151,21 @@ export const legOf = (target: Target, accountId: string | undefined, from: numbe
   return isOrder(leg) ? undefined : leg
 }
 
-export interface Step {
-  targets: readonly Target[]
+export interface DialStep {
+  targets: readonly RouteTarget[]
   /** Seconds after the call began. */
   from: number
   /** The next step follows only after these SIP codes. Absent: always. */
   failsOver?: readonly number[]
 }
 
-const isGateway = ({ type }: Target) => type === 'gateway'
+const isGateway = ({ type }: RouteTarget) => type === 'gateway'
 
-const endOf = ({ delay_s: delay, timeout_s: timeout }: Target) => delay + timeout
+const endOf = ({ delay_s: delay, timeout_s: timeout }: RouteTarget) => delay + timeout
 
 /** Groups targets that ring at the same time, in the order of their delays. */
-const clustersOf = (targets: readonly Target[]): Target[][] => {
-  const clusters: Target[][] = []
+const clustersOf = (targets: readonly RouteTarget[]): RouteTarget[][] => {
+  const clusters: RouteTarget[][] = []
   let end = 0
   for (const target of targets) {
     const last = clusters.at(-1)
@@ -172,11 +176,11 @@ const clustersOf = (targets: readonly Target[]): Target[][] => {
   return clusters
 }
 
-const nextDelayOf = (target: Target) => target.delay_s + (target.progress_timeout_s ?? 0)
+const nextDelayOf = (target: RouteTarget) => target.delay_s + (target.progress_timeout_s ?? 0)
 
 /** Groups gateways of which each follows if the one before it fails. */
-const chainsOf = (gateways: readonly Target[]): Target[][] => {
-  const chains: Target[][] = []
+const chainsOf = (gateways: readonly RouteTarget[]): RouteTarget[][] => {
+  const chains: RouteTarget[][] = []
   for (const gateway of gateways) {
     const chain = chains.find((one) => one.slice(-1).some((last) => nextDelayOf(last) === gateway.delay_s))
     if (chain) chain.push(gateway)
@@ -186,7 +190,7 @@ const chainsOf = (gateways: readonly Target[]): Target[][] => {
 }
 
 /** A single chain of gateways: one step for each. Otherwise one step, with the first gateway of each chain. */
-const stepsOf = (cluster: readonly Target[]): Step[] => {
+const stepsOf = (cluster: readonly RouteTarget[]): DialStep[] => {
   const [chain, ...others] = chainsOf(cluster.filter(isGateway))
   const phones = cluster.filter((target) => !isGateway(target))
   if (chain && others.length === 0 && phones.length === 0)
@@ -201,7 +205,7 @@ const stepsOf = (cluster: readonly Target[]): Step[] => {
   return [{ targets, from: Math.min(...cluster.map(({ delay_s: delay }) => delay)) }]
 }
 
-export const stepsFor = (targets: readonly Target[]): Step[] => {
+export const stepsFor = (targets: readonly RouteTarget[]): DialStep[] => {
   const clusters = clustersOf(targets).map(stepsOf)
   const others = clusters.slice(0, -1).flat()
   // Only the last step may depend on SIP codes: the rest of a flow follows its carriers in any case.

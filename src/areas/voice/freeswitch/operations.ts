@@ -7,7 +7,7 @@ import type { CarrierDecisions, Edge, Sender } from '../edge/operations.ts'
 import type { EdgeAnswer } from '../edge/schema.ts'
 import { holderOf, internalId } from '../routing/callers.rules.ts'
 import type { Routing } from '../routing/operations.ts'
-import { type Action, actionsFor, callDocument, refusing } from './dialplan.rules.ts'
+import { actionsFor, callDocument, type DialplanAction, refusalActions } from './dialplan.rules.ts'
 import { notFound, ownContext, userDocument } from './directory.rules.ts'
 import type { SwitchQuestion } from './schema.ts'
 
@@ -37,7 +37,7 @@ const isKeptOut = ({ allowed, reason = '' }: EdgeAnswer) =>
 const signedInAs = (question: SwitchQuestion) =>
   question.variable_sip_authorized === 'true' ? question.variable_user_name || undefined : undefined
 
-const forbidden = refusing(403, 'Forbidden')
+const forbidden = refusalActions(403, 'Forbidden')
 
 export type SwitchDocuments = ReturnType<typeof createSwitchDocuments>
 
@@ -92,9 +92,9 @@ export const createSwitchDocuments = ({ records, accounts, edge, routing, carrie
     return account && isKnown && !isKeptOut(decided) ? { realm: account.doc.realm, deviceId } : undefined
   }
 
-  const dialplan = async (actor: Actor, question: SwitchQuestion): Promise<Action[]> => {
+  const dialplan = async (actor: Actor, question: SwitchQuestion): Promise<DialplanAction[]> => {
     const number = question['Caller-Destination-Number'] ?? ''
-    if (number === '' || number.length > maxNumberLength) return refusing(484, 'Address Incomplete')
+    if (number === '' || number.length > maxNumberLength) return refusalActions(484, 'Address Incomplete')
     const call = { number, caller: question['Caller-Caller-ID-Number'] || undefined }
     const address = parseAddress(question['Caller-Network-Addr'] ?? '')
     if (!address) return forbidden

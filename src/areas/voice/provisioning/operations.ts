@@ -20,7 +20,7 @@ const pausesMs = [1, 5, 15, 60].map((minutes) => minutes * minuteMs)
 
 const maxReplyLength = 2000
 
-const alertOf = (
+const provisioningAlert = (
   { accountId, id, payload: { mac } }: Job<KnownPhone>,
   { status, text, doc = {} }: Reply,
   resellerId: string,
@@ -129,7 +129,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
       if (reply.isTaken) await alerts.withdraw(set, cause)
       // Only the first failure raises an alert, also if an admin has deleted it since.
       else if (errand.attempts === 0)
-        await alerts.raise(set, cause, alertOf(errand, reply, await resellerOf(accountId)))
+        await alerts.raise(set, cause, provisioningAlert(errand, reply, await resellerOf(accountId)))
       const outcome = [reply.status, reply.text].join(' ')
       return { state: reply.isTaken ? 'done' : 'waiting', sets: [set], outcome }
     },

@@ -11,17 +11,17 @@ import type { AreaDeps } from '../../area.ts'
 import type { CarrierHosts, HostPlace } from './hosts.operations.ts'
 import {
   type CarrierHost,
+  destinationPlace,
   type HostSet,
+  hostNamesIn,
   hostOf,
   hostOfUrl,
   hostSet,
   includesHost,
   literalOf,
-  namesIn,
   namesToLookUp,
   type Objection,
   objectionProblem,
-  placeOf,
   plainHost,
   type Reached,
   shapeProblem,
@@ -42,7 +42,7 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings'> {
 /** A destination for calls to a phone or PBX, or a host of the account's own carrier. */
 type Use = 'call' | 'carrier'
 
-interface Known {
+interface KnownHosts {
   carriers: HostSet
   /** The carriers of all accounts, which customers may not call as a phone or PBX. Undefined: not checked. */
   everyones: HostSet | undefined
@@ -72,7 +72,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
   let everyones: { hosts: Promise<HostSet>; until: number } | undefined
 
   const lookedUp = (set: HostSet): CarrierHost[] =>
-    namesIn(set).map((name) => ({ ...namesToLookUp(name, undefined), port: undefined }))
+    hostNamesIn(set).map((name) => ({ ...namesToLookUp(name, undefined), port: undefined }))
 
   /** Adds the known addresses of the names, without waiting for DNS. */
   const withKnown = (set: HostSet): HostSet => ({
@@ -108,7 +108,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     return (await Promise.all(owners.map((owner) => resources.few(owner)))).flat().map(({ doc }) => doc)
   }
 
-  const knownFor = async (accountId: string, use: Use, countsEveryones: boolean): Promise<Known> => {
+  const knownFor = async (accountId: string, use: Use, countsEveryones: boolean): Promise<KnownHosts> => {
     const around = await carriersAround(accountId, use)
     const { kamailio, sip_hosts: edges } = await settings.of(switchSettings)
     const { allowed_private_hosts: allowed, public_hosts: own } = await settings.of(crossbarSettings)
@@ -127,7 +127,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
 
   /** Two accounts may share a carrier, but neither may call it as a phone or PBX. */
   const isEveryones = async (
-    { everyones: all }: Known,
+    { everyones: all }: KnownHosts,
     host: string,
     address: Address | undefined,
   ): Promise<boolean> =>
@@ -136,7 +136,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
       (await resources.namesHost(address ? formatAddress(address) : plainHost(host))))
 
   const objectionTo = async (
-    known: Known,
+    known: KnownHosts,
     host: string,
     text: string | undefined,
   ): Promise<Objection | undefined> => {
@@ -158,7 +158,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
 
   /** The first allowed address, or why there is none. */
   const firstAllowed = async (
-    known: Known,
+    known: KnownHosts,
     place: SipPlace,
   ): Promise<{ at: HostPlace | undefined } | { objection: Objection | undefined }> => {
     let objection = await objectionTo(known, place.host, literalOf(place.host))
@@ -175,8 +175,8 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     return { objection }
   }
 
-  const problemOf = async (known: Known, written: WrittenDestination): Promise<Problems> => {
-    const place = placeOf(written)
+  const problemOf = async (known: KnownHosts, written: WrittenDestination): Promise<Problems> => {
+    const place = destinationPlace(written)
     if (!place) return shapeProblem(written)
     // A name without an address is accepted: it is checked again when it is used.
     const found = await firstAllowed(known, place)

@@ -17,7 +17,7 @@ export interface HostPlace {
   port?: number
 }
 
-interface Known {
+interface CachedPlaces {
   /** Targets of SRV records come first, by priority. */
   places: readonly HostPlace[]
   /** Every DNS question was answered. */
@@ -57,7 +57,7 @@ export type CarrierHosts = ReturnType<typeof createCarrierHosts>
 
 /** The addresses of carriers' host names, cached by their TTL, and longer while DNS does not answer. */
 export const createCarrierHosts = ({ clock, dns }: Deps) => {
-  const known = new Map<string, Known>()
+  const known = new Map<string, CachedPlaces>()
   const looking = new Map<string, Promise<void>>()
   let failed: { cause: unknown } | undefined
 
@@ -91,7 +91,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     }
   }
 
-  const lookUp = async ({ host, service }: CarrierHost): Promise<Known> => {
+  const lookUp = async ({ host, service }: CarrierHost): Promise<CachedPlaces> => {
     const [own, behind] = await Promise.all([addressesOf(host), behindService(service)])
     const answers = [...own, ...behind.answers]
     const all = answers.filter((found) => found !== undefined)

@@ -46,14 +46,14 @@ export const hostOf = ({ server, port, transport, force_port }: Readonly<Gateway
     ? []
     : [{ ...namesToLookUp(server, port, transport), port: force_port ? (port ?? 5060) : undefined }]
 
-export const isOneOf = (addresses: readonly string[], address: Address) =>
+export const isAmongAddresses = (addresses: readonly string[], address: Address) =>
   addresses.map(literalOf).includes(formatAddress(address))
 
 export const comesFrom = (
   { port: only }: CarrierHost,
   addresses: readonly string[],
   { address, port }: { address: Address; port?: number | undefined },
-) => (only === undefined || only === port) && isOneOf(addresses, address)
+) => (only === undefined || only === port) && isAmongAddresses(addresses, address)
 
 /** Why calls of customers are not sent to a host. */
 export type Objection = 'carrier' | 'platform' | 'internal'
@@ -88,13 +88,16 @@ export const objectionProblem = (
   objection: Objection,
 ): Problems => ({ [path]: { forbidden: { message: messages[objection], cause: text } } })
 
-export const placeOf = ({ form, text }: Pick<WrittenDestination, 'form' | 'text'>): SipPlace | undefined => {
+export const destinationPlace = ({
+  form,
+  text,
+}: Pick<WrittenDestination, 'form' | 'text'>): SipPlace | undefined => {
   if (form === 'uri') return sipPlaceIn(text)
   return isSipHost(text) ? { host: text } : undefined
 }
 
 export const shapeProblem = ({ path, form, text }: WrittenDestination): Problems => {
-  if (placeOf({ form, text })) return {}
+  if (destinationPlace({ form, text })) return {}
   const wrong =
     form === 'uri'
       ? { message: 'Must be a SIP URI such as sip:1001@pbx.example:5060;transport=tcp', format: 'sip-uri' }
@@ -116,7 +119,7 @@ export const hostSet = (texts: Iterable<string>): HostSet => {
   }
 }
 
-export const namesIn = ({ names }: HostSet) => [...names].filter((name) => !parseAddress(name))
+export const hostNamesIn = ({ names }: HostSet) => [...names].filter((name) => !parseAddress(name))
 
 export const includesHost = ({ names, networks }: HostSet, host: string, address: Address | undefined) =>
   names.has(plainHost(host)) ||

@@ -11,7 +11,7 @@ import type { Store } from '../../../storage/store.ts'
 import { type RecordsDefinition, records } from '../../records.ts'
 import type { Destinations } from './destinations.operations.ts'
 import type { CarrierHosts } from './hosts.operations.ts'
-import { comesFrom, isOneOf, plainHost, type WrittenDestination } from './hosts.rules.ts'
+import { comesFrom, isAmongAddresses, plainHost, type WrittenDestination } from './hosts.rules.ts'
 import {
   type Carrier,
   type CarrierCallQuery,
@@ -81,7 +81,7 @@ const credentialsOf = ({ server, username, password, realm = server }: Readonly<
     ? present({ username })
     : { username, realm, ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
 
-const targetOf = ({ carrier, gateway, number }: Choice, global: boolean): GatewayTarget => {
+const gatewayTargetOf = ({ carrier, gateway, number }: Choice, global: boolean): GatewayTarget => {
   const { server, port, transport, proxy, codecs, custom_sip_headers: headers = {} } = gateway
   return {
     type: 'gateway',
@@ -117,7 +117,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
 
   /** A gateway of an account's own carrier, if its hosts may be called now. */
   const localTarget = async (choice: Choice): Promise<GatewayTarget[]> => {
-    const target = targetOf(choice, false)
+    const target = gatewayTargetOf(choice, false)
     const record = recordOf.get(choice.carrier)
     if (!record) return []
     const { server, port, transport, proxy } = choice.gateway
@@ -230,7 +230,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
       const global =
         huntAccountId === undefined ? chooseGateways([await carriersOf(systemScope)], question) : []
       const ofAccounts = (await Promise.all(local.slice(0, maxTargets).map(localTarget))).flat()
-      return [...ofAccounts, ...global.map((choice) => targetOf(choice, true))].slice(0, maxTargets)
+      return [...ofAccounts, ...global.map((choice) => gatewayTargetOf(choice, true))].slice(0, maxTargets)
     },
 
     /**
@@ -253,7 +253,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
       const carriers = await carriersOf(systemScope)
       if (isAmong(carriers, address)) return true
       const { addresses } = await hosts.of(carriers.flatMap((carrier) => carrier.hosts))
-      return [...addresses.values()].some((found) => isOneOf(found, address))
+      return [...addresses.values()].some((found) => isAmongAddresses(found, address))
     },
   }
 }

@@ -4,7 +4,7 @@
 import { present, sameJson } from '../../../lib/json.ts'
 import type { E911 } from '../../numbers/phone-numbers/schema.ts'
 import type { RouteAnswer } from './schema.ts'
-import type { Ending, Stage } from './stages.ts'
+import type { CallEnding, Stage } from './stages.ts'
 
 const maxTargets = 100
 
@@ -43,14 +43,14 @@ const toldOfCalled = Object.keys(codes).slice(Object.keys(codes).indexOf('forbid
 const strongestOf = ({ leftOut: out }: Stage) =>
   toldOfCalled.find((reason) => out.some((one) => one.reason === reason)) ?? 'no_devices'
 
-export interface Said {
+export interface RouteFacts {
   number: string
   variables: Record<string, string>
   limits: { calls?: number; carrier_calls?: number }
   accountId: string
 }
 
-const refusalOf = ({ reason, module, sipCode = codes[reason] ?? 480, sipReason }: Ending) => ({
+const refusalOf = ({ reason, module, sipCode = codes[reason] ?? 480, sipReason }: CallEnding) => ({
   reason,
   ...present({ module }),
   sip_code: sipCode,
@@ -62,7 +62,10 @@ const kindOf = ({ targets }: Stage) => {
   return targets.some(({ isForwarded }) => isForwarded) ? 'forward' : 'offnet'
 }
 
-export const routeResponse = (stage: Stage, { number, variables, limits, accountId }: Said): RouteAnswer => {
+export const routeResponse = (
+  stage: Stage,
+  { number, variables, limits, accountId }: RouteFacts,
+): RouteAnswer => {
   const [first] = stage.targets
   const base = { account_id: accountId, number, limits, variables, left_out: [...stage.leftOut] }
   if (!first) {
@@ -86,7 +89,7 @@ export const routeResponse = (stage: Stage, { number, variables, limits, account
   }
 }
 
-export const refused = (reason: string, number: string, accountId?: string): RouteAnswer => ({
+export const refuseCall = (reason: string, number: string, accountId?: string): RouteAnswer => ({
   decision: 'refuse',
   ...present({ account_id: accountId }),
   number,

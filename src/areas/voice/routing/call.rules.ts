@@ -5,17 +5,17 @@ import type { Numbering } from '../../numbers/phone-numbers/numbering.ts'
 import { noMatch, phoneNumberIn } from '../callflows/rules.ts'
 import {
   type CallerId,
+  type CallParty,
   dialPlansOf,
   externalId,
-  isAllowed,
+  isNumberAllowed,
   numbersFor,
   outboundFlags,
-  type Party,
 } from './callers.rules.ts'
 import type { AccountFacts, Asking, CallflowFacts } from './facts.ts'
 import type { CarrierWish } from './flows.rules.ts'
 import { billingOf, type FlatRate } from './offnet.rules.ts'
-import { leftOut, nothing, type Stage } from './stages.ts'
+import { leftOut, noStage, type Stage } from './stages.ts'
 
 /** A call that has to go somewhere. */
 export interface CallflowQuery {
@@ -61,14 +61,14 @@ export interface Call extends Asking {
 }
 
 /** Where in a call somebody is rung: the account of the flow, and the way there. */
-export interface Place {
+export interface CallPlace {
   account: AccountFacts
   /** The callflows that led here. None of them is entered twice. */
   path: readonly string[]
   /** What modules that leave the platform call, if the account has dialled it. */
   dialled: Dialled | undefined
   /** Who pays for what leaves the platform: the caller, or the account alone. */
-  payer: Party
+  payer: CallParty
   /** Shown to devices. */
   callerId: CallerId
   /** Shown to numbers outside. A function, because only calls that leave need it. */
@@ -82,11 +82,11 @@ export interface Place {
 }
 
 /** Whether facts are missing. What follows from a missing fact is not looked up before it is known. */
-export const isOpen = ({ wants }: Call) => wants.size > 0
+export const hasOpenFacts = ({ wants }: Call) => wants.size > 0
 
 export const numberOf = ({ phone, text }: Dialled) => phone ?? text
 
-export const dial = ({ rules: { numbering } }: Call, party: Party, number: string): Dialled => {
+export const dial = ({ rules: { numbering } }: Call, party: CallParty, number: string): Dialled => {
   const text = number.replace(/\s/g, '')
   const dialledAs = (phone: string | undefined) => {
     const classification = numbering.classOf(phone ?? text)
@@ -99,7 +99,7 @@ export const dial = ({ rules: { numbering } }: Call, party: Party, number: strin
 }
 
 /** A number as carriers and the inventory write it. */
-export const arrived = ({ rules: { numbering } }: Call, number: string): Dialled => ({
+export const dialledByCarrier = ({ rules: { numbering } }: Call, number: string): Dialled => ({
   text: number,
   phone: number,
   classification: numbering.classOf(number),
@@ -119,27 +119,27 @@ const isOwn = ({ ask }: Call, accountId: string, phone: string) => {
 const isShownBy = (call: Call, accountId: string, phone: string): boolean => {
   if (isOwn(call, accountId, phone)) return true
   const allowed = call.ask('allowedCallerIds', accountId)
-  if (!allowed || !isAllowed(phone, allowed.numbers)) return false
+  if (!allowed || !isNumberAllowed(phone, allowed.numbers)) return false
   return allowed.resellerId === undefined || isShownBy(call, allowed.resellerId, phone)
 }
 
 /** The phone numbers that a party wants to show. Other texts are never shown outside. */
-export const wantedBy = (call: Call, party: Party, kind: 'external' | 'emergency') =>
+export const wantedBy = (call: Call, party: CallParty, kind: 'external' | 'emergency') =>
   numbersFor(party, kind).flatMap((number) => dial(call, { account: party.account }, number).phone ?? [])
 
 /** The first of some phone numbers that the account may show, else one of its own. */
 export const shownNumber = (call: Call, { id }: AccountFacts, phones: readonly string[]) =>
   phones.find((phone) => isShownBy(call, id, phone)) ??
-  (isOpen(call) ? undefined : call.ask('callbackNumber', id))
+  (hasOpenFacts(call) ? undefined : call.ask('callbackNumber', id))
 
 /** What a party shows outside. An account without a number is hidden: the number that its phones state never leaves. */
-export const outsideIdOf = (call: Call, party: Party): CallerId => {
+export const outsideIdOf = (call: Call, party: CallParty): CallerId => {
   const number = shownNumber(call, party.account, wantedBy(call, party, 'external'))
   return number === undefined ? { privacy: 'full' } : externalId(party, number)
 }
 
 /** The number that an account asserts if a call that it forwards shows a foreign one; empty if it has none. */
-const assertedFor = (call: Call, { account, payer }: Place, { number }: CallerId) => {
+const assertedFor = (call: Call, { account, payer }: CallPlace, { number }: CallerId) => {
   if (number === undefined) return undefined
   const { phone } = dial(call, { account }, number)
   if (phone !== undefined && isShownBy(call, account.id, phone)) return undefined
@@ -154,7 +154,7 @@ export const isForeignNumber = (call: Call, account: AccountFacts, user: string 
   if (user === undefined) return false
   const { phone, isEmergency } = dial(call, { account }, user)
   if (isEmergency || phone === undefined) return isEmergency
-  return !isOwn(call, account.id, phone) && !isOpen(call)
+  return !isOwn(call, account.id, phone) && !hasOpenFacts(call)
 }
 
 /** The callflow whose pattern captures most of the number. */
@@ -176,11 +176,11 @@ export const callflowListing = ({ ask }: Call, accountId: string, { text, phone 
 
 export const callflowFor = (call: Call, accountId: string, dialled: Dialled) =>
   callflowListing(call, accountId, dialled) ??
-  (isOpen(call) ? undefined : byPattern(call, accountId, dialled))
+  (hasOpenFacts(call) ? undefined : byPattern(call, accountId, dialled))
 
 /** The callflow that takes what no other callflow lists. */
 export const callflowOfOthers = (call: Call, accountId: string) =>
-  isOpen(call) ? undefined : call.ask('callflowOf', accountId, noMatch)
+  hasOpenFacts(call) ? undefined : call.ask('callflowOf', accountId, noMatch)
 
 export const paymentOf = (
   { ask, rules }: Call,
@@ -200,17 +200,17 @@ export const stageFor = <Found extends object>(
   [type, id]: readonly [type: string, id: string],
   stageOf: (found: Found) => Stage,
 ): Stage => {
-  if (found === undefined) return nothing
+  if (found === undefined) return noStage
   return typeof found === 'string' ? leftOut(type, id, found) : stageOf(found)
 }
 
 export const outsideSeconds = 120
 
 /** The carriers that take a number, each after the time that the one before has to ring. */
-export const gateways = (call: Call, place: Place, dialled: Dialled, callerId: CallerId): Stage => {
+export const gateways = (call: Call, place: CallPlace, dialled: Dialled, callerId: CallerId): Stage => {
   const { classification, isEmergency } = dialled
   const number = isEmergency ? dialled.text : numberOf(dialled)
-  if (isOpen(call)) return nothing
+  if (hasOpenFacts(call)) return noStage
   const { fromRealm, ...wish } = place.carriers ?? {}
   const wanted = {
     number,

@@ -7,7 +7,7 @@ import { bracketed, isSipHost, isSipUser } from '../../../lib/sip-host.ts'
 import type { AccountFacts, Asking, DeviceFacts, UserFacts } from './facts.ts'
 
 /** A device, its user, or only the account. */
-export interface Party {
+export interface CallParty {
   account: AccountFacts
   device?: DeviceFacts
   user?: UserFacts
@@ -20,7 +20,7 @@ export interface CallerId {
 }
 
 /** The presence ID as user@host. One that cannot be part of a SIP address is ignored. */
-export const presenceOf = ({ device, user }: Party, realm: string): string | undefined => {
+export const presenceOf = ({ device, user }: CallParty, realm: string): string | undefined => {
   for (const doc of [device?.doc, user?.doc]) {
     const [name = '', host = realm, ...more] = (doc && textAt(doc, 'presence_id')?.split('@')) ?? []
     if (isSipUser(name) && isSipHost(host) && more.length === 0) return `${name}@${bracketed(host)}`
@@ -37,13 +37,13 @@ const signedInAt = (doc: object): string[] => {
 /** The first user who is signed in, else the owner. */
 export const holderOf = ({ doc }: DeviceFacts) => signedInAt(doc)[0] ?? doc.owner_id
 
-export const partyAt = ({ ask }: Asking, account: AccountFacts, device: DeviceFacts): Party => {
+export const partyAt = ({ ask }: Asking, account: AccountFacts, device: DeviceFacts): CallParty => {
   const userId = holderOf(device)
   const user = userId === undefined ? undefined : ask('user', account.id, userId)
   return { account, device, ...(user ? { user } : {}) }
 }
 
-const layersOf = ({ account, device, user }: Party): object[] =>
+const layersOf = ({ account, device, user }: CallParty): object[] =>
   [device?.doc, user?.doc, account.doc].filter((doc) => doc !== undefined)
 
 const textAt = (doc: object, ...path: string[]) => {
@@ -51,20 +51,20 @@ const textAt = (doc: object, ...path: string[]) => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-const textsAt = (party: Party, ...path: string[]) =>
+const textsAt = (party: CallParty, ...path: string[]) =>
   layersOf(party).flatMap((doc) => textAt(doc, ...path) ?? [])
 
-const firstText = (party: Party, ...path: string[]) => textsAt(party, ...path)[0]
+const firstText = (party: CallParty, ...path: string[]) => textsAt(party, ...path)[0]
 
-export const idOf = (name: string | undefined, number: string | undefined): CallerId =>
+export const callerIdFrom = (name: string | undefined, number: string | undefined): CallerId =>
   present({ name, number })
 
-const ownName = ({ device, user }: Party) =>
+const ownName = ({ device, user }: CallParty) =>
   user ? `${user.doc.first_name} ${user.doc.last_name}` : device?.doc.name
 
 /** The caller ID within the account. `said`: the number that the phone states. */
-export const internalId = (party: Party, said: string | undefined): CallerId =>
-  idOf(
+export const internalId = (party: CallParty, said: string | undefined): CallerId =>
+  callerIdFrom(
     firstText(party, 'caller_id', 'internal', 'name') ?? ownName(party),
     firstText(party, 'caller_id', 'internal', 'number') ?? said,
   )
@@ -72,41 +72,41 @@ export const internalId = (party: Party, said: string | undefined): CallerId =>
 const privacies: ReadonlySet<string> = new Set(['full', 'name', 'number'])
 
 /** The caller ID outside, with its privacy. */
-export const externalId = (party: Party, number: string): CallerId => {
+export const externalId = (party: CallParty, number: string): CallerId => {
   const privacy = firstText(party, 'caller_id_options', 'outbound_privacy')
   return {
-    ...idOf(firstText(party, 'caller_id', 'external', 'name'), number),
+    ...callerIdFrom(firstText(party, 'caller_id', 'external', 'name'), number),
     ...(privacy !== undefined && privacies.has(privacy) ? { privacy } : {}),
   }
 }
 
 /** Emergency services see the name in any case. */
-export const emergencyName = (party: Party) =>
+export const emergencyName = (party: CallParty) =>
   firstText(party, 'caller_id', 'emergency', 'name') ?? firstText(party, 'caller_id', 'external', 'name')
 
 /** The numbers that device, user and account want to show. */
-export const numbersFor = (party: Party, kind: 'external' | 'emergency') =>
+export const numbersFor = (party: CallParty, kind: 'external' | 'emergency') =>
   textsAt(party, 'caller_id', kind, 'number')
 
 /** Whether an E.164 number is in a list of numbers and blocks (`+4930123*`). Other texts never are. */
-export const isAllowed = (number: string, allowed: readonly string[]) =>
+export const isNumberAllowed = (number: string, allowed: readonly string[]) =>
   isE164(number) &&
   allowed.some((one) => (one.endsWith('*') ? number.startsWith(one.slice(0, -1)) : number === one))
 
 export const hiddenIf = (isWithheld: boolean | undefined, callerId: CallerId): CallerId =>
   isWithheld ? { ...callerId, privacy: 'full' } : callerId
 
-export const isRestricted = (party: Party, classification: string | undefined) =>
+export const isRestricted = (party: CallParty, classification: string | undefined) =>
   classification !== undefined &&
   layersOf(party).some((doc) => memberOf(doc, 'call_restriction', classification, 'action') === 'deny')
 
-const isUndisturbed = (party: Party) =>
+const isUndisturbed = (party: CallParty) =>
   layersOf(party).some((doc) => memberOf(doc, 'do_not_disturb', 'enabled') === true)
 
-export const dialPlansOf = (party: Party) => layersOf(party).map((doc) => memberOf(doc, 'dial_plan'))
+export const dialPlansOf = (party: CallParty) => layersOf(party).map((doc) => memberOf(doc, 'dial_plan'))
 
 /** Flags by which carriers are chosen. */
-export const outboundFlags = ({ device }: Party): readonly string[] => {
+export const outboundFlags = ({ device }: CallParty): readonly string[] => {
   const flags = memberOf(device?.doc, 'outbound_flags')
   const listed = Array.isArray(flags) ? flags : memberOf(flags, 'static')
   return Array.isArray(listed) ? listed.filter((flag) => typeof flag === 'string') : []
@@ -115,12 +115,12 @@ export const outboundFlags = ({ device }: Party): readonly string[] => {
 const isOff = (doc: object | undefined) => memberOf(doc, 'enabled') === false
 
 /** What is disabled, the widest first. */
-export const disabledPart = ({ account, device, user }: Party) => {
+export const disabledPart = ({ account, device, user }: CallParty) => {
   if (account.isDisabled) return 'account_disabled'
   if (isOff(user?.doc)) return 'user_disabled'
   return isOff(device?.doc) ? 'device_disabled' : undefined
 }
 
 /** Why the phones of a party do not ring. */
-export const unreachableReason = (party: Party) =>
+export const unreachableReason = (party: CallParty) =>
   disabledPart(party) ?? (isUndisturbed(party) ? 'do_not_disturb' : undefined)

@@ -64,10 +64,10 @@ export interface Want {
   key: string
 }
 
-export const nameOf = ({ what, accountId, key }: Want) => `${what}/${accountId}/${key}`
+export const factName = ({ what, accountId, key }: Want) => `${what}/${accountId}/${key}`
 
 /** Known facts by name. Undefined under a name: it does not exist. */
-export type Known = ReadonlyMap<string, FactTable[keyof FactTable] | undefined>
+export type KnownFacts = ReadonlyMap<string, FactTable[keyof FactTable] | undefined>
 
 export interface Asking {
   ask<What extends keyof FactTable>(what: What, accountId: string, key?: string): FactTable[What] | undefined
@@ -75,13 +75,13 @@ export interface Asking {
   wants: ReadonlyMap<string, Want>
 }
 
-export const createAsking = (known: Known): Asking => {
+export const createAsking = (known: KnownFacts): Asking => {
   const wants = new Map<string, Want>()
   return {
     wants,
     ask<What extends keyof FactTable>(what: What, accountId: string, key = '') {
       const want = { what, accountId, key }
-      const name = nameOf(want)
+      const name = factName(want)
       if (!known.has(name)) wants.set(name, want)
       return known.get(name) as FactTable[What] | undefined
     },

@@ -2,7 +2,7 @@
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { isSipHost } from '../../../lib/sip-host.ts'
-import type { Ending } from './stages.ts'
+import type { CallEnding } from './stages.ts'
 
 const secondsRung = 20
 const longestRing = 600
@@ -43,13 +43,13 @@ export const membersIn = ({ endpoints }: Json): Member[] =>
   )
 
 /** Members of a group's record. */
-export const membersOf = (endpoints: unknown): Member[] =>
+export const membersOfGroup = (endpoints: unknown): Member[] =>
   Object.entries(isObject(endpoints) ? endpoints : {}).flatMap(([id, value]) =>
     memberIn(value, id, memberOf(value, 'type')),
   )
 
 /** Members who ring one after the other: by weight if the strategy says so. */
-export const inTurn = (members: readonly Member[], strategy: unknown): Member[] => {
+export const membersInTurn = (members: readonly Member[], strategy: unknown): Member[] => {
   if (strategy !== 'single' && strategy !== 'weighted_random') return [...members]
   const ordered = strategy === 'single' ? members : members.toSorted((a, b) => b.weight - a.weight)
   let begin = 0
@@ -85,7 +85,7 @@ const defaultCode = 486
 const plainText = (value: unknown) =>
   typeof value === 'string' ? value.replace(/[^\x20-\x7e]/g, '').slice(0, 64) : ''
 
-export const responseIn = ({ code, message }: Json): Ending => {
+export const responseIn = ({ code, message }: Json): CallEnding => {
   const sipReason = plainText(message)
   return {
     reason: 'response',
@@ -95,13 +95,13 @@ export const responseIn = ({ code, message }: Json): Ending => {
 }
 
 /** A step, and what follows if no one takes the call. */
-interface Step {
+interface FlowStep {
   module: string
   data: Json
   next: unknown
 }
 
-export const stepAt = (flow: unknown): Step | undefined =>
+export const stepAt = (flow: unknown): FlowStep | undefined =>
   isObject(flow) && typeof flow.module === 'string'
     ? {
         module: flow.module,

@@ -20,9 +20,9 @@ import type { Devices } from '../devices/operations.ts'
 import type { Groups } from '../groups/operations.ts'
 import type { Destinations } from '../resources/destinations.operations.ts'
 import type { Resources } from '../resources/operations.ts'
-import { refused } from './answers.rules.ts'
+import { refuseCall } from './answers.rules.ts'
 import type { CallflowQuery } from './call.rules.ts'
-import { type FactTable, nameOf, type RouteQuery, type Want } from './facts.ts'
+import { type FactTable, factName, type RouteQuery, type Want } from './facts.ts'
 import { decideRoute } from './rules.ts'
 import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
@@ -118,7 +118,7 @@ export const createRouting = (tools: Deps) => {
       const decided = decideRoute(question, known, rules)
       if ('answer' in decided) return withoutControlCharacters(decided.answer)
       const found = await Promise.all(decided.wants.map((want) => looks[want.what](actor, want)))
-      for (const [index, want] of decided.wants.entries()) known.set(nameOf(want), found[index])
+      for (const [index, want] of decided.wants.entries()) known.set(factName(want), found[index])
     }
     throw outOfHand()
   }
@@ -143,7 +143,7 @@ export const createRouting = (tools: Deps) => {
       return decide(actor, { accountId: account.id, from: 'account', number, deviceId, caller, isWithheld })
     if (account?.id === actor.accountId)
       throw failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
-    return refused('unknown_realm', number)
+    return refuseCall('unknown_realm', number)
   }
 
   const fromCarrier = async (
@@ -154,7 +154,7 @@ export const createRouting = (tools: Deps) => {
     const written = normalize(number)
     const stored = isReconcilable(written) ? await numbers.findAnywhere(written) : undefined
     const owner = stored?.state === 'in_service' ? await accounts.find(stored.accountId) : undefined
-    if (!owner || !mayAsk(actor, owner)) return refused('unknown_number', written)
+    if (!owner || !mayAsk(actor, owner)) return refuseCall('unknown_number', written)
     const question = { accountId: owner.id, from: 'carrier', number: written } as const
     return decide(actor, { ...question, caller, callerName, isWithheld })
   }

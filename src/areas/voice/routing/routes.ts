@@ -4,7 +4,7 @@ import { forbidden, invalid, requiredField } from '../../../lib/failure.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { lasting } from '../../../http/response/responses.ts'
 import type { Routing } from './operations.ts'
-import { maxAgeSeconds, questionIn } from './rules.ts'
+import { maxAgeSeconds, routeQueryIn } from './rules.ts'
 import type { RunningCallRegister } from './running.operations.ts'
 import { maxCalls, RouteAnswer, RunningCalls, RunningCallsAnswer } from './schema.ts'
 
@@ -24,7 +24,7 @@ export const routingRoutes = (routing: Routing): Route[] => [
     },
     answers: RouteAnswer,
     fails: [forbidden],
-    run: async ({ actor, query }) => lasting(await routing.route(actor, questionIn(query)), maxAgeSeconds),
+    run: async ({ actor, query }) => lasting(await routing.route(actor, routeQueryIn(query)), maxAgeSeconds),
   }),
 ]
 

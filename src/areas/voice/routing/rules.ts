@@ -1,42 +1,42 @@
 import { invalid, requiredField } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
-import { locationOf, refused, routeResponse } from './answers.rules.ts'
+import { locationOf, refuseCall, routeResponse } from './answers.rules.ts'
 import {
-  arrived,
   type Call,
   type CallflowQuery,
+  type CallPlace,
   callflowFor,
   callflowOfOthers,
   dial,
+  dialledByCarrier,
   gateways,
-  isOpen,
+  hasOpenFacts,
   numberOf,
   outsideIdOf,
-  type Place,
   type Rules,
   shownNumber,
   wantedBy,
 } from './call.rules.ts'
 import {
+  type CallParty,
+  callerIdFrom,
   disabledPart,
   emergencyName,
   hiddenIf,
-  idOf,
   internalId,
-  type Party,
   partyAt,
 } from './callers.rules.ts'
 import {
   type AccountFacts,
   type CallflowFacts,
   createAsking,
-  type Known,
+  type KnownFacts,
   type RouteQuery,
   type Want,
 } from './facts.ts'
 import { boundOf } from './offnet.rules.ts'
 import type { RouteAnswer } from './schema.ts'
-import { ended, type Stage } from './stages.ts'
+import { endingStage, type Stage } from './stages.ts'
 import { arriving, enter, overTrunk } from './walk.rules.ts'
 
 /** How long an edge may use an answer, and so how late it may notice a change. */
@@ -49,7 +49,7 @@ const maxNumberLength = 64
 const maxNameLength = 64
 
 /** The query of an edge. Throws a 400. */
-export const questionIn = (query: URLSearchParams): RouteQuery => {
+export const routeQueryIn = (query: URLSearchParams): RouteQuery => {
   const number = given(query, 'number')
   if (number === undefined) throw invalid(requiredField('number'))
   if (number.length > maxNumberLength) {
@@ -67,7 +67,7 @@ export const questionIn = (query: URLSearchParams): RouteQuery => {
   }
 }
 
-const variablesOf = (caller: Party | undefined, from: CallflowQuery['from']): Record<string, string> =>
+const variablesOf = (caller: CallParty | undefined, from: CallflowQuery['from']): Record<string, string> =>
   present({
     authorizing_id: caller?.device?.id,
     authorizing_type: caller?.device ? 'device' : from === 'carrier' ? 'resource' : undefined,
@@ -75,7 +75,11 @@ const variablesOf = (caller: Party | undefined, from: CallflowQuery['from']): Re
   })
 
 /** A call of the caller, who pays for what leaves the platform. */
-const placeOf = (call: Call, payer: Party, more: Pick<Place, 'dialled' | 'callerId'>): Place => ({
+const callPlaceOf = (
+  call: Call,
+  payer: CallParty,
+  more: Pick<CallPlace, 'dialled' | 'callerId'>,
+): CallPlace => ({
   account: payer.account,
   path: [],
   payer,
@@ -84,7 +88,7 @@ const placeOf = (call: Call, payer: Party, more: Pick<Place, 'dialled' | 'caller
   ...more,
 })
 
-const emergencyRoute = (call: Call, caller: Party): RouteAnswer => {
+const emergencyRoute = (call: Call, caller: CallParty): RouteAnswer => {
   const { account } = caller
   const { number, from } = call.query
   const dialled = dial(call, caller, number)
@@ -92,8 +96,8 @@ const emergencyRoute = (call: Call, caller: Party): RouteAnswer => {
   // An account without numbers here has them elsewhere: emergency services need one to call back.
   const callback = shownNumber(call, account, wanted) ?? wanted[0]
   const address = callback === undefined ? undefined : call.ask('emergencyAddress', account.id, callback)
-  const place = placeOf(call, caller, { dialled, callerId: {} })
-  const stage = gateways(call, place, dialled, idOf(emergencyName(caller), callback))
+  const place = callPlaceOf(call, caller, { dialled, callerId: {} })
+  const stage = gateways(call, place, dialled, callerIdFrom(emergencyName(caller), callback))
   const variables = { ...variablesOf(caller, from), classification: dialled.classification ?? '' }
   return {
     ...routeResponse(stage, { number: dialled.text, variables, limits: {}, accountId: account.id }),
@@ -110,7 +114,7 @@ const maxCallsOf = ({ ask }: Call, { id }: AccountFacts) => {
 
 interface Decided {
   number: string
-  caller?: Party
+  caller?: CallParty
   accountId: string
   calls: number | undefined
   callflow: CallflowFacts | undefined
@@ -138,39 +142,39 @@ const fromAccount = (call: Call, account: AccountFacts): RouteAnswer => {
   const caller = device ? partyAt(call, account, device) : { account }
   const dialled = dial(call, caller, number)
   // Not the answer: the caller is not known yet.
-  if (isOpen(call)) return refused('unknown_device', number)
+  if (hasOpenFacts(call)) return refuseCall('unknown_device', number)
   if (dialled.isEmergency) return emergencyRoute(call, caller)
   const written = numberOf(dialled)
-  if (deviceId !== undefined && !device) return refused('unknown_device', written, account.id)
+  if (deviceId !== undefined && !device) return refuseCall('unknown_device', written, account.id)
   const disabled = disabledPart(caller)
-  if (disabled) return refused(disabled, written, account.id)
+  if (disabled) return refuseCall(disabled, written, account.id)
   const calls = maxCallsOf(call, account)
-  if (calls === 0) return refused('limit_reached', written, account.id)
+  if (calls === 0) return refuseCall('limit_reached', written, account.id)
   const callerId = hiddenIf(isWithheld, internalId(caller, stated))
-  const place = placeOf(call, caller, { dialled, callerId })
+  const place = callPlaceOf(call, caller, { dialled, callerId })
   const listing = callflowFor(call, account.id, dialled)
   const trunk = listing ? undefined : overTrunk(call, dialled, place)
   const callflow = listing ?? (trunk ? undefined : callflowOfOthers(call, account.id))
-  const stage = callflow ? enter(call, callflow, place) : (trunk ?? ended({ reason: 'unknown_number' }))
+  const stage = callflow ? enter(call, callflow, place) : (trunk ?? endingStage({ reason: 'unknown_number' }))
   return routeOf(call, stage, { number: written, caller, accountId: account.id, calls, callflow })
 }
 
 /** A call that a carrier brings for a number of the account. A number that no callflow lists leads nowhere. */
 const fromCarrier = (call: Call, account: AccountFacts): RouteAnswer => {
   const { number, caller, callerName, isWithheld } = call.query
-  const dialled = arrived(call, number)
-  if (account.isDisabled) return refused('account_disabled', number, account.id)
+  const dialled = dialledByCarrier(call, number)
+  if (account.isDisabled) return refuseCall('account_disabled', number, account.id)
   const calls = maxCallsOf(call, account)
-  if (calls === 0) return refused('limit_reached', number, account.id)
+  if (calls === 0) return refuseCall('limit_reached', number, account.id)
   const callflow = callflowFor(call, account.id, dialled)
-  const stage = arriving(call, account, dialled, hiddenIf(isWithheld, idOf(callerName, caller)))
+  const stage = arriving(call, account, dialled, hiddenIf(isWithheld, callerIdFrom(callerName, caller)))
   return routeOf(call, stage, { number, accountId: account.id, calls, callflow })
 }
 
 /** The decision, or what has to be known before it can be made. */
 export const decideRoute = (
   query: CallflowQuery,
-  known: Known,
+  known: KnownFacts,
   rules: Rules,
 ): { answer: RouteAnswer } | { wants: readonly Want[] } => {
   const call: Call = {
@@ -183,6 +187,6 @@ export const decideRoute = (
   }
   const account = call.ask('account', query.accountId)
   const decide = query.from === 'account' ? fromAccount : fromCarrier
-  const answer = account ? decide(call, account) : refused('unknown_number', query.number)
-  return isOpen(call) ? { wants: [...call.wants.values()] } : { answer }
+  const answer = account ? decide(call, account) : refuseCall('unknown_number', query.number)
+  return hasOpenFacts(call) ? { wants: [...call.wants.values()] } : { answer }
 }

@@ -2,13 +2,13 @@
 import type { RouteAnswer } from './schema.ts'
 
 /** A target of the answer. Targets with the same `delay_s` ring together. */
-export type Target = RouteAnswer['targets'][number] & {
+export type StageTarget = RouteAnswer['targets'][number] & {
   /** The called party has forwarded the call. */
   isForwarded?: boolean
 }
 
 /** How the call ends if no one takes it. */
-export interface Ending {
+export interface CallEnding {
   reason: string
   /** The module that needs a media server. */
   module?: string
@@ -18,21 +18,21 @@ export interface Ending {
 
 /** The result of a part of a flow. */
 export interface Stage {
-  targets: readonly Target[]
+  targets: readonly StageTarget[]
   leftOut: readonly RouteAnswer['left_out'][number][]
   /** Time until the next part begins. */
   seconds: number
-  end?: Ending
+  end?: CallEnding
 }
 
-export const nothing: Stage = { targets: [], leftOut: [], seconds: 0 }
+export const noStage: Stage = { targets: [], leftOut: [], seconds: 0 }
 
 export const leftOut = (type: string, id: string, reason: string): Stage => ({
-  ...nothing,
+  ...noStage,
   leftOut: [{ type, id, reason }],
 })
 
-export const ended = (end: Ending): Stage => ({ ...nothing, end })
+export const endingStage = (end: CallEnding): Stage => ({ ...noStage, end })
 
 const later = (stage: Stage, seconds: number): Stage => ({
   ...stage,
@@ -41,16 +41,16 @@ const later = (stage: Stage, seconds: number): Stage => ({
 })
 
 /** At the same time. Endings of single stages do not count. */
-export const together = (stages: readonly Stage[]): Stage => ({
+export const ringTogether = (stages: readonly Stage[]): Stage => ({
   targets: stages.flatMap(({ targets }) => targets),
   leftOut: stages.flatMap(({ leftOut: out }) => out),
   seconds: Math.max(0, ...stages.map(({ seconds }) => seconds)),
 })
 
 /** One after the other. The last ending counts. */
-export const inOrder = (first: Stage, second: Stage): Stage => {
+export const ringInOrder = (first: Stage, second: Stage): Stage => {
   const end = second.end ?? first.end
-  return { ...together([first, later(second, first.seconds)]), ...(end ? { end } : {}) }
+  return { ...ringTogether([first, later(second, first.seconds)]), ...(end ? { end } : {}) }
 }
 
 /** A stage without targets is not delayed. */

@@ -6,25 +6,25 @@ import { isRegistrable } from '../devices/rules.ts'
 import type { Reached } from '../resources/hosts.rules.ts'
 import {
   type Call,
+  type CallPlace,
   callflowFor,
   callflowListing,
   type Dialled,
   dial,
   gateways,
+  hasOpenFacts,
   isForeignNumber,
-  isOpen,
   numberOf,
   outsideIdOf,
   outsideSeconds,
-  type Place,
   paymentOf,
   stageFor,
 } from './call.rules.ts'
 import {
   type CallerId,
+  type CallParty,
   internalId,
   isRestricted,
-  type Party,
   partyAt,
   presenceOf,
   unreachableReason,
@@ -35,10 +35,10 @@ import {
   carriersIn,
   type Forwarding,
   forwardingsFor,
-  inTurn,
   type Member,
   membersIn,
-  membersOf,
+  membersInTurn,
+  membersOfGroup,
   needsMediaServer,
   repeatsIn,
   responseIn,
@@ -46,7 +46,7 @@ import {
   type Timing,
   timingIn,
 } from './flows.rules.ts'
-import { delayed, ended, inOrder, leftOut, nothing, type Stage, together } from './stages.ts'
+import { delayed, endingStage, leftOut, noStage, ringInOrder, ringTogether, type Stage } from './stages.ts'
 
 // Bounds for groups in groups, and for flows that forward to flows.
 const maxRung = 500
@@ -56,7 +56,7 @@ const deepestPath = 10
 type Sent = Reached & { called?: string; account_billing?: string }
 
 /** A number that leaves over carriers, if the payer can pay for it. */
-const overCarriers = (call: Call, place: Place, dialled: Dialled, callerId: CallerId): Stage => {
+const overCarriers = (call: Call, place: CallPlace, dialled: Dialled, callerId: CallerId): Stage => {
   const { account } = place
   const number = numberOf(dialled)
   return stageFor(paymentOf(call, account, dialled.classification), ['number', number], (paid) => {
@@ -72,7 +72,7 @@ const overCarriers = (call: Call, place: Place, dialled: Dialled, callerId: Call
 }
 
 /** A number outside of the account: of another account here, or somewhere in the world. */
-const outside = (call: Call, place: Place, dialled: Dialled, callerId: CallerId): Stage => {
+const outside = (call: Call, place: CallPlace, dialled: Dialled, callerId: CallerId): Stage => {
   const { phone, classification } = dialled
   call.classification ??= classification
   if (dialled.isEmergency || isRestricted(place.payer, classification))
@@ -81,7 +81,7 @@ const outside = (call: Call, place: Place, dialled: Dialled, callerId: CallerId)
   const owner = call.ask('numberOwner', '', phone)
   if (!owner || owner.mustLeave) return overCarriers(call, place, dialled, callerId)
   const account = call.ask('account', owner.accountId)
-  if (!account) return nothing
+  if (!account) return noStage
   return account.isTold
     ? arriving(call, account, { ...dialled, text: phone }, callerId, place.path)
     : overCarriers(call, place, dialled, callerId)
@@ -95,14 +95,14 @@ const reach = (
 ): Reached | string | undefined => {
   const reached = call.ask('destination', account.id, JSON.stringify(host))
   if (reached) return { ...reached, uri: sipAddress({ ...host, user }) }
-  return isOpen(call) ? undefined : 'forbidden_destination'
+  return hasOpenFacts(call) ? undefined : 'forbidden_destination'
 }
 
 /**
  * A call to a SIP URI that a customer has written: it leaves the platform, is restricted like a call to the number that
  * the URI names, and is paid for. A text: why it is not made.
  */
-const sentOutside = (call: Call, party: Party, place: SipPlace): Sent | string | undefined => {
+const sentOutside = (call: Call, party: CallParty, place: SipPlace): Sent | string | undefined => {
   const { account } = party
   const dialled = place.user === undefined ? undefined : dial(call, party, place.user)
   const name = dialled?.classification
@@ -132,7 +132,7 @@ const fixedPlaceOf = ({ doc: { sip } }: DeviceFacts) => {
 
 const targetOfDevice = (
   { id, doc: { sip, owner_id } }: DeviceFacts,
-  party: Party,
+  party: CallParty,
   { delay, timeout }: Timing,
   sent?: Sent,
 ): Stage => {
@@ -151,7 +151,7 @@ const targetOfDevice = (
   return { targets: [target], leftOut: [], seconds: delay + timeout }
 }
 
-const stageOfDevice = (call: Call, device: DeviceFacts, party: Party, timing: Timing): Stage => {
+const stageOfDevice = (call: Call, device: DeviceFacts, party: CallParty, timing: Timing): Stage => {
   const { sip, device_type: type } = device.doc
   const fixed = fixedPlaceOf(device)
   if (!fixed)
@@ -170,14 +170,14 @@ const failedOver = (
   call: Call,
   { failover = {}, trunk_id, server }: TrunkTarget,
   dialled: Dialled,
-  place: Place,
+  place: CallPlace,
 ): Stage => {
   const { number, uri, user } = failover
   const payer = { account: place.account }
   if (number !== undefined)
     return outside(call, { ...place, payer }, dial(call, payer, number), place.outsideId())
   const wanted = uri === undefined ? undefined : sipPlaceIn(uri)
-  if (!wanted) return nothing
+  if (!wanted) return noStage
   const called = user ?? numberOf(dialled)
   const sent = sentOutside(call, payer, { ...wanted, user: called })
   return stageFor(sent, ['trunk', trunk_id], (to) => {
@@ -216,7 +216,7 @@ const toServer = (call: Call, trunk: TrunkTarget, account: AccountFacts, callerI
 }
 
 /** The account's own server that takes the calls of a number. Undefined: no server does. */
-export const overTrunk = (call: Call, dialled: Dialled, place: Place): Stage | undefined => {
+export const overTrunk = (call: Call, dialled: Dialled, place: CallPlace): Stage | undefined => {
   const { account, callerId, path } = place
   const number = numberOf(dialled)
   const trunk = dialled.phone === undefined ? undefined : call.ask('trunk', account.id, dialled.phone)
@@ -225,7 +225,7 @@ export const overTrunk = (call: Call, dialled: Dialled, place: Place): Stage | u
   const name = `${account.id}/trunk/${number}`
   if (path.includes(name) || path.length >= deepestPath) return leftOut('number', number, 'circular')
   const stage = toServer(call, trunk, account, callerId)
-  return inOrder(stage, failedOver(call, trunk, dialled, { ...place, path: [...path, name] }))
+  return ringInOrder(stage, failedOver(call, trunk, dialled, { ...place, path: [...path, name] }))
 }
 
 /** A call that comes to an account from outside of it. */
@@ -238,7 +238,7 @@ export const arriving = (
 ): Stage => {
   if (account.isDisabled) return leftOut('account', account.id, 'account_disabled')
   const callflow = callflowFor(call, account.id, dialled)
-  const place: Place = {
+  const place: CallPlace = {
     account,
     path,
     dialled: undefined,
@@ -254,8 +254,8 @@ export const arriving = (
 const forwardedTo = (
   call: Call,
   forward: Forwarding,
-  party: Party,
-  place: Place,
+  party: CallParty,
+  place: CallPlace,
   { delay }: Timing,
 ): Stage => {
   const dialled = dial(call, party, forward.number)
@@ -270,8 +270,8 @@ const forwardedTo = (
 
 const ringForwarding = (
   call: Call,
-  party: Party,
-  place: Place,
+  party: CallParty,
+  place: CallPlace,
   timing: Timing,
   ringItself: () => Stage,
 ): Stage => {
@@ -288,17 +288,17 @@ const ringForwarding = (
     const number = forwarded(forward, beside)
     // Phones ring themselves if the number that should ring instead does not.
     const isAlone = forward.isInstead && !needsMediaServer(forward, beside)
-    return isAlone ? number : together([ringItself(), number])
+    return isAlone ? number : ringTogether([ringItself(), number])
   }
   const now = first ? ringFirst(first) : ringItself()
-  return later.reduce<Stage>((stage, forward) => inOrder(stage, forwarded(forward, usual)), now)
+  return later.reduce<Stage>((stage, forward) => ringInOrder(stage, forwarded(forward, usual)), now)
 }
 
 /** `isForwardedByUser`: the forwarding of the device's user was applied before, so only its own applies here. */
 const ringDevice = (
   call: Call,
   id: string,
-  place: Place,
+  place: CallPlace,
   timing: Timing,
   isForwardedByUser = false,
 ): Stage => {
@@ -320,7 +320,7 @@ const ringDevice = (
 }
 
 /** All devices of a user, whose own forwarding holds for all of them at once. */
-const ringUser = (call: Call, id: string, place: Place, timing: Timing): Stage => {
+const ringUser = (call: Call, id: string, place: CallPlace, timing: Timing): Stage => {
   const { account } = place
   const user = call.ask('user', account.id, id)
   if (!user) return leftOut('user', id, 'not_found')
@@ -330,22 +330,22 @@ const ringUser = (call: Call, id: string, place: Place, timing: Timing): Stage =
   return ringForwarding(call, party, place, timing, () => {
     const devices = call.ask('devicesOf', account.id, id) ?? []
     if (devices.length === 0) return leftOut('user', id, 'no_devices')
-    const there: Place = devices.length > 1 ? { ...place, hasCompany: true } : place
-    return together(devices.map((deviceId) => ringDevice(call, deviceId, there, timing, true)))
+    const there: CallPlace = devices.length > 1 ? { ...place, hasCompany: true } : place
+    return ringTogether(devices.map((deviceId) => ringDevice(call, deviceId, there, timing, true)))
   })
 }
 
 const ringGroup = (
   call: Call,
   id: string,
-  place: Place,
+  place: CallPlace,
   timing: Timing,
   groups: readonly string[],
 ): Stage => {
   if (groups.includes(id)) return leftOut('group', id, 'circular')
   const group = call.ask('group', place.account.id, id)
   if (!group) return leftOut('group', id, 'not_found')
-  const members = membersOf(group.doc.endpoints).map((member) => ({
+  const members = membersOfGroup(group.doc.endpoints).map((member) => ({
     ...member,
     delay: member.delay + timing.delay,
     timeout: Math.min(member.timeout, timing.timeout),
@@ -353,7 +353,7 @@ const ringGroup = (
   return ringMembers(call, members, place, [...groups, id])
 }
 
-const ringMember = (call: Call, member: Member, place: Place, groups: readonly string[]): Stage => {
+const ringMember = (call: Call, member: Member, place: CallPlace, groups: readonly string[]): Stage => {
   const { type, id } = member
   call.rung += 1
   if (call.rung > maxRung) return leftOut(type, id, 'too_many')
@@ -365,29 +365,32 @@ const ringMember = (call: Call, member: Member, place: Place, groups: readonly s
 const ringMembers = (
   call: Call,
   members: readonly Member[],
-  place: Place,
+  place: CallPlace,
   groups: readonly string[] = [],
-): Stage => together(members.map((member) => ringMember(call, member, { ...place, isDirect: false }, groups)))
+): Stage =>
+  ringTogether(members.map((member) => ringMember(call, member, { ...place, isDirect: false }, groups)))
 
-const ringAll = (call: Call, data: Json, place: Place): Stage => {
-  const once = ringMembers(call, inTurn(membersIn(data), data.strategy), place)
+const ringAll = (call: Call, data: Json, place: CallPlace): Stage => {
+  const once = ringMembers(call, membersInTurn(membersIn(data), data.strategy), place)
   const rounds = Array.from({ length: repeatsIn(data) - 1 }, () => ({ ...once, leftOut: [] }))
-  return rounds.reduce<Stage>(inOrder, once)
+  return rounds.reduce<Stage>(ringInOrder, once)
 }
 
-const leave = (call: Call, module: string, data: Json, from: Place): Stage => {
+const leave = (call: Call, module: string, data: Json, from: CallPlace): Stage => {
   const place = { ...from, carriers: carriersIn(module, data) }
   const { to_did: fixed } = data
   const dialled = typeof fixed === 'string' && fixed !== '' ? dial(call, place.payer, fixed) : place.dialled
-  return dialled ? outside(call, place, dialled, place.outsideId()) : ended({ reason: 'unknown_number' })
+  return dialled
+    ? outside(call, place, dialled, place.outsideId())
+    : endingStage({ reason: 'unknown_number' })
 }
 
-const jump = (call: Call, id: unknown, place: Place): Stage => {
+const jump = (call: Call, id: unknown, place: CallPlace): Stage => {
   const callflow = typeof id === 'string' ? call.ask('callflow', place.account.id, id) : undefined
   return callflow ? enter(call, callflow, place) : leftOut('callflow', String(id), 'not_found')
 }
 
-const take = (call: Call, module: string, data: Json, place: Place): Stage => {
+const take = (call: Call, module: string, data: Json, place: CallPlace): Stage => {
   const id = typeof data.id === 'string' ? data.id : ''
   switch (module) {
     case 'device':
@@ -402,22 +405,22 @@ const take = (call: Call, module: string, data: Json, place: Place): Stage => {
     case 'offnet':
       return leave(call, module, data, place)
     case 'response':
-      return ended(responseIn(data))
+      return endingStage(responseIn(data))
     case 'hangup':
-      return ended({ reason: 'hung_up', sipCode: 603, sipReason: 'Decline' })
+      return endingStage({ reason: 'hung_up', sipCode: 603, sipReason: 'Decline' })
     default:
-      return ended({ reason: 'needs_media_server', module })
+      return endingStage({ reason: 'needs_media_server', module })
   }
 }
 
-const walk = (call: Call, flow: unknown, place: Place): Stage => {
+const walk = (call: Call, flow: unknown, place: CallPlace): Stage => {
   const step = stepAt(flow)
-  if (!step) return nothing
+  if (!step) return noStage
   const stage = take(call, step.module, step.data, place)
-  return stage.end || step.next === undefined ? stage : inOrder(stage, walk(call, step.next, place))
+  return stage.end || step.next === undefined ? stage : ringInOrder(stage, walk(call, step.next, place))
 }
 
-export const enter = (call: Call, callflow: CallflowFacts, place: Place): Stage => {
+export const enter = (call: Call, callflow: CallflowFacts, place: CallPlace): Stage => {
   const name = `${place.account.id}/${callflow.id}`
   if (place.path.includes(name) || place.path.length >= deepestPath)
     return leftOut('callflow', callflow.id, 'circular')

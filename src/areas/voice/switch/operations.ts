@@ -7,10 +7,10 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Outages, Watched } from '../../events/alerts/outages.ts'
 import {
-  alertOf,
-  type Change,
+  edgeAlert,
   everyRealm,
   everyRecord,
+  type FollowedChange,
   generationOf,
   isFollowed,
   isInherited,
@@ -60,7 +60,7 @@ export const createEdgeFollower = (tools: Deps) => {
     requestId: 'sip_edge',
     noun: 'a SIP edge',
     causeOf: (host) => `sip_edge/${host}`,
-    alertOf,
+    alertOf: edgeAlert,
   })
 
   /** Alerts wait for the store, edges for nobody. */
@@ -81,7 +81,7 @@ export const createEdgeFollower = (tools: Deps) => {
   }
 
   /** Records whose earlier answers are void, with their generation. */
-  const revokedIn = async (found: readonly Change[]) => {
+  const revokedIn = async (found: readonly FollowedChange[]) => {
     const revoked = new Map<string, number>()
     for (const change of found) {
       if (!isFollowed(change) || !isRevoking(change)) continue
@@ -110,7 +110,7 @@ export const createEdgeFollower = (tools: Deps) => {
   const hasBelow = async (accountId: string) => ((await accounts.find(accountId))?.tally ?? 0) > 0
 
   /** The realms that changes make stale. Each account is read once. */
-  const staleBy = async (found: readonly Change[], ownRealms: Shift['ownRealms']) => {
+  const staleBy = async (found: readonly FollowedChange[], ownRealms: Shift['ownRealms']) => {
     const stale = new Set<string>()
     const touched = new Set<string>()
     const withOwn = new Set<string>()

@@ -10,7 +10,7 @@ export const recordName = (id: string) => `record/${id}`
 export const everyRecord = recordName('*')
 
 /** A change after which answers of an edge may be stale. */
-export interface Change {
+export interface FollowedChange {
   sequence: number
   accountId: string
   kind: string
@@ -37,10 +37,10 @@ const followedSettings = 'frontier'
 
 const headOf = ({ path }: Difference) => path.split('.')[0] ?? ''
 
-const headsOf = ({ changes = [] }: Change) => changes.map(headOf)
+const headsOf = ({ changes = [] }: FollowedChange) => changes.map(headOf)
 
 /** Whether answers may depend on the change. */
-export const isFollowed = (change: Change) => {
+export const isFollowed = (change: FollowedChange) => {
   const { kind, recordId, action, changes } = change
   if (kind === 'system_config') return recordId === followedSettings
   const followed = fields[kind]
@@ -52,14 +52,14 @@ export const isFollowed = (change: Change) => {
 // Fields of accounts that also apply below.
 const inherited = new Set(['enabled', 'tree', 'rate_limits'])
 
-export const isInherited = (change: Change) =>
+export const isInherited = (change: FollowedChange) =>
   change.kind === 'account' && headsOf(change).some((head) => inherited.has(head))
 
 /**
  * Whether the change makes earlier answers that name its record void, also while the server is away. Other
  * stale answers are still used then.
  */
-export const isRevoking = (change: Change) => {
+export const isRevoking = (change: FollowedChange) => {
   const { kind, action, changes } = change
   if (action === 'created' || isOfSystem(change)) return false
   return (
@@ -70,14 +70,14 @@ export const isRevoking = (change: Change) => {
 
 const realmPath: Readonly<Record<string, string>> = { account: 'realm', device: 'sip.realm' }
 
-const isOfSystem = ({ kind }: Change) => kind === 'system_config' || kind === 'resource'
+const isOfSystem = ({ kind }: FollowedChange) => kind === 'system_config' || kind === 'resource'
 
 /** Whether it may apply in any realm: settings, carriers, and deleted accounts, whose realm is unknown. */
-export const isOfAll = (change: Change) =>
+export const isOfAll = (change: FollowedChange) =>
   isOfSystem(change) || (change.kind === 'account' && change.action === 'deleted')
 
 /** Its realm before and after. */
-export const realmsIn = ({ kind, realm, changes = [] }: Change): string[] => {
+export const realmsIn = ({ kind, realm, changes = [] }: FollowedChange): string[] => {
   const before = changes.find(({ path }) => path === realmPath[kind])?.from
   return [realm, typeof before === 'string' ? before : undefined]
     .filter((one) => one !== undefined)
@@ -90,7 +90,7 @@ const largest = 2 ** 31 - 1
 /** A place in the feed as an edge stores it: different for each change, and never 0, which means none. */
 export const generationOf = (sequence: number) => (sequence % largest) + 1
 
-export const alertOf = (host: string, reason: string, masterId: string): Alert => ({
+export const edgeAlert = (host: string, reason: string, masterId: string): Alert => ({
   title: 'A SIP edge cannot be reached',
   message: `${host} is not told of changes, and cannot be asked: ${reason}`,
   category: 'sip_edge',

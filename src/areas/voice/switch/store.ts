@@ -3,7 +3,7 @@ import { emitEvent } from '../../../storage/audit-log.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, optional, shape, text } from '../../../storage/table.ts'
-import { type Change, followedKinds } from './rules.ts'
+import { type FollowedChange, followedKinds } from './rules.ts'
 
 const columns = shape({
   sequence: integer(),
@@ -26,7 +26,7 @@ export const createChangeStore = ({ all, words }: Store) => {
     WHERE base.account_id = audit_log.account_id AND base.id = audit_log.base_id))`
 
   return {
-    async behind(after: number, end: number, limit: number): Promise<Change[]> {
+    async behind(after: number, end: number, limit: number): Promise<FollowedChange[]> {
       const rows = await all(
         `SELECT sequence, account_id AS "accountId", kind, record_id AS "recordId", action, ${realm} AS "realm", changes
           FROM audit_log WHERE sequence > $1 AND sequence <= $2 AND event IS NOT NULL AND action <> '${emitEvent}' AND kind IN (${kinds})
