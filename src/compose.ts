@@ -12,7 +12,7 @@ import type { KeyLayer } from './auth/credentials.ts'
 import { createPasswordHasher } from './auth/deriving/deriver.ts'
 import { accountKind, masterClaim, startAuthor } from './auth/identity.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
-import { createKeyring, markOf } from './auth/keyring.ts'
+import { createKeyring, keyedMark } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
@@ -322,7 +322,7 @@ const putTogether = async (
     mediaSwitch: createMediaSwitch({ settings, outgoing }),
   })
   const { offers: areas, routes } = assembled
-  const passwordMark = (password: string) => markOf(serverKey, password)
+  const passwordMark = (password: string) => keyedMark(serverKey, password)
   const begin = async () => {
     const firstAdmin = await makeMaster(areas, store, config, passwordMark)
     if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))

@@ -2,7 +2,7 @@
 // credential.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import { type Asked, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
+import { type ConnectionRequest, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
 import { bytesIn, parsed } from './documents.ts'
 import { SourceTrouble } from './source.ts'
 
@@ -112,7 +112,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
     }
   }
 
-  const send = async (path: string, { headers, ...asked }: Asked = {}) => {
+  const send = async (path: string, { headers, ...asked }: ConnectionRequest = {}) => {
     const watch = createWatch()
     const all = { accept: 'application/json', ...headers, ...signed() }
     try {
@@ -147,7 +147,7 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
   }
 
   /** Returns responses with status 200 and 404; throws for others. */
-  const ask = async (path: string, asked: Asked = {}) => {
+  const ask = async (path: string, asked: ConnectionRequest = {}) => {
     const used = cookie
     let answer = await send(path, asked)
     if (answer.message.statusCode === 401) {

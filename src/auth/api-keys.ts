@@ -7,15 +7,15 @@ import { kind, type RecordOf } from '../storage/records.ts'
 /** `<area>:read`, `<area>:write`, or `*`. */
 export type Scopes = readonly string[]
 
-type Access = 'read' | 'write'
+type ScopeAccess = 'read' | 'write'
 
 /** How callers with scopes may call a route whatever these name: see RouteSpec. */
 export type KeyRule = 'any' | 'unlimited' | 'none'
 
 /** What a request needs: the area is the resource that its route is known by. */
-export interface Asked {
+export interface ScopeRequest {
   area: string
-  access: Access
+  access: ScopeAccess
   rule: KeyRule | undefined
 }
 
@@ -23,22 +23,22 @@ export const everything = '*'
 
 const sets = new WeakMap<Scopes, ReadonlySet<string>>()
 
-const setOf = (scopes: Scopes) => {
+const scopeSetOf = (scopes: Scopes) => {
   const known = sets.get(scopes) ?? new Set(scopes)
   sets.set(scopes, known)
   return known
 }
 
 /** Who may write in an area may read there. */
-const covers = (scopes: Scopes, area: string, access: Access) => {
-  const words = setOf(scopes)
+const covers = (scopes: Scopes, area: string, access: ScopeAccess) => {
+  const words = scopeSetOf(scopes)
   return (
     words.has(everything) || words.has(`${area}:write`) || (access === 'read' && words.has(`${area}:read`))
   )
 }
 
 /** Whether a token with these scopes may send a request. What no limited key may do needs all of them. */
-export const letsPass = (scopes: Scopes, { area, access, rule }: Asked) => {
+export const letsPass = (scopes: Scopes, { area, access, rule }: ScopeRequest) => {
   if (rule === 'any') return true
   return rule === undefined ? covers(scopes, area, access) : scopes.includes(everything)
 }
@@ -98,7 +98,7 @@ export const isUnlimited = ({ doc: { scopes, expires, networks } }: Pick<ApiKeyR
   scopes.includes(everything) && expires === undefined && networks === undefined
 
 /** Whether the key's scope lets a request pass. */
-export const isInScope = (key: ApiKeyRecord, { area, access, rule }: Asked) => {
+export const isInScope = (key: ApiKeyRecord, { area, access, rule }: ScopeRequest) => {
   if (rule === 'any') return true
   if (rule === 'none') return false
   if (rule === 'unlimited') return isUnlimited(key)

@@ -48,13 +48,13 @@ export type Credential =
   | { kind: 'basic'; value: string }
   | { kind: 'bearer'; value: string }
 
-interface Places {
+interface CredentialPlaces {
   headers: Readonly<Record<string, string | string[] | undefined>>
   envelope: Readonly<Record<string, unknown>>
   query: URLSearchParams
 }
 
-const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+const nonEmptyText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 const fromAuthorization = (header: string): Credential => {
   const [scheme = '', value = ''] = header.trim().split(/\s+/, 2)
@@ -63,10 +63,12 @@ const fromAuthorization = (header: string): Credential => {
 }
 
 /** The first credential that is found counts, in this order. A browser that holds no token sends the text `undefined`. */
-export const findCredential = ({ headers, envelope, query }: Places): Credential | undefined => {
-  const token = text(headers['x-auth-token']) ?? text(envelope.auth_token) ?? query.get('auth_token')
+export const findCredential = ({ headers, envelope, query }: CredentialPlaces): Credential | undefined => {
+  const token =
+    nonEmptyText(headers['x-auth-token']) ?? nonEmptyText(envelope.auth_token) ?? query.get('auth_token')
   if (token) return { kind: 'token', token }
-  const header = text(headers.authorization) ?? text(envelope.authorization) ?? query.get('authorization')
+  const header =
+    nonEmptyText(headers.authorization) ?? nonEmptyText(envelope.authorization) ?? query.get('authorization')
   return header ? fromAuthorization(header) : undefined
 }
 
@@ -101,7 +103,7 @@ const basicTextOf = (value: string) => Buffer.from(value, 'base64').toString('la
 const passwordIn = (text: string) => /^[^:]*:(.*)$/.exec(text)?.[1] ?? ''
 
 /** The account that Basic credentials name, as far as they name one. */
-const namedIn = (text: string) => basicText.exec(text)?.[1]
+const accountIdIn = (text: string) => basicText.exec(text)?.[1]
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
@@ -170,7 +172,7 @@ export const createAuthenticate = (tools: Deps) => {
       if (!isFormed(text, method)) throw misshapen(method)
       const giveBack = await pledge()
       entry = await check(method, text, clientAddress)
-      if (!entry) throw signInRefused('wrong Basic credentials', namedIn(text))
+      if (!entry) throw signInRefused('wrong Basic credentials', accountIdIn(text))
       await giveBack()
       deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)

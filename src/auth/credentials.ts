@@ -52,10 +52,11 @@ export const isEmptyPassword = (method: DigestMethod, digest: string, username: 
   username !== undefined && digest.toLowerCase() === digestOf(method, username, '')
 
 // Keys of the first layer were there before there was another.
-const markOf = (method: DigestMethod, layer: number) => (layer === 1 ? `${method}:` : `${layer}:${method}:`)
+const layerMark = (method: DigestMethod, layer: number) =>
+  layer === 1 ? `${method}:` : `${layer}:${method}:`
 
 const allMarks = keyLayers.flatMap((_, index) =>
-  digestMethods.map((method) => ({ method, layer: index + 1, mark: markOf(method, index + 1) })),
+  digestMethods.map((method) => ({ method, layer: index + 1, mark: layerMark(method, index + 1) })),
 )
 
 /** How keys begin that are not of the last layer. */
@@ -64,9 +65,9 @@ export const weakKeyMarks: readonly string[] = allMarks
   .map(({ mark }) => mark)
 
 /** The layer that a key is of. */
-export const layerOf = (key: string) => placeOf(key).layer
+export const layerOf = (key: string) => layerOfKey(key).layer
 
-const placeOf = (key: string) => {
+const layerOfKey = (key: string) => {
   const found = allMarks.find(({ mark }) => key.startsWith(mark))
   if (!found) throw new Error('this is no sign-in key')
   return found
@@ -101,7 +102,7 @@ export const derive = (
   const keys: string[] = []
   for (const [index, parameters] of layers.slice(0, toLayer).entries()) {
     if (index + 1 < fromLayer) continue
-    keys.push(wrap(salt, markOf(method, index + 1), parameters, keys.at(-1) ?? secret))
+    keys.push(wrap(salt, layerMark(method, index + 1), parameters, keys.at(-1) ?? secret))
   }
   return keys
 }
@@ -118,7 +119,7 @@ export const digestOfPasswordHash = (
 })
 
 export const renewal = (salt: string, key: string): PasswordHashing => {
-  const { method, layer } = placeOf(key)
+  const { method, layer } = layerOfKey(key)
   return { salt, method, fromLayer: layer + 1, secret: key }
 }
 

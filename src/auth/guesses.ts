@@ -9,7 +9,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../storage/sign-in-buckets.ts'
 import { sha256Hex } from './keyring.ts'
 
-const maxKnown = 20_000
+const maxKnownNetworks = 20_000
 
 type KnownNetworkCache = ReturnType<typeof createKnownNetworkCache>
 
@@ -22,7 +22,7 @@ export const createKnownNetworkCache = (channel?: string) => {
   const learn = (key: string) => {
     known.delete(key)
     known.set(key, true)
-    evictOldest(known, maxKnown)
+    evictOldest(known, maxKnownNetworks)
   }
 
   others?.unref()
@@ -57,7 +57,7 @@ interface Deps {
   shared: SignInBuckets | undefined
 }
 
-const maxRemembered = 20_000
+const maxBuckets = 20_000
 const minuteMs = 60_000
 
 /** Limits wrong passwords for an account, by network and in total. Known networks only have their own limit. */
@@ -71,7 +71,7 @@ export const createFailedSignInLimiter = ({ settings, clock, acquaintances, shar
     const bucket = { left: Math.min(most, before.left + minutes * perMinute), filledAt: now }
     buckets.delete(key)
     buckets.set(key, bucket)
-    evictOldest(buckets, maxRemembered)
+    evictOldest(buckets, maxBuckets)
     return bucket
   }
 

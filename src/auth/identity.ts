@@ -197,15 +197,21 @@ const trialEnd = async (records: Records, account: AccountRecord): Promise<numbe
   return Math.min(...ends)
 }
 
-type Place = Pick<Store, 'records' | 'clock'>
+type StoreReader = Pick<Store, 'records' | 'clock'>
 
 /** Whether people and programs of an account are let in. */
-export const isInService = async ({ records, clock }: Place, account: AccountRecord): Promise<boolean> =>
+export const isInService = async (
+  { records, clock }: StoreReader,
+  account: AccountRecord,
+): Promise<boolean> =>
   (await disabledOf(records, account)) === undefined &&
   (await trialEnd(records, account)) > gregorianNow(clock)
 
 /** Throws if the account or one above is disabled, or a trial has ended. Returns the end of the trial (Gregorian seconds). */
-export const assertInService = async ({ records, clock }: Place, account: AccountRecord): Promise<number> => {
+export const assertInService = async (
+  { records, clock }: StoreReader,
+  account: AccountRecord,
+): Promise<number> => {
   const cause = await disabledOf(records, account)
   if (cause !== undefined) {
     throw failure(validationError, {

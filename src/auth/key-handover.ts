@@ -21,7 +21,7 @@ interface Identity {
   fingerprint: string
 }
 
-interface Request {
+interface KeyRequest {
   public_key: string
 }
 
@@ -60,7 +60,7 @@ const unseal = (key: Buffer, sealed: string) => {
 
 const collections = (store: Store) => ({
   identities: createCollection<Identity, object>(store, { kind: 'server_key' }),
-  requests: createCollection<Request, object>(store, { kind: requestKind }),
+  requests: createCollection<KeyRequest, object>(store, { kind: requestKind }),
   grants: createCollection<Grant, object>(store, { kind: 'key_grant' }),
 })
 
@@ -103,11 +103,11 @@ const askForKey = async (store: Store, dataDir: string, fingerprint: string): Pr
   }
 }
 
-const identityOf = (store: Store) => collections(store).identities.find(systemScope, identityId)
+const storedIdentity = (store: Store) => collections(store).identities.find(systemScope, identityId)
 
 /** Whether a key is the one that the store was set up with; undefined when it was not set up with any yet. */
 export const isKeyOf = async (store: Store, key: Buffer): Promise<boolean | undefined> => {
-  const identity = await identityOf(store)
+  const identity = await storedIdentity(store)
   return identity && identity.doc.fingerprint === fingerprintOf(key)
 }
 
@@ -120,7 +120,7 @@ const declareIdentity = async (store: Store, key: Buffer) => {
     await store.commit(set)
   } catch (error) {
     await store.fence()
-    if (!(await identityOf(store))) throw error
+    if (!(await storedIdentity(store))) throw error
   }
 }
 
@@ -129,7 +129,7 @@ export const obtainServerKey = async (store: Store, dataDir: string): Promise<Bu
   // Read first: another process of this directory removes it when `server.key` is there.
   const undeclared = readServerKey(dataDir, 'undeclared.key')
   const own = readServerKey(dataDir)
-  const identity = await identityOf(store)
+  const identity = await storedIdentity(store)
   if (!identity) {
     // On disk before it is declared: a declared key that was lost would make the store useless.
     const key = own ?? keepServerKey(dataDir, undeclared ?? newServerKey(), 'undeclared.key')

@@ -91,7 +91,7 @@ export const fingerprintOf = (serverKey: Buffer) =>
 const markBits = 12
 
 /** A few bits of a keyed digest, to recognize a text: too few to find it with the store and the key. */
-export const markOf = (serverKey: Buffer, text: string) => {
+export const keyedMark = (serverKey: Buffer, text: string) => {
   const key = Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint mark', keyBytes))
   return createHmac('sha256', key).update(text).digest().readUInt16BE() >> (16 - markBits)
 }

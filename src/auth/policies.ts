@@ -45,7 +45,7 @@ export interface PlainPolicy extends Policy {
   allows(actor: Actor, account: AccountRecord | undefined, path: Path): boolean
 }
 
-const withToken = (name: string, allows: PlainPolicy['allows']): PlainPolicy => ({
+const tokenPolicy = (name: string, allows: PlainPolicy['allows']): PlainPolicy => ({
   name,
   needsToken: true,
   allows,
@@ -58,10 +58,10 @@ const sees = (actor: Actor, account: AccountRecord | undefined) =>
 export const anyone: PlainPolicy = { name: 'anyone', needsToken: false, allows: () => true }
 
 /** Any valid token, whatever its account. */
-export const anyToken = withToken('any token', () => true)
+export const anyToken = tokenPolicy('any token', () => true)
 
 /** Anybody of the account in the path, or who speaks for one of its ancestors or a superduper account. */
-export const accountMember = withToken('account or ancestor', sees)
+export const accountMember = tokenPolicy('account or ancestor', sees)
 
 /** As accountMember; somebody without credentials may, where the record in the path says so. */
 export const accountMemberOrInvited: PlainPolicy = {
@@ -71,19 +71,19 @@ export const accountMemberOrInvited: PlainPolicy = {
 }
 
 /** As accountMember, and a user with `priv_level` admin (an API key of the account counts as one). */
-export const accountAdmin = withToken(
+export const accountAdmin = tokenPolicy(
   'admin of account or ancestor',
   (actor, account) => sees(actor, account) && speaksForAccount(actor),
 )
 
 /** As accountMember, and a person with `priv_level` admin: API keys do not do. */
-export const accountAdminPerson = withToken(
+export const accountAdminPerson = tokenPolicy(
   'admin user of account or ancestor',
   (actor, account) => sees(actor, account) && isAccountAdmin(actor),
 )
 
 /** An admin of the account or an ancestor, or the very user in the path. */
-export const userOrAdmin = withToken(
+export const userOrAdmin = tokenPolicy(
   'the user itself, or an admin of account or ancestor',
   (actor, account, path) =>
     sees(actor, account) &&
@@ -91,10 +91,10 @@ export const userOrAdmin = withToken(
 )
 
 /** As accountMember. Of ordinary users only the owner of the record may: the area checks that. */
-export const ownerOrAdmin = withToken('admin of account or ancestor, or the owner of the record', sees)
+export const ownerOrAdmin = tokenPolicy('admin of account or ancestor, or the owner of the record', sees)
 
 /** Who speaks for a proper ancestor of the account in the path, or for a superduper account. */
-export const ancestorOnly = withToken(
+export const ancestorOnly = tokenPolicy(
   'admin of an ancestor',
   (actor, account) => isSuperduper(actor) || (account !== undefined && isAbove(actor, account)),
 )
@@ -111,7 +111,7 @@ export const ownReseller: Policy = {
 }
 
 /** An admin (an API key counts as one) of a reseller that is the account or stands above it: who answers for the brand. */
-export const resellerAdmin = withToken(
+export const resellerAdmin = tokenPolicy(
   'admin of a reseller: the account itself or above',
   (actor, account) =>
     speaksForAccount(actor) &&
@@ -120,30 +120,33 @@ export const resellerAdmin = withToken(
 )
 
 /** An admin of the master account, or of one that it declared its equal. An API key counts as one. */
-export const superduper = withToken('admin of a superduper account', isSuperduper)
+export const superduper = tokenPolicy('admin of a superduper account', isSuperduper)
 
 /** As superduper, or an admin of an account above a reseller's: who may keep rates for the reseller's customers. */
-export const rateKeeper = withToken(
+export const rateKeeper = tokenPolicy(
   'admin of a superduper account, or above a reseller',
   (actor, account) => isSuperduper(actor) || (account?.hidden.isReseller === true && isAbove(actor, account)),
 )
 
 /** A user with `priv_level` admin, or an API key, of any account. */
-export const anyAdmin = withToken('admin of any account', speaksForAccount)
+export const anyAdmin = tokenPolicy('admin of any account', speaksForAccount)
 
 /** A person with `priv_level` admin, of whatever account. */
-export const anyAdminPerson = withToken('admin user of any account', isAccountAdmin)
+export const anyAdminPerson = tokenPolicy('admin user of any account', isAccountAdmin)
 
 /** Admin users and API keys of superduper accounts. In the own account, only the API key of the master account. */
-export const impersonator = withToken('admin or API key of another, superduper account', (actor, account) => {
-  if (!isSuperduper(actor)) return false
-  const isKey = actor.method === 'cb_api_auth'
-  if (account?.id !== actor.accountId) return isKey || isAccountAdmin(actor)
-  return isKey && actor.account.hidden.tree.length === 0
-})
+export const impersonator = tokenPolicy(
+  'admin or API key of another, superduper account',
+  (actor, account) => {
+    if (!isSuperduper(actor)) return false
+    const isKey = actor.method === 'cb_api_auth'
+    if (account?.id !== actor.accountId) return isKey || isAccountAdmin(actor)
+    return isKey && actor.account.hidden.tree.length === 0
+  },
+)
 
 /** The very user in the path, in a session of the own: nobody who acts as that user. */
-export const userItself = withToken(
+export const userItself = tokenPolicy(
   'the user itself',
   (actor, account, path) =>
     actor.accountId === account?.id &&
@@ -153,10 +156,10 @@ export const userItself = withToken(
 
 // Accounts and users may be reached through certain proxies alone: where a connection comes from, whatever it tells.
 
-const none: readonly unknown[] = []
+const noProxies: readonly unknown[] = []
 
 const proxiesIn = ({ allowed_proxy_ips: list }: Readonly<Record<string, unknown>>): readonly unknown[] =>
-  Array.isArray(list) ? list : none
+  Array.isArray(list) ? list : noProxies
 
 const isAmong = (list: readonly unknown[], peer: string) => {
   const address = parseAddress(peer)
@@ -166,7 +169,7 @@ const isAmong = (list: readonly unknown[], peer: string) => {
   })
 }
 
-const isAllowed = (doc: Readonly<Record<string, unknown>>, peer: string) => {
+const isAllowedProxy = (doc: Readonly<Record<string, unknown>>, peer: string) => {
   const list = proxiesIn(doc)
   return list.length === 0 || isAmong(list, peer)
 }
@@ -175,7 +178,7 @@ const isAllowed = (doc: Readonly<Record<string, unknown>>, peer: string) => {
 export const isThroughAllowedProxy = (
   { account, user }: { account: AccountRecord; user: UserRecord | undefined },
   peer: string,
-) => isAllowed(account.doc, peer) && (user === undefined || isAllowed(user.doc, peer))
+) => isAllowedProxy(account.doc, peer) && (user === undefined || isAllowedProxy(user.doc, peer))
 
 export const proxyRefusal = 'allowed_proxy_ips do not name where this connection comes from'
 

@@ -31,7 +31,7 @@ export const issuer = 'kazoo'
 const systemId = 'token_identity'
 const makeKeyPair = promisify(generateKeyPair)
 
-export const refused = (reason?: unknown) => failure(invalidCredentials, {}, reason)
+export const tokenRefused = (reason?: unknown) => failure(invalidCredentials, {}, reason)
 
 /** The keys that sign tokens, and the secret of the whole system that every token depends on. */
 export const createSigningKeys = (store: Store, keyring: Keyring) => {
@@ -69,7 +69,7 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
   const checkSignature = async (token: string) => {
     const { kid } = decodeProtectedHeader(token)
     const key = kid && (await keys.find(systemScope, kid))
-    if (!key) throw refused()
+    if (!key) throw tokenRefused()
     const { payload } = await jwtVerify<TokenClaims>(token, publicKey(key), {
       issuer,
       algorithms: ['RS256'],
@@ -86,7 +86,7 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
       try {
         return await checkSignature(token)
       } catch (error) {
-        if (error instanceof errors.JOSEError || error instanceof TypeError) throw refused(error)
+        if (error instanceof errors.JOSEError || error instanceof TypeError) throw tokenRefused(error)
         throw error
       }
     },

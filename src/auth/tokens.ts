@@ -34,7 +34,7 @@ import {
 } from './identity.ts'
 import { type Keyring, sha256Hex } from './keyring.ts'
 import { impersonator } from './policies.ts'
-import { createSigningKeys, issuer, refused, type SystemRecord } from './signing-keys.ts'
+import { createSigningKeys, issuer, type SystemRecord, tokenRefused } from './signing-keys.ts'
 
 interface Verified {
   claims: TokenClaims
@@ -51,7 +51,7 @@ interface Impersonator {
   until: number
 }
 
-interface Session {
+interface CredentialSession {
   actor: Actor
   /** Gregorian seconds: a trial ends then. */
   inServiceUntil: number
@@ -84,11 +84,11 @@ const isAlive = (claims: TokenClaims | undefined, clock: Clock) =>
 export const createSessionCache = (
   { records, clock }: Pick<Store, 'records' | 'clock'>,
   maxSessions: number,
-  load: (text: string) => Promise<Session>,
+  load: (text: string) => Promise<CredentialSession>,
 ) => {
-  const sessions = new Map<string, Session & { era: number }>()
+  const sessions = new Map<string, CredentialSession & { era: number }>()
   // A key's end may have come nearer since the token was made.
-  const isOpen = ({ actor: { claims, key }, inServiceUntil }: Session) =>
+  const isOpen = ({ actor: { claims, key }, inServiceUntil }: CredentialSession) =>
     isAlive(claims, clock) &&
     (key === undefined || isKeyAlive(key, clock.now())) &&
     inServiceUntil > gregorianNow(clock)
@@ -117,9 +117,9 @@ const canonical = (token: string) =>
     .join('.')
 
 /** What a token is ended by: a digest of its bytes. */
-const identityOf = (token: string) => sha256Hex(canonical(token)).slice(0, 32)
+const tokenIdOf = (token: string) => sha256Hex(canonical(token)).slice(0, 32)
 
-const signatureOf = (system: SystemRecord, account: AccountRecord, user: UserRecord | undefined) =>
+const identitySignature = (system: SystemRecord, account: AccountRecord, user: UserRecord | undefined) =>
   createHmac('sha256', system.hidden.signatureSecret)
     .update(
       `${account.hidden.signatureSecret}.${user?.hidden.signatureSecret ?? ''}.${account.id}.${user?.id ?? ''}`,
@@ -128,7 +128,7 @@ const signatureOf = (system: SystemRecord, account: AccountRecord, user: UserRec
 
 type Subjects = Pick<Verified, 'system' | 'account' | 'user' | 'key'>
 
-const isSame = (a: Subjects, b: Subjects) =>
+const areSameSubjects = (a: Subjects, b: Subjects) =>
   a.system === b.system && a.account === b.account && a.user === b.user && a.key === b.key
 
 /** A session expires no later than the named key that opened it and the sessions in `origins`. */
@@ -166,38 +166,38 @@ const scopesNow = ({ scope, purpose }: TokenClaims, user: UserRecord | undefined
     ? bothAllow(scope?.split(' ').filter(Boolean), settingScopes(user?.doc.scope_restrictions))
     : undefined
 
-type Subject = Pick<TokenClaims, 'account_id' | 'owner_id' | 'api_key_id'>
+type TokenOwner = Pick<TokenClaims, 'account_id' | 'owner_id' | 'api_key_id'>
 type SigningKeys = ReturnType<typeof createSigningKeys>
 
 const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRevoked) => {
   const { records, clock } = store
   const verified = new Map<string, Verified>()
 
-  const subjectsOf = async ({ account_id: id, owner_id: userId, api_key_id: keyId }: Subject) => {
+  const subjectsOf = async ({ account_id: id, owner_id: userId, api_key_id: keyId }: TokenOwner) => {
     const [system, account, user, key] = await Promise.all([
       signing.system(),
       records.find(id, accountKind, id),
       userId ? records.find(id, userKind, userId) : undefined,
       keyId ? records.find(id, apiKeyKind, keyId) : undefined,
     ])
-    if (!account || (userId && !user) || (keyId && !key)) throw refused()
+    if (!account || (userId && !user) || (keyId && !key)) throw tokenRefused()
     return { system, account, user, key }
   }
 
   const assertUsable = ({ user, key }: Pick<Verified, 'user' | 'key'>) => {
-    if (user?.doc.enabled === false || (key && !isKeyAlive(key, clock.now()))) throw refused()
+    if (user?.doc.enabled === false || (key && !isKeyAlive(key, clock.now()))) throw tokenRefused()
   }
 
   /** The token's entry, its identity checked against the records as they are now. */
   const current = async (token: string): Promise<Verified> => {
     const known = verified.get(token)
-    if (!known && canonical(token) !== token) throw refused()
+    if (!known && canonical(token) !== token) throw tokenRefused()
     const claims = known?.claims ?? (await signing.decode(token))
-    if (!isAlive(claims, clock)) throw refused()
+    if (!isAlive(claims, clock)) throw tokenRefused()
     const now = await subjectsOf(claims)
-    if (known && isSame(known, now)) return known
-    if (claims.identity_sig !== signatureOf(now.system, now.account, now.user)) throw refused()
-    const entry = { claims, hash: known?.hash ?? identityOf(token), ...now }
+    if (known && areSameSubjects(known, now)) return known
+    if (claims.identity_sig !== identitySignature(now.system, now.account, now.user)) throw tokenRefused()
+    const entry = { claims, hash: known?.hash ?? tokenIdOf(token), ...now }
     verified.set(token, entry)
     evictOldest(verified, maxVerified)
     return entry
@@ -208,22 +208,22 @@ const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRev
       return await assertInService(store, account)
     } catch (error) {
       // The caller learns nothing about the account of its impersonator.
-      throw error instanceof Failure && !isOutage(error) ? refused(error) : error
+      throw error instanceof Failure && !isOutage(error) ? tokenRefused(error) : error
     }
   }
 
   /** Fails unless the session that created an impersonation is still valid and may still impersonate users of the account. */
   const assertOriginOpen = async (origin: TokenOrigin, acted: AccountRecord): Promise<Impersonator> => {
     const { system, account, user, key } = await subjectsOf(origin)
-    if (origin.identity_sig !== signatureOf(system, account, user)) throw refused()
-    if (origin.token_id !== undefined && (await isRevoked(account.id, origin.token_id))) throw refused()
+    if (origin.identity_sig !== identitySignature(system, account, user)) throw tokenRefused()
+    if (origin.token_id !== undefined && (await isRevoked(account.id, origin.token_id))) throw tokenRefused()
     assertUsable({ user, key })
-    if (isOfOneKey(origin) && origin.api_key_mark !== keyMarkOf(account)) throw refused()
+    if (isOfOneKey(origin) && origin.api_key_mark !== keyMarkOf(account)) throw tokenRefused()
     const scopes = settingScopes(user?.doc.scope_restrictions)
     const { method } = origin
     const actor = { accountId: account.id, account, user, method, claims: undefined, token: undefined }
     const isLimited = scopes !== undefined && !scopes.includes(everything)
-    if (isLimited || !impersonator.allows(actor, acted, {})) throw refused()
+    if (isLimited || !impersonator.allows(actor, acted, {})) throw tokenRefused()
     const end = key && keyEnd(key)
     return {
       actor: { account, user, ...(key ? { key } : {}) },
@@ -234,12 +234,12 @@ const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRev
     }
   }
 
-  return async (token: string): Promise<Session> => {
+  return async (token: string): Promise<CredentialSession> => {
     const { claims, hash, account, user, key } = await current(token)
-    if (await isRevoked(account.id, hash)) throw refused()
+    if (await isRevoked(account.id, hash)) throw tokenRefused()
     assertUsable({ user, key })
     const isReplaced = isOfOneKey(claims) && claims.api_key_mark !== keyMarkOf(account)
-    if (isReplaced && isEndedWithKey(claims, account)) throw refused()
+    if (isReplaced && isEndedWithKey(claims, account)) throw tokenRefused()
     const inServiceUntil = await assertInService(store, account)
     const impersonators: Impersonator[] = []
     for (const origin of claims.origins ?? []) impersonators.push(await assertOriginOpen(origin, account))
@@ -288,7 +288,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings)
         jti: randomHex(12),
         account_id: account.id,
         method,
-        identity_sig: signatureOf(await signing.system(), account, user),
+        identity_sig: identitySignature(await signing.system(), account, user),
         ...expiryOf(iat, lifetimeSeconds ?? (await usualLifetime()), { ...(key ? { key } : {}), origins }),
         ...(key ? { api_key_id: key.id } : {}),
         ...(method === 'cb_api_auth' && !key ? { api_key_mark: keyMarkOf(account) } : {}),
@@ -310,8 +310,8 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings)
         method,
         ...(key ? { api_key_id: key.id } : {}),
         ...(claims?.api_key_mark === undefined ? {} : { api_key_mark: claims.api_key_mark }),
-        identity_sig: signatureOf(await signing.system(), account, user),
-        ...(token === undefined ? {} : { token_id: identityOf(token) }),
+        identity_sig: identitySignature(await signing.system(), account, user),
+        ...(token === undefined ? {} : { token_id: tokenIdOf(token) }),
         ...(exp === undefined ? {} : { exp }),
       }
       return [...(claims?.origins ?? []), own]
@@ -323,7 +323,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings)
       const set = new ChangeSet(author)
       const { exp } = claims
       const content = { doc: exp === undefined ? {} : { exp }, hidden: {} }
-      revocations.insert(set, revocations.draft(accountId, content, identityOf(token)))
+      revocations.insert(set, revocations.draft(accountId, content, tokenIdOf(token)))
       for (const record of await revocations.page({ accountId, limit: 20, descending: false }))
         if (record.doc.exp !== undefined && record.doc.exp * 1000 < clock.now())
           revocations.remove(set, record)

@@ -1,12 +1,18 @@
 import { isPrivateAddress, namesHost } from '../lib/private-address.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import { DnsFault, dnsPort, parseServer, type ServerAddress, systemServers } from './exchange.ts'
-import { createResolver, type LookUp, type Manner, type Patience, type Resolver } from './resolver.ts'
+import {
+  createResolver,
+  type DnsTimeouts,
+  type LookUp,
+  type LookUpOptions,
+  type Resolver,
+} from './resolver.ts'
 
 /** What the server knows of DNS. */
 export interface Dns extends Resolver {
   /** The name servers that a domain says it has, its parent's when it says nothing; none where they are not asked. */
-  authoritiesOf(domain: string, manner: Manner): Promise<ServerAddress[]>
+  authoritiesOf(domain: string, manner: LookUpOptions): Promise<ServerAddress[]>
 }
 
 interface Deps {
@@ -16,7 +22,7 @@ interface Deps {
   /** Hosts inside of private networks that may be asked all the same. */
   allowedPrivateHosts(): Promise<readonly string[]>
   machineServers?: () => readonly ServerAddress[]
-  patience?: Patience
+  patience?: DnsTimeouts
   /** Where name servers listen whose names DNS itself told. */
   authorityPort?: number
 }
@@ -57,7 +63,7 @@ export const createDns = (tools: Deps): Dns => {
   const resolver = watched(createResolver(servers, tools.patience), tools.calls)
 
   /** Nothing found and nothing answered are the same here: others are asked then. */
-  const recordsOf = async (question: LookUp, manner: Manner): Promise<string[]> => {
+  const recordsOf = async (question: LookUp, manner: LookUpOptions): Promise<string[]> => {
     try {
       return await resolver.lookUp(question, manner)
     } catch (error) {
@@ -66,7 +72,7 @@ export const createDns = (tools: Deps): Dns => {
     }
   }
 
-  const namesOf = async (domain: string, manner: Manner): Promise<string[]> => {
+  const namesOf = async (domain: string, manner: LookUpOptions): Promise<string[]> => {
     for (const name of climb(domain)) {
       const names = await recordsOf({ name, type: 'NS' }, manner)
       if (names.length > 0) return names
@@ -74,7 +80,7 @@ export const createDns = (tools: Deps): Dns => {
     return []
   }
 
-  const addressesOf = async (name: string, manner: Manner) => {
+  const addressesOf = async (name: string, manner: LookUpOptions) => {
     const [four, six] = await Promise.all([
       recordsOf({ name, type: 'A' }, manner),
       recordsOf({ name, type: 'AAAA' }, manner),

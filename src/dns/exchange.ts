@@ -14,11 +14,11 @@ export interface ServerAddress {
 export const dnsPort = 53
 
 const bracketed = /^\[([^\]]+)\](?::(\d+))?$/
-const named = /^([^:]+)(?::(\d+))?$/
+const namedServer = /^([^:]+)(?::(\d+))?$/
 
 /** `host`, `host:port`, `[2001:db8::1]:53`, or a bare IPv6 address as the system's own list has them. */
 export const parseServer = (text: string): ServerAddress => {
-  const [, host = text, port] = bracketed.exec(text) ?? named.exec(text) ?? []
+  const [, host = text, port] = bracketed.exec(text) ?? namedServer.exec(text) ?? []
   return { host, port: port === undefined ? dnsPort : Number(port) }
 }
 
@@ -28,7 +28,7 @@ export const systemServers = (): ServerAddress[] => new Resolver().getServers().
 // One question to one name server. Whoever answers is believed only if the answer comes from the address and port
 // that was asked, to the port that asked, with the random id and the very question.
 
-interface Question {
+interface DnsQuestion {
   name: string
   type: RecordType
 }
@@ -54,12 +54,12 @@ const malformed = () => new DnsFault('malformed', 'the name server sent somethin
 /** Up to this much fits into one datagram everywhere (DNS flag day 2020). */
 const datagramBytes = 1232
 
-interface Query extends Question {
+interface DnsQuery extends DnsQuestion {
   id: number
   bytes: Buffer
 }
 
-const queryFor = ({ name, type }: Question): Query => {
+const queryFor = ({ name, type }: DnsQuestion): DnsQuery => {
   const id = randomKey(2).readUInt16BE(0)
   const bytes = encode({
     type: 'query',
@@ -85,7 +85,7 @@ const queryFor = ({ name, type }: Question): Query => {
 export const sameName = (a: string, b: string) =>
   a.toLowerCase().replace(/\.$/, '') === b.toLowerCase().replace(/\.$/, '')
 
-const isReplyTo = ({ id, name, type }: Query, packet: DecodedPacket) => {
+const isReplyTo = ({ id, name, type }: DnsQuery, packet: DecodedPacket) => {
   const [question, ...others] = packet.questions ?? []
   return (
     packet.flag_qr &&
@@ -99,7 +99,7 @@ const isReplyTo = ({ id, name, type }: Query, packet: DecodedPacket) => {
 }
 
 /** The reply, if the bytes are one to this query. */
-const replyIn = (bytes: Buffer, query: Query): DecodedPacket | undefined => {
+const replyIn = (bytes: Buffer, query: DnsQuery): DecodedPacket | undefined => {
   try {
     const packet = decode(bytes)
     return isReplyTo(query, packet) ? packet : undefined
@@ -109,7 +109,7 @@ const replyIn = (bytes: Buffer, query: Query): DecodedPacket | undefined => {
   }
 }
 
-const addressOf = async ({ host }: ServerAddress): Promise<string> => {
+const serverAddressOf = async ({ host }: ServerAddress): Promise<string> => {
   if (isIP(host)) return host
   try {
     return (await lookup(host)).address
@@ -119,7 +119,7 @@ const addressOf = async ({ host }: ServerAddress): Promise<string> => {
 }
 
 /** A socket of its own for each question: a random port, connected, so that the system drops what comes from elsewhere. */
-const askByUdp = (query: Query, address: string, port: number, signal: AbortSignal) =>
+const askByUdp = (query: DnsQuery, address: string, port: number, signal: AbortSignal) =>
   new Promise<DecodedPacket>((resolve, reject) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
     let isOpen = true
@@ -168,7 +168,7 @@ const firstMessage = async (socket: Socket): Promise<Buffer> => {
   throw unreachable()
 }
 
-const askByTcp = async (query: Query, address: string, port: number, signal: AbortSignal) => {
+const askByTcp = async (query: DnsQuery, address: string, port: number, signal: AbortSignal) => {
   const socket = new Socket({ signal })
   try {
     socket.connect(port, address)
@@ -186,12 +186,12 @@ const askByTcp = async (query: Query, address: string, port: number, signal: Abo
 
 /** Puts a question to a server: by UDP, and once more by TCP when the answer did not fit; or by TCP at once. */
 export const exchange = async (
-  question: Question,
+  question: DnsQuestion,
   server: ServerAddress,
   { tcp, signal }: { tcp: boolean; signal: AbortSignal },
 ): Promise<DecodedPacket> => {
   const query = queryFor(question)
-  const address = await addressOf(server)
+  const address = await serverAddressOf(server)
   if (signal.aborted) throw silence()
   if (tcp) return askByTcp(query, address, server.port, signal)
   const reply = await askByUdp(query, address, server.port, signal)

@@ -5,7 +5,7 @@ import { sameName } from './exchange.ts'
 const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
 export type LookedUpType = (typeof lookedUpTypes)[number]
 
-const bare = (name: string) => (name === '.' ? name : name.replace(/\.$/, ''))
+const withoutFinalDot = (name: string) => (name === '.' ? name : name.replace(/\.$/, ''))
 
 /** The pieces of a long text are one text. */
 const textOfPieces = (data: TxtData) =>
@@ -22,17 +22,17 @@ const recordText = (answer: Answer, wanted: LookedUpType): string | undefined =>
       return answer.data
     case 'CNAME':
     case 'NS':
-      return bare(answer.data)
+      return withoutFinalDot(answer.data)
     case 'MX':
-      return bare(answer.data.exchange)
+      return withoutFinalDot(answer.data.exchange)
     case 'SRV': {
       const { priority = 0, weight = 0, port, target } = answer.data
-      return `${priority} ${weight} ${port} ${bare(target)}`
+      return `${priority} ${weight} ${port} ${withoutFinalDot(target)}`
     }
     case 'NAPTR': {
       const { order, preference, flags, services, regexp, replacement } = answer.data
       const quoted = [flags.toUpperCase(), services.toUpperCase(), regexp].map((part) => `"${part}"`)
-      return `${order} ${preference} ${quoted.join(' ')} ${bare(replacement)}`
+      return `${order} ${preference} ${quoted.join(' ')} ${withoutFinalDot(replacement)}`
     }
     case 'TXT':
       return textOfPieces(answer.data)
@@ -47,7 +47,7 @@ const longestChain = 16
 
 const aliasOf = (answers: readonly Answer[], name: string) => {
   for (const answer of answers) {
-    if (answer.type === 'CNAME' && sameName(answer.name, name)) return bare(answer.data)
+    if (answer.type === 'CNAME' && sameName(answer.name, name)) return withoutFinalDot(answer.data)
   }
   return undefined
 }

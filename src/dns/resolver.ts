@@ -39,16 +39,16 @@ const createGate = (limit: number) => {
 }
 
 /** How long to wait for name servers. Milliseconds. */
-export interface Patience {
+export interface DnsTimeouts {
   /** A server silent for this long is not waited for alone: the next one is asked as well. */
   nextServerMs: number
   /** A name is given up after this. */
   lookUpMs: number
 }
 
-const usualPatience: Patience = { nextServerMs: 500, lookUpMs: 3000 }
+const usualPatience: DnsTimeouts = { nextServerMs: 500, lookUpMs: 3000 }
 
-export interface Manner {
+export interface LookUpOptions {
   /** By TCP from the start. */
   tcp: boolean
   /** Ends the look-up early. */
@@ -63,7 +63,7 @@ export interface LookUp {
 }
 
 /** What a name leads to. */
-export interface Found {
+export interface LookUpResult {
   /** Texts of the records that there are: none when the name does not exist. */
   records: string[]
   /** How long that holds; undefined when nothing says so. */
@@ -72,8 +72,8 @@ export interface Found {
 
 export interface Resolver {
   /** Fails with a DnsFault. */
-  find(question: LookUp, manner: Manner): Promise<Found>
-  lookUp(question: LookUp, manner: Manner): Promise<string[]>
+  find(question: LookUp, manner: LookUpOptions): Promise<LookUpResult>
+  lookUp(question: LookUp, manner: LookUpOptions): Promise<string[]>
 }
 
 interface Settled {
@@ -148,16 +148,16 @@ const rounds = 2
 // Each holds a socket for as long as the look-up lasts.
 const maxAttempts = 8
 // Of all requests together: each look-up holds a few sockets.
-const maxAtOnce = 64
+const maxConcurrentLookUps = 64
 
 /** Looks names up at recursive name servers, and at authorities where a caller names some. */
 export const createResolver = (
   servers: () => readonly ServerAddress[],
-  patience: Patience = usualPatience,
+  patience: DnsTimeouts = usualPatience,
 ): Resolver => {
-  const gate = createGate(maxAtOnce)
+  const gate = createGate(maxConcurrentLookUps)
 
-  const askAny = async (question: LookUp, asked: readonly ServerAddress[], manner: Manner) => {
+  const askAny = async (question: LookUp, asked: readonly ServerAddress[], manner: LookUpOptions) => {
     const isAnswered = new AbortController()
     const signal = AbortSignal.any([manner.signal, isAnswered.signal])
     const mustKnow = asked === manner.authorities
@@ -174,7 +174,7 @@ export const createResolver = (
     }
   }
 
-  const ask = async (question: LookUp, manner: Manner) => {
+  const ask = async (question: LookUp, manner: LookUpOptions) => {
     const { authorities } = manner
     if (!authorities || authorities.length === 0) return askAny(question, servers(), manner)
     // Half of the time, so that a dead authority leaves some for those who know it from before.
@@ -187,7 +187,7 @@ export const createResolver = (
     }
   }
 
-  const follow = async (question: LookUp, manner: Manner, aliases: number): Promise<Found> => {
+  const follow = async (question: LookUp, manner: LookUpOptions, aliases: number): Promise<LookUpResult> => {
     const { alias, ...found } = recordsIn(await ask(question, manner), question.name, question.type)
     if (found.records.length > 0 || alias === undefined || aliases === 0 || question.type === 'CNAME')
       return found
@@ -195,7 +195,7 @@ export const createResolver = (
     return { ...behind, ttlSeconds: shorter(found.ttlSeconds, behind.ttlSeconds) }
   }
 
-  const find = async (question: LookUp, manner: Manner): Promise<Found> => {
+  const find = async (question: LookUp, manner: LookUpOptions): Promise<LookUpResult> => {
     if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is no name that DNS could hold')
     // A signal of its own: hundreds may wait for the time of one check to be over.
     return gate(AbortSignal.any([manner.signal]), () => {

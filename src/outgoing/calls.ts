@@ -16,7 +16,7 @@ export type Purpose =
   | 'stripe'
   | 'webhook'
 
-interface Call<Answer> {
+interface WatchedCall<Answer> {
   purpose: Purpose
   /** Of its span. There are few different ones: neither paths nor names of anybody. */
   name: string
@@ -80,7 +80,7 @@ export const createCalls = ({ metrics, recorder }: Deps) => {
 
   return {
     /** Does what calls somebody, and tells how it went. */
-    watch: <Answer>(call: Call<Answer>, work: () => Promise<Answer>): Promise<Answer> => {
+    watch: <Answer>(call: WatchedCall<Answer>, work: () => Promise<Answer>): Promise<Answer> => {
       const { purpose, outcomeOf, faultOf, ...span } = call
       const began = performance.now()
       const count = (outcome: string) =>

@@ -19,7 +19,7 @@ type LookUpAll = (host: string, options: LookupOptions & { all: true }) => Promi
 /** A host leads into a private network, where nobody but the operator may send this server. */
 class PrivateHost extends Error {}
 
-const isAllowed = (allowed: readonly string[], host: string, address: string) =>
+const isAllowedAddress = (allowed: readonly string[], host: string, address: string) =>
   !isPrivateAddress(address) || namesHost(allowed, host, address)
 
 /** The host of a URL as an address: URLs write IPv6 in brackets. */
@@ -27,7 +27,7 @@ const literalIn = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
 
 /** Fails unless a literal address may be called. */
 const requireAllowed = async (address: string, allowedHosts: AllowedHosts) => {
-  if (isAllowed(await allowedHosts(), address, address)) return
+  if (isAllowedAddress(await allowedHosts(), address, address)) return
   throw new PrivateHost(`${address} is no address of the internet`)
 }
 
@@ -35,7 +35,7 @@ const requireAllowed = async (address: string, allowedHosts: AllowedHosts) => {
 const createGuardedLookup = (lookUpAll: LookUpAll, allowedHosts: AllowedHosts): LookupFunction => {
   const find = async (host: string, options: LookupOptions) => {
     const [found, allowed] = await Promise.all([lookUpAll(host, { ...options, all: true }), allowedHosts()])
-    const [first, ...others] = found.filter(({ address }) => isAllowed(allowed, host, address))
+    const [first, ...others] = found.filter(({ address }) => isAllowedAddress(allowed, host, address))
     if (!first) throw new PrivateHost(`${host} leads to no address of the internet`)
     return [first, ...others] as const
   }
@@ -107,13 +107,13 @@ export interface Outgoing {
   close(): void
 }
 
-interface Target {
+interface CallTarget {
   host: string
   address: URL
   headers: Record<string, string>
 }
 
-const decoded = (text: string) => {
+const decodedUserInfo = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -121,7 +121,7 @@ const decoded = (text: string) => {
   }
 }
 
-const targetOf = (url: string): Target => {
+const callTargetOf = (url: string): CallTarget => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new OutgoingError('malformed', 'no http address')
   const { username, password, host } = parsed
@@ -129,7 +129,7 @@ const targetOf = (url: string): Target => {
   parsed.password = ''
   const credentials = username
     ? {
-        authorization: `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`,
+        authorization: `Basic ${Buffer.from(`${decodedUserInfo(username)}:${decodedUserInfo(password)}`).toString('base64')}`,
       }
     : undefined
   return { host, address: parsed, headers: { ...credentials } }
@@ -141,7 +141,7 @@ const lowerCased = (headers: Readonly<Record<string, string>> = {}) =>
 const bodyOf = ({ body, json }: OutgoingCall) =>
   body ?? (json === undefined ? undefined : JSON.stringify(json))
 
-const headersOf = (call: OutgoingCall, target: Target, body: string | undefined) => ({
+const headersOf = (call: OutgoingCall, target: CallTarget, body: string | undefined) => ({
   accept: 'application/json',
   'accept-encoding': 'gzip, deflate',
   ...(call.json === undefined ? {} : { 'content-type': 'application/json' }),
@@ -183,7 +183,7 @@ const headersIn = ({ rawHeaders }: IncomingMessage) => {
   return headers
 }
 
-const parse = (text: string, host: string): unknown => {
+const parseResponse = (text: string, host: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -191,7 +191,7 @@ const parse = (text: string, host: string): unknown => {
   }
 }
 
-const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }: Target) => ({
+const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }: CallTarget) => ({
   purpose,
   name: `${method} ${purpose}`,
   kind: 'client' as const,
@@ -202,7 +202,7 @@ const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }
 })
 
 // A server that was called is likely to be called again soon.
-const kept = { keepAlive: true, timeout: 30_000 }
+const keepAliveOptions = { keepAlive: true, timeout: 30_000 }
 const maxLookingMs = 2000
 
 interface Deps {
@@ -216,7 +216,7 @@ interface Deps {
 const isPrivate = (error: unknown) => error instanceof PrivateHost
 
 export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Deps): Outgoing => {
-  const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
+  const agents = { http: new http.Agent(keepAliveOptions), https: new https.Agent(keepAliveOptions) }
   const judged = createGuardedLookup(lookUpAll, allowedPrivateHosts)
 
   /** Judged calls have a socket each: one that leads to where only the operator may go is never shared with them. */
@@ -228,7 +228,11 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
   }
 
   /** The answer's head. Redirects are answers like any other: they would lead where nobody has looked. */
-  const ask = async (call: OutgoingCall, target: Target, signal: AbortSignal): Promise<IncomingMessage> => {
+  const ask = async (
+    call: OutgoingCall,
+    target: CallTarget,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> => {
     const { address } = target
     const body = bodyOf(call)
     const way = await wayOf(call, address)
@@ -257,7 +261,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
     await Promise.race([looking, sleep(maxLookingMs, undefined, { ref: false })])
   }
 
-  const attempt = async (call: OutgoingCall, target: Target): Promise<OutgoingResponse> => {
+  const attempt = async (call: OutgoingCall, target: CallTarget): Promise<OutgoingResponse> => {
     const deadline = AbortSignal.timeout(call.timeoutMs)
     const signal = call.signal ? AbortSignal.any([deadline, call.signal]) : deadline
     try {
@@ -272,7 +276,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
         status: response.statusCode ?? 0,
         headers: headersIn(response),
         text,
-        json: () => parse(text, target.host),
+        json: () => parseResponse(text, target.host),
       }
     } catch (error) {
       if (error instanceof OutgoingError) throw error
@@ -284,7 +288,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
 
   return {
     async send(call) {
-      const target = targetOf(call.url)
+      const target = callTargetOf(call.url)
       try {
         return await calls.watch(watchedCall(call, target), () => attempt(call, target))
       } catch (error) {
@@ -297,7 +301,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
 
     async mayCall(url) {
       try {
-        await judge(targetOf(url).address)
+        await judge(callTargetOf(url).address)
         return true
       } catch (error) {
         if (isPrivate(error) || error instanceof OutgoingError) return false

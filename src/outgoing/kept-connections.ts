@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 
-export interface Asked {
+export interface ConnectionRequest {
   method?: string
   headers?: Record<string, string>
   body?: string
@@ -16,7 +16,7 @@ export const createConnectionPool = (base: string) => {
   const agent = new Agent({ keepAlive: true })
 
   return {
-    send: (path: string, { body, ...how }: Asked, signal: AbortSignal): Promise<PooledResponse> =>
+    send: (path: string, { body, ...how }: ConnectionRequest, signal: AbortSignal): Promise<PooledResponse> =>
       new Promise((resolve, reject) => {
         const asked = request(`${base}${path}`, { ...how, agent, signal })
         asked.on('response', resolve)

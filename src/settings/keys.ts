@@ -35,7 +35,7 @@ export const dataByName = { 'x-names': 'data' } as const
 /** What a number counts, where its name does not end with it (`_s`, `_ms`, `_days`, ...). Told with the schema. */
 export const unit = (name: string) => ({ 'x-unit': name }) as const
 
-interface Bounds {
+interface NumberBounds {
   minimum?: number
   maximum?: number
   default?: number
@@ -43,7 +43,7 @@ interface Bounds {
   unit?: string
 }
 
-export const wholeNumber = ({ unit: counted, ...bounds }: Bounds, description: string) =>
+export const wholeNumber = ({ unit: counted, ...bounds }: NumberBounds, description: string) =>
   Type.Integer({ ...bounds, ...(counted === undefined ? {} : unit(counted)), description })
 
 export const flag = (fallback: boolean, description: string) =>

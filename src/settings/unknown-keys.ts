@@ -1,13 +1,13 @@
 import { isObject, type Json } from '../lib/json.ts'
 import { pathOf } from '../lib/property-path.ts'
 
-interface Shape {
+interface KeyedShape {
   type?: string | string[]
-  properties?: Record<string, Shape>
-  patternProperties?: Record<string, Shape>
-  additionalProperties?: Shape | boolean
-  items?: Shape
-  anyOf?: Shape[]
+  properties?: Record<string, KeyedShape>
+  patternProperties?: Record<string, KeyedShape>
+  additionalProperties?: KeyedShape | boolean
+  items?: KeyedShape
+  anyOf?: KeyedShape[]
   'x-names'?: 'keys' | 'data'
   'x-own-fields'?: true
 }
@@ -22,11 +22,11 @@ const maxWarnings = 100
 const unread = 'Nothing in this server reads this key'
 
 /** What may be said of a value: one of these shapes fits. */
-type Shapes = readonly Shape[]
+type Shapes = readonly KeyedShape[]
 
-const alternativesOf = (shape: Shape): Shapes => shape.anyOf?.flatMap(alternativesOf) ?? [shape]
+const alternativesOf = (shape: KeyedShape): Shapes => shape.anyOf?.flatMap(alternativesOf) ?? [shape]
 
-const shapeOfKey = (shape: Shape, key: string): Shape | undefined => {
+const shapeOfKey = (shape: KeyedShape, key: string): KeyedShape | undefined => {
   const own = shape.properties ?? {}
   if (Object.hasOwn(own, key)) return own[key]
   const patterns = Object.entries(shape.patternProperties ?? {})
@@ -39,10 +39,10 @@ const shapesOfKey = (shapes: Shapes, key: string): Shapes =>
   shapes.flatMap((shape) => shapeOfKey(shape, key) ?? []).flatMap(alternativesOf)
 
 /** Free objects have none. */
-const hasKeys = ({ properties, patternProperties, additionalProperties }: Shape) =>
+const hasKeys = ({ properties, patternProperties, additionalProperties }: KeyedShape) =>
   properties !== undefined || patternProperties !== undefined || isObject(additionalProperties)
 
-const isFree = (shape: Shape) => [shape.type].flat().includes('object') && !hasKeys(shape)
+const isFree = (shape: KeyedShape) => [shape.type].flat().includes('object') && !hasKeys(shape)
 
 /** `answered`: how the value is returned. A key that is only in `answered` is computed by the server. */
 type Question = { shapes: Shapes; answered: Shapes; path: readonly string[] }
@@ -83,14 +83,17 @@ export const warningsAt = (paths: readonly string[][], message: string): Warning
 
 /** The keys of values that their schema does not know: nobody reads them. */
 export const warningsOf = (shape: object, values: Json, path: readonly string[] = []): Warning[] =>
-  warningsAt(unknownBelow(values, { shapes: alternativesOf(shape as Shape), answered: [], path }), unread)
+  warningsAt(
+    unknownBelow(values, { shapes: alternativesOf(shape as KeyedShape), answered: [], path }),
+    unread,
+  )
 
 /** The same for the data of a request, which may echo what the server has computed. */
 export const requestWarnings = (body: object, answers: object, data: Json): Warning[] =>
   warningsAt(
     unknownBelow(data, {
-      shapes: alternativesOf(body as Shape),
-      answered: alternativesOf(answers as Shape),
+      shapes: alternativesOf(body as KeyedShape),
+      answered: alternativesOf(answers as KeyedShape),
       path: [],
     }),
     unread,

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { expect, it } from 'vitest'
 import { obtainServerKey } from '../../src/auth/key-handover.ts'
-import { markOf } from '../../src/auth/keyring.ts'
+import { keyedMark } from '../../src/auth/keyring.ts'
 import { startServer } from '../../src/compose.ts'
 import { createTestLog } from '../support/run/log.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
@@ -27,8 +27,8 @@ describeAnyEngine('the password of the first start', (engine) => {
   /** One that the server can tell from the first: of some four thousand it takes one for the same. */
   const another = async () => {
     const key = await obtainServerKey(world.server.store, world.config.dataDir)
-    const first = markOf(key, 'operator-secret')
-    return ['another-secret', 'a-third-secret'].find((text) => markOf(key, text) !== first)
+    const first = keyedMark(key, 'operator-secret')
+    return ['another-secret', 'a-third-secret'].find((text) => keyedMark(key, text) !== first)
   }
 
   it('is said to be ignored where a later start names another one', async () => {

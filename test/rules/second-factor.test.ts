@@ -3,8 +3,8 @@ import {
   appLabel,
   freshStep,
   hotp,
+  lockSecondsAfter,
   otpauthUrl,
-  pauseAfter,
   plainRecoveryCode,
   recoveryCodeText,
   totpStep,
@@ -16,12 +16,14 @@ const now = 1_767_614_400
 
 describe('guessing the second factor', () => {
   it('is free five times, then waits twice as long each time, at most a day', () => {
-    expect([1, 4, 5, 6, 7, 10, 15, 1000].map(pauseAfter)).toEqual([0, 0, 60, 120, 240, 1920, 61_440, 86_400])
+    expect([1, 4, 5, 6, 7, 10, 15, 1000].map(lockSecondsAfter)).toEqual([
+      0, 0, 60, 120, 240, 1920, 61_440, 86_400,
+    ])
   })
 
   it('takes longer than a year for one chance in a thousand', () => {
     let guesses = 0
-    for (let time = 0; time < 365 * 86_400; time += pauseAfter(guesses)) guesses += 1
+    for (let time = 0; time < 365 * 86_400; time += lockSecondsAfter(guesses)) guesses += 1
     expect((guesses * 3) / 1_000_000).toBeLessThan(1.3e-3)
   })
 })

@@ -7,9 +7,9 @@ import { evictOldest } from '../../lib/forget-oldest.ts'
 /** Signed-in users, known networks, others, and background work. The first two are trusted. */
 export type Lane = 'member' | 'known' | 'stranger' | 'background'
 
-type Group = 'trusted' | 'stranger' | 'background'
+type QueueGroup = 'trusted' | 'stranger' | 'background'
 
-const groupOf = (lane: Lane): Group => (lane === 'member' || lane === 'known' ? 'trusted' : lane)
+const groupOf = (lane: Lane): QueueGroup => (lane === 'member' || lane === 'known' ? 'trusted' : lane)
 
 export interface Caller {
   network: string
@@ -17,7 +17,7 @@ export interface Caller {
   lane: Lane
 }
 
-interface Bounds {
+interface QueueBounds {
   /** Waiting at once, of a network or for an account. */
   mostOfEach: number
   most: number
@@ -33,7 +33,7 @@ interface Served {
 }
 
 const halfLifeMs = 10_000
-const maxRemembered = 20_000
+const maxServedNetworks = 20_000
 /** Background work has one turn in so many, and those that nobody else wants. */
 const backgroundEvery = 8
 
@@ -60,7 +60,7 @@ export const createHashQueue = <Job>(clock: Clock) => {
     const count = loadOf(key) + 1
     served.delete(key)
     served.set(key, { count, at: clock.now() })
-    evictOldest(served, maxRemembered)
+    evictOldest(served, maxServedNetworks)
   }
 
   const networkKey = ({ network }: Caller) => `network ${network}`
@@ -73,7 +73,7 @@ export const createHashQueue = <Job>(clock: Clock) => {
     return [Math.max(network, account), Math.min(network, account)]
   }
 
-  const first = (group: Group): Waiting<Job> | undefined => {
+  const first = (group: QueueGroup): Waiting<Job> | undefined => {
     // Nobody is to be treated fairly: what was begun first is ended first, and goes on to what is done with it.
     if (group === 'background') return waiting.find(({ lane }) => lane === group)
     let best: { entry: Waiting<Job>; rank: number[] } | undefined
@@ -102,7 +102,7 @@ export const createHashQueue = <Job>(clock: Clock) => {
     return found?.entry
   }
 
-  const overflow = (caller: Caller, { mostOfEach, most }: Bounds) => {
+  const overflow = (caller: Caller, { mostOfEach, most }: QueueBounds) => {
     const peers = waiting.filter(({ lane }) => groupOf(lane) === groupOf(caller.lane))
     const ofNetwork = peers.filter(({ network }) => network === caller.network)
     if (ofNetwork.length > mostOfEach) return ofNetwork
@@ -118,7 +118,7 @@ export const createHashQueue = <Job>(clock: Clock) => {
     },
 
     /** Lets a job wait. Answers with the one that has to go because too many wait: it may be this one. */
-    add(caller: Caller, job: Job, bounds: Bounds): Job | undefined {
+    add(caller: Caller, job: Job, bounds: QueueBounds): Job | undefined {
       const { network, accountId, lane } = caller
       waiting.push({ network, accountId, lane, job })
       if (lane === 'background') return undefined
@@ -136,7 +136,7 @@ export const createHashQueue = <Job>(clock: Clock) => {
 
     next(): Job | undefined {
       taken += 1
-      const order: Group[] = taken % 2 === 0 ? ['trusted', 'stranger'] : ['stranger', 'trusted']
+      const order: QueueGroup[] = taken % 2 === 0 ? ['trusted', 'stranger'] : ['stranger', 'trusted']
       if (taken % backgroundEvery === 0) order.unshift('background')
       else order.push('background')
       for (const group of order) {

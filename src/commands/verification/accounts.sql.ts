@@ -3,7 +3,7 @@ import { messageOfReading } from '../../lib/error-facts.ts'
 import { datastoreConflict, isFailure } from '../../lib/failure.ts'
 import type { Store } from '../../storage/store.ts'
 
-const accountsAtOnce = 500
+const accountsPerBatch = 500
 
 const someAccounts = `SELECT r.account_id, r.tally,
     (SELECT count(*) FROM account_tree t WHERE t.ancestor_id = r.account_id) AS below,
@@ -11,7 +11,7 @@ const someAccounts = `SELECT r.account_id, r.tally,
       AND NOT EXISTS (SELECT 1 FROM records a
         WHERE a.account_id = t.ancestor_id AND a.kind = 'account' AND a.id = t.ancestor_id)) AS orphaned
   FROM records r WHERE r.kind = 'account' AND r.id = r.account_id AND r.account_id > $1
-  ORDER BY r.account_id LIMIT ${accountsAtOnce}`
+  ORDER BY r.account_id LIMIT ${accountsPerBatch}`
 
 // Values may be digests of secrets: they are not told.
 const lostClaims = `SELECT c.holder_account_id, c.name, c.kind, c.record_id FROM claims c WHERE NOT EXISTS (

@@ -19,7 +19,7 @@ import {
   realmTaken,
 } from './store.ts'
 
-type Subject = { own: AccountRecord; parent?: undefined } | { own?: undefined; parent: AccountRecord }
+type AccountSubject = { own: AccountRecord; parent?: undefined } | { own?: undefined; parent: AccountRecord }
 
 export const storedApiKey = (keyring: Keyring, accountId: string, key = randomHex(32)) => ({
   sealedApiKey: keyring.seal(key, `api_key/${accountId}`),
@@ -46,7 +46,7 @@ export const createNameRules = ({ store: { records }, settings, hostNames }: Nam
   }
 
   /** A realm is a host name, too: the owners of names above and below it must be related accounts. */
-  const realmProblems = async (realm: string, { own, parent }: Subject): Promise<Problems> => {
+  const realmProblems = async (realm: string, { own, parent }: AccountSubject): Promise<Problems> => {
     if (isOther(await records.claimant(realmClaim(realm)), own)) return realmTaken(realm)
     if (realm.toLowerCase() === own?.doc.realm.toLowerCase()) return {}
     const tree = parent ? [...parent.hidden.tree, parent.id] : []
@@ -56,7 +56,7 @@ export const createNameRules = ({ store: { records }, settings, hostNames }: Nam
 
   return {
     /** What the schema cannot check: names and realms of other accounts, and invalid lists. */
-    async judge(data: Json, subject: Subject): Promise<Problems> {
+    async judge(data: Json, subject: AccountSubject): Promise<Problems> {
       const { name, realm } = data
       const { own } = subject
       return {

@@ -43,7 +43,7 @@ type Views = ReturnType<typeof createAccountViews>
 
 const anAccount = '/v2/accounts/{account_id}'
 const ApiKey = closed({ api_key: must(text(64, 64)) })
-const Move = open({ to: must(text(32, 32)) })
+const AccountMove = open({ to: must(text(32, 32)) })
 
 const sentKeys = ({ sent }: { sent: unknown }): Json => (isObject(sent) ? sent : {})
 
@@ -285,7 +285,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Move an account, with all below it, under another parent',
       resource: 'accounts',
       allow: ancestorOnly,
-      body: Move,
+      body: AccountMove,
       answers: AccountAnswer,
       fails: [badIdentifier, forbidden],
       run: async ({ author, actor, account, data }) => {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { choice } from '../../../lib/schema.ts'
 import { flag, section, settingsDocument } from '../../../settings/keys.ts'
 
-const accounts = section('What accounts are made with, and who may move and list them', {
+const accountsSection = section('What accounts are made with, and who may move and list them', {
   account_realm_suffix: Type.Optional(
     Type.String({
       minLength: 1,
@@ -26,4 +26,4 @@ const accounts = section('What accounts are made with, and who may move and list
   ),
 })
 
-export const accountsSettings = settingsDocument('crossbar.accounts', accounts)
+export const accountsSettings = settingsDocument('crossbar.accounts', accountsSection)

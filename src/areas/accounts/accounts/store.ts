@@ -38,7 +38,7 @@ export const realmClaim = (realm: string) => ({
 export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
 
 // Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
-const claims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
+const accountClaims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
   const host = hostNameOf(doc.realm)
   return [
     { ...nameClaim(hidden.nameClaim), orElse: conflict },
@@ -98,7 +98,7 @@ export const createAccountStore = (store: Store) => {
     secrets: () => Account,
     sortKey: (doc) => sortKeyOf(doc.name),
     row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
-    claims,
+    claims: accountClaims,
     counts: () => [['accounts', 'account']],
     audited: (hidden) => ({
       tree: hidden.tree,

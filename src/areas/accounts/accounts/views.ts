@@ -24,7 +24,7 @@ const readOnlyValues = (account: AccountRecord, resellerId: string, actor: Actor
 })
 
 /** Read-only values in `data` and in `metadata`, and an ETag that changes with everything shown. */
-const extrasOf = (
+const accountExtras = (
   account: AccountRecord,
   values: ReturnType<typeof readOnlyValues>,
   { trial = {}, unsaid }: { trial?: Json; unsaid: Json },
@@ -69,7 +69,7 @@ export const descendantRow = ({ rowText, treeText }: ShownAccount) =>
 
 type ListedAccount = ShownAccount & { account?: AccountRecord }
 
-const listed = (account: AccountRecord): ListedAccount => {
+const listedAccount = (account: AccountRecord): ListedAccount => {
   const { id, sortKey, rowText, tally, hidden } = account
   return { id, sortKey, rowText, tally, treeText: JSON.stringify(hidden.tree), account }
 }
@@ -91,7 +91,7 @@ export const createAccountViews = (accounts: Accounts) => {
     readOnlyValues(account, await accounts.resellerOf(account), actor)
 
   const shown = async (account: AccountRecord, actor: Actor) =>
-    extrasOf(account, await valuesFor(account, actor), {
+    accountExtras(account, await valuesFor(account, actor), {
       trial: accounts.trialOf(account),
       unsaid: await accounts.unsaid(account),
     })
@@ -104,7 +104,7 @@ export const createAccountViews = (accounts: Accounts) => {
       const values = await valuesFor(account, actor)
       const unsaid = await accounts.unsaid(account)
       const key = `${values.reseller_id}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
-      return oneRemembered(account, key, () => extrasOf(account, values, { unsaid }))
+      return oneRemembered(account, key, () => accountExtras(account, values, { unsaid }))
     },
 
     async viewWithKey(account: AccountRecord, actor: Actor) {
@@ -120,7 +120,7 @@ export const createAccountViews = (accounts: Accounts) => {
     ): Listing<ListedAccount> => ({
       async page({ whole, ...request }) {
         const page = { ...request, ancestorId, direct }
-        return whole ? (await accounts.page(page)).map(listed) : accounts.shown(page)
+        return whole ? (await accounts.page(page)).map(listedAccount) : accounts.shown(page)
       },
       fitting: async ({ whole, ...request }, bytes) =>
         whole ? accounts.fitting({ ...request, ancestorId, direct }, bytes) : request.limit,

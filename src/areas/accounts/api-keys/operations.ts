@@ -41,7 +41,7 @@ interface Deps extends DepsOf<'store' | 'settings' | 'afterwards'> {
   security: Security
 }
 
-const maxKnown = 5_000
+const maxKeySessions = 5_000
 
 const isHashOf = (text: string, hash: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(text)), Buffer.from(hash))
@@ -100,7 +100,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     isKey: (text: string) => idInKey(text) !== undefined,
 
     /** The actor behind a key that is sent with a request, or 401. Where from is asked for each request. */
-    actorOf: createSessionCache(store, maxKnown, sessionOf),
+    actorOf: createSessionCache(store, maxKeySessions, sessionOf),
 
     /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
     async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
@@ -117,7 +117,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       if ((noted.get(key.id) ?? 0) > now) return
       // Until the settings are read nobody else begins.
       noted.set(key.id, now + 1000)
-      evictOldest(noted, maxKnown)
+      evictOldest(noted, maxKeySessions)
       afterwards.run('noting the use of an API key', async () => {
         const { last_used_every_s: pause } = await settings.of(apiKeySettings)
         noted.set(key.id, now + pause * 1000)

@@ -15,7 +15,8 @@ interface UsedRow {
   lastUsed: number | undefined
 }
 
-const used = (lastUsed: number | undefined) => (lastUsed === undefined ? {} : { last_used: lastUsed })
+const lastUsedField = (lastUsed: number | undefined) =>
+  lastUsed === undefined ? {} : { last_used: lastUsed }
 
 export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
   const subject = ({ path }: { path: { account_id: string; api_key_id: string } }) =>
@@ -23,7 +24,7 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
 
   const extrasOf = async ({ accountId, id, revision }: ApiKeyRecord) => {
     const lastUsed = (await keys.usesOf(accountId, [id])).get(id)
-    return { readOnly: used(lastUsed), etag: `${revision}-${lastUsed ?? 0}` }
+    return { readOnly: lastUsedField(lastUsed), etag: `${revision}-${lastUsed ?? 0}` }
   }
 
   const view = async (key: ApiKeyRecord) => one(key, await extrasOf(key))
@@ -40,8 +41,9 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
         return rows.map((row) => ({ row, lastUsed: uses.get(row.id) }))
       },
       cursor: ({ row }) => plain.cursor(row),
-      row: ({ row, lastUsed }) => JSON.stringify({ ...JSON.parse(plain.row(row)), ...used(lastUsed) }),
-      record: ({ row, lastUsed }) => ({ ...plain.record(row), ...used(lastUsed) }),
+      row: ({ row, lastUsed }) =>
+        JSON.stringify({ ...JSON.parse(plain.row(row)), ...lastUsedField(lastUsed) }),
+      record: ({ row, lastUsed }) => ({ ...plain.record(row), ...lastUsedField(lastUsed) }),
     }
   }
 

@@ -5,7 +5,7 @@ import type { Problems } from '../../../lib/failure.ts'
 // A key names its record, so that it is found without being stored: `cpk_`, the record's id, and 168 bits of chance.
 // Searches for leaked secrets know it by how it begins.
 const prefix = 'cpk_'
-const form = /^cpk_([0-9a-f]{32})[A-Za-z0-9_-]{28}$/
+const keyForm = /^cpk_([0-9a-f]{32})[A-Za-z0-9_-]{28}$/
 
 /** Base64url of these many bytes has no bits to spare: each has one spelling. */
 export const secretBytes = 21
@@ -13,7 +13,7 @@ export const secretBytes = 21
 export const keyText = (id: string, secret: Uint8Array) =>
   `${prefix}${id}${Buffer.from(secret).toString('base64url')}`
 
-export const idInKey = (text: string): string | undefined => form.exec(text)?.[1]
+export const idInKey = (text: string): string | undefined => keyForm.exec(text)?.[1]
 
 const expiryProblems = (expires: number, now: number): Problems =>
   expires > now

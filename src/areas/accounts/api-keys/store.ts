@@ -9,7 +9,7 @@ import { integer, placeholders, shape, text } from '../../../storage/table.ts'
 /** Keys are found by their ids alone: nobody who brings one says whose it is. */
 export const idClaim = (id: string): Claim => ({ scope: systemScope, name: 'named_api_key', value: id })
 
-const used = shape({ keyId: text(), usedAt: integer() })
+const keyUseShape = shape({ keyId: text(), usedAt: integer() })
 
 export const createApiKeyStore = (store: Store) => {
   const collection = createCollection<ApiKeyDoc, ApiKeyHidden>(store, {
@@ -39,11 +39,11 @@ export const createApiKeyStore = (store: Store) => {
     async usesOf(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
       if (ids.length === 0) return new Map()
       const rows = await store.all(
-        `SELECT ${used.columns} FROM api_key_uses
+        `SELECT ${keyUseShape.columns} FROM api_key_uses
           WHERE account_id = $1 AND key_id IN (${placeholders(ids.length, 2)})`,
         [accountId, ...ids],
       )
-      return new Map(used.list(rows).map(({ keyId, usedAt }) => [keyId, usedAt]))
+      return new Map(keyUseShape.list(rows).map(({ keyId, usedAt }) => [keyId, usedAt]))
     },
 
     noteUse: ({ accountId, id }: ApiKeyRecord, usedAt: number) =>

@@ -31,7 +31,7 @@ export interface SignInClient {
   headers: Record<string, string>
 }
 
-interface Attempt {
+interface LoginAttemptFacts {
   account: AccountRecord
   user: UserRecord | undefined
   type: AttemptDoc['auth_type']
@@ -46,7 +46,7 @@ export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'aft
   const attempts = createAttemptStore(store)
   const { clock } = store
 
-  const write = async (visit: SignInClient, attempt: Attempt) => {
+  const write = async (visit: SignInClient, attempt: LoginAttemptFacts) => {
     const { account, user, type, module, succeeded, message } = attempt
     const id = `${monthOf(clock.now())}-${newId(clock.now())}`
     const doc = {
@@ -73,7 +73,7 @@ export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'aft
     keep: write,
 
     /** Stores an attempt after the response, whose time must not reveal that an account exists. */
-    note(visit: SignInClient, attempt: Attempt) {
+    note(visit: SignInClient, attempt: LoginAttemptFacts) {
       afterwards.run('keeping a login attempt', () => write(visit, attempt))
     },
 

@@ -120,7 +120,7 @@ export const createProviders = ({ store }: DepsOf<'store'>) => {
   }
 }
 
-interface Holder {
+interface FactorHolder {
   account: AccountRecord
   user: UserRecord
 }
@@ -136,13 +136,13 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
   const factors = createFactorStore(store)
   const { clock } = store
   const unixNow = () => clock.now() / 1000
-  const contextOf = ({ account, user }: Holder) => `second_factor/${account.id}/${user.id}`
-  const find = ({ account, user }: Holder) => factors.find(account.id, user.id)
+  const contextOf = ({ account, user }: FactorHolder) => `second_factor/${account.id}/${user.id}`
+  const find = ({ account, user }: FactorHolder) => factors.find(account.id, user.id)
 
-  const secretOf = (holder: Holder, factor: FactorRecord) =>
+  const secretOf = (holder: FactorHolder, factor: FactorRecord) =>
     Buffer.from(keyring.open(factor.hidden.sealedSecret, contextOf(holder)), 'base64')
 
-  const derive = (holder: Holder, code: string) =>
+  const derive = (holder: FactorHolder, code: string) =>
     createHash('sha256')
       .update(`${contextOf(holder)}/${plainRecoveryCode(code)}`)
       .digest('base64url')
@@ -153,7 +153,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
     await store.commit(set)
   }
 
-  const enrol = async (author: Author, holder: Holder): Promise<FactorRecord> => {
+  const enrol = async (author: Author, holder: FactorHolder): Promise<FactorRecord> => {
     const hidden: FactorHidden = {
       sealedSecret: keyring.seal(randomKey(20).toString('base64'), contextOf(holder)),
       lastStep: neverUsed(unixNow()),
@@ -175,7 +175,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
     if (left > 0) throw failure(tooManyRequests, { retryAfterSeconds: Math.ceil(left) })
   }
 
-  const takeCode = async (author: Author, holder: Holder, factor: FactorRecord, step: number) => {
+  const takeCode = async (author: Author, holder: FactorHolder, factor: FactorRecord, step: number) => {
     if (factor.doc.verified) {
       await save(author, factor, afterSuccess(factor.hidden, { lastStep: step }), true)
       return { recoveryCodes: undefined }
@@ -195,10 +195,10 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
   }
 
   return {
-    isVerified: async (holder: Holder) => (await find(holder))?.doc.verified === true,
+    isVerified: async (holder: FactorHolder) => (await find(holder))?.doc.verified === true,
 
     /** The address for an authenticator app. It is not shown after the first good code. */
-    async enrolmentUrl(author: Author, holder: Holder): Promise<string> {
+    async enrolmentUrl(author: Author, holder: FactorHolder): Promise<string> {
       const factor = (await find(holder)) ?? (await enrol(author, holder))
       if (factor.doc.verified) throw failure(forbidden, { message: 'QR code already verified.' })
       const { account, user } = holder
@@ -209,7 +209,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
     },
 
     /** Checks a code or recovery code. The first good one verifies the factor. Throws 429 after too many wrong ones. */
-    async pass(author: Author, holder: Holder, response: string): Promise<Passed | undefined> {
+    async pass(author: Author, holder: FactorHolder, response: string): Promise<Passed | undefined> {
       const factor = await find(holder)
       if (!factor) return undefined
       assertNotBlocked(factor)
@@ -224,7 +224,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
     removeWith: removalWithOwner(factors),
 
     /** Removes the factor of a user who lost it: the next sign-in enrols another. */
-    async remove(author: Author, holder: Holder) {
+    async remove(author: Author, holder: FactorHolder) {
       const factor = await find(holder)
       if (!factor) throw failure(badIdentifier, { cause: holder.user.id })
       const set = new ChangeSet(author)

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 // Time-based one-time passwords: RFC 6238 over RFC 4226, with what every authenticator app understands.
 
 const stepSeconds = 30
-const digits = 6
+const codeDigits = 6
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 export const base32Encode = (bytes: Uint8Array): string => {
@@ -42,7 +42,7 @@ export const hotp = (key: Uint8Array, counter: number): string => {
   const digest = createHmac('sha1', key).update(message).digest()
   const offset = digest.readUInt8(19) & 15
   const value = digest.readUInt32BE(offset) & 0x7fffffff
-  return String(value % 10 ** digits).padStart(digits, '0')
+  return String(value % 10 ** codeDigits).padStart(codeDigits, '0')
 }
 
 export const totpStep = (unixSeconds: number) => Math.floor(unixSeconds / stepSeconds)
@@ -68,7 +68,7 @@ export const otpauthUrl = ({
 }): string => {
   const path = `${encodeURIComponent(issuer)}:${encodeURIComponent(label)}`
   const query = `secret=${base32Encode(key)}&issuer=${encodeURIComponent(issuer)}`
-  return `otpauth://totp/${path}?${query}&algorithm=SHA1&digits=${digits}&period=${stepSeconds}`
+  return `otpauth://totp/${path}?${query}&algorithm=SHA1&digits=${codeDigits}&period=${stepSeconds}`
 }
 
 export interface FactorHidden {
@@ -97,7 +97,7 @@ const firstPauseSeconds = 60
 const longestPauseSeconds = 86_400
 
 /** Seconds without checks after wrong codes in a row. Guessing six digits takes years at this rate. */
-export const pauseAfter = (failures: number) => {
+export const lockSecondsAfter = (failures: number) => {
   if (failures < freeFailures) return 0
   return Math.min(longestPauseSeconds, firstPauseSeconds * 2 ** (failures - freeFailures))
 }
@@ -113,7 +113,7 @@ export const neverUsed = (unixSeconds: number) => totpStep(unixSeconds) - 2
 
 export const afterFailure = (hidden: FactorHidden, unixSeconds: number): FactorHidden => {
   const failures = hidden.failures + 1
-  const pause = pauseAfter(failures)
+  const pause = lockSecondsAfter(failures)
   // Without a pause not even the rest of this second is waited for.
   return { ...hidden, failures, blockedUntil: pause === 0 ? 0 : Math.ceil(unixSeconds) + pause }
 }

@@ -4,7 +4,7 @@ import { valuesIn } from '../../../lib/json-values.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../../storage/change-set.ts'
 import type { Gate } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
-import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from './rules.ts'
+import { bytesAbove, isLimitedKind, type QuotaRules, quotasOf, valuesAbove } from './rules.ts'
 import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
 
@@ -17,7 +17,7 @@ interface Full {
 
 type Born = ChangeSet['born']
 
-const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
+const quotaKeyOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 
 const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
@@ -61,9 +61,9 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     rows.count(accountId, kind, atMost)
 
   const judgeBirths = async ({ author, newcomers }: ChangeSet, born: Born, rules: QuotaRules) => {
-    for (const ofKind of Map.groupBy(born, placeOf).values()) {
+    for (const ofKind of Map.groupBy(born, quotaKeyOf).values()) {
       const [first] = ofKind
-      if (!first || !isCounted(first.kind)) continue
+      if (!first || !isLimitedKind(first.kind)) continue
       const { accountId, kind } = first
       const limit = quotasOf(rules, accountId).records(kind)
       const count = newcomers.has(accountId) ? async () => 0 : countUpTo(accountId, kind)

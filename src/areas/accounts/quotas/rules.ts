@@ -13,9 +13,9 @@ interface AccountQuotas {
 }
 
 // The server deletes these after a time.
-const passing = new Set(['login_attempt', 'revoked_token'])
+const temporaryKinds = new Set(['login_attempt', 'revoked_token'])
 
-export const isCounted = (kind: string) => !passing.has(kind)
+export const isLimitedKind = (kind: string) => !temporaryKinds.has(kind)
 
 export const quotasOf = (rules: QuotaRules, accountId: string): AccountQuotas => {
   const own = Object.hasOwn(rules.accounts, accountId) ? rules.accounts[accountId] : undefined
@@ -31,14 +31,14 @@ export const quotasOf = (rules: QuotaRules, accountId: string): AccountQuotas =>
 // A character of JavaScript is at most three bytes of UTF-8: most texts need not be looked at.
 const maxBytesOfCharacter = 3
 
-interface Texts {
+interface RecordTexts {
   kind: string
   docText: string
   hiddenText: string
 }
 
 /** The bytes of a record that has more than `limit`; else undefined. Files are bounded by whoever takes them in. */
-export const bytesAbove = ({ kind, docText, hiddenText }: Texts, limit: number): number | undefined => {
+export const bytesAbove = ({ kind, docText, hiddenText }: RecordTexts, limit: number): number | undefined => {
   const hidden = isFileKind(kind) ? '' : hiddenText
   if ((docText.length + hidden.length) * maxBytesOfCharacter <= limit) return undefined
   const bytes = Buffer.byteLength(docText) + Buffer.byteLength(hidden)

@@ -1,16 +1,19 @@
 import { Type } from 'typebox'
 import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 
-const count = (what: string, description: string) => wholeNumber({ minimum: 0, unit: what }, description)
+const countSetting = (what: string, description: string) =>
+  wholeNumber({ minimum: 0, unit: what }, description)
 const bytes = (description: string) => wholeNumber({ minimum: 0, unit: 'bytes' }, description)
 
 const counts = (description: string) =>
-  Type.Record(Type.String({ maxLength: 64 }), count('records', 'Records of this kind'), { description })
+  Type.Record(Type.String({ maxLength: 64 }), countSetting('records', 'Records of this kind'), {
+    description,
+  })
 
 const keys = {
-  records: count('records', 'Records of one kind that an account may have'),
+  records: countSetting('records', 'Records of one kind that an account may have'),
   records_of_kind: counts('The same for one kind: device, user, alert, number, task and the like'),
-  sub_accounts: count('accounts', 'Accounts below one, at whatever depth'),
+  sub_accounts: countSetting('accounts', 'Accounts below one, at whatever depth'),
   file_bytes: bytes('Of logos, icons, texts and photos together'),
   task_input_bytes: bytes('Of the inputs of all tasks that an account keeps'),
 }

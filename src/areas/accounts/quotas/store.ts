@@ -7,7 +7,7 @@ const sums = shape({ sum: integer() })
 // Phone numbers have their own table.
 const numberKind = 'number'
 
-const counted = (rows: string) =>
+const countSql = (rows: string) =>
   `SELECT CAST(count(*) AS BIGINT) AS sum FROM (SELECT 1 FROM ${rows}) AS counted`
 
 export const createQuotaStore = ({ scan, words }: Store) => ({
@@ -15,11 +15,11 @@ export const createQuotaStore = ({ scan, words }: Store) => ({
   async count(accountId: string, kind: string, atMost: number): Promise<number> {
     const found =
       kind === numberKind
-        ? await scan(counted("numbers WHERE account_id = $1 AND account_id <> '' LIMIT $2"), [
+        ? await scan(countSql("numbers WHERE account_id = $1 AND account_id <> '' LIMIT $2"), [
             accountId,
             atMost,
           ])
-        : await scan(counted('records WHERE account_id = $1 AND kind = $2 LIMIT $3'), [
+        : await scan(countSql('records WHERE account_id = $1 AND kind = $2 LIMIT $3'), [
             accountId,
             kind,
             atMost,

@@ -20,7 +20,7 @@ import { Assertion } from '../multi-factor/passkeys/schema.ts'
 import type { LoginLock, ModulePolicy, Security } from '../security/operations.ts'
 import type { Users } from '../users/operations.ts'
 import type { KnownNetworks } from './networks.ts'
-import { type AccountNames, type Session, type SignIn, wayDisabled } from './operations.ts'
+import { type AccountNames, type IssuedSession, type SignIn, wayDisabled } from './operations.ts'
 
 interface Deps extends DepsOf<'store' | 'deriver' | 'validate'> {
   users: Users
@@ -49,7 +49,7 @@ interface Proof {
 }
 
 /** A user whose first factor was correct. */
-interface Known {
+interface KnownUser {
   host: string | undefined
   account: AccountRecord
   user: UserRecord
@@ -129,7 +129,7 @@ export const createLogin = (tools: Deps) => {
     host: string | undefined,
     account: AccountRecord,
     user: UserRecord,
-  ): Promise<Known> => {
+  ): Promise<KnownUser> => {
     const policy = await security.policyOf(account, module)
     const deny = async (reason: string, shown: { data?: { message: string } } = {}) => {
       await refuse(visit, account, user, reason)
@@ -145,7 +145,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   /** The user with this digest, in the first account that has one. */
-  const identify = async (visit: SignInClient, login: Credentials): Promise<Known> => {
+  const identify = async (visit: SignInClient, login: Credentials): Promise<KnownUser> => {
     const digest = login.credentials.toLowerCase()
     const { method } = login
     if (!isDigest(method, digest)) throw noDigest(method)
@@ -167,7 +167,7 @@ export const createLogin = (tools: Deps) => {
 
   const noteFactor = (
     visit: SignInClient,
-    { account, user, policy }: Pick<Known, 'account' | 'user' | 'policy'>,
+    { account, user, policy }: Pick<KnownUser, 'account' | 'user' | 'policy'>,
     succeeded: boolean,
     message: string,
   ) => {
@@ -177,7 +177,7 @@ export const createLogin = (tools: Deps) => {
   }
 
   /** The 401 that asks for the second factor. */
-  const challenge = async ({ host, account, user }: Known, refusal?: SignInRefusal) => {
+  const challenge = async ({ host, account, user }: KnownUser, refusal?: SignInRefusal) => {
     const passkey = await passkeys.secondFactorOptions(host, { account, user })
     const data = {
       message: 'invalid credentials',
@@ -191,7 +191,7 @@ export const createLogin = (tools: Deps) => {
     return failure(invalidCredentials, { data }, refusal)
   }
 
-  const holdAgainst = async (visit: SignInClient, known: Known, response: string) => {
+  const holdAgainst = async (visit: SignInClient, known: KnownUser, response: string) => {
     if (!response.startsWith('{')) return factors.pass(visit.author, known, response)
     const { value, problems } = await validate(Assertion, jsonIn(response))
     if (hasProblems(problems)) return undefined
@@ -199,7 +199,7 @@ export const createLogin = (tools: Deps) => {
     return isGood ? { recoveryCodes: undefined } : undefined
   }
 
-  const passSecondFactor = async (visit: SignInClient, known: Known, response: string) => {
+  const passSecondFactor = async (visit: SignInClient, known: KnownUser, response: string) => {
     const passed = await holdAgainst(visit, known, response)
     noteFactor(visit, known, passed !== undefined, passed ? 'second factor passed' : wrongFactor)
     if (passed) return passed
@@ -209,7 +209,7 @@ export const createLogin = (tools: Deps) => {
 
   const secondFactor = async (
     visit: SignInClient,
-    known: Known,
+    known: KnownUser,
     response: string | undefined,
   ): Promise<SecondFactor> => {
     const setting = known.policy.multi_factor
@@ -225,10 +225,10 @@ export const createLogin = (tools: Deps) => {
 
   const open = async (
     visit: SignInClient,
-    { account, user, policy }: Pick<Known, 'account' | 'user' | 'policy'>,
+    { account, user, policy }: Pick<KnownUser, 'account' | 'user' | 'policy'>,
     factor: SecondFactor,
     message = 'signed in',
-  ): Promise<Session> => {
+  ): Promise<IssuedSession> => {
     const session = await signIn.openSession(account, user, factor ? { multiFactor: true } : {})
     deriver.acquaintances.note(account.id, visit.clientAddress)
     networks.note(visit, account, user)
@@ -268,13 +268,13 @@ export const createLogin = (tools: Deps) => {
       return (await providers.meantBy(account, factor)) === undefined && !(await passkeys.hasAny(user))
     },
 
-    async logIn(visit: SignInClient, login: Credentials): Promise<Session> {
+    async logIn(visit: SignInClient, login: Credentials): Promise<IssuedSession> {
       const known = await identify(visit, login)
       return open(visit, known, await secondFactor(visit, known, login.multi_factor_response))
     },
 
     /** The address for an authenticator app of a user without a factor; with the first code, a session. */
-    async enrol(visit: SignInClient, login: Credentials): Promise<{ url: string } | Session> {
+    async enrol(visit: SignInClient, login: Credentials): Promise<{ url: string } | IssuedSession> {
       const known = await identify(visit, login)
       const provider = await providers.meantBy(known.account, known.policy.multi_factor ?? {})
       if (!provider) throw failure(notConfigured, { message: 'no second-factor provider is configured' })
@@ -295,7 +295,11 @@ export const createLogin = (tools: Deps) => {
     passkeyOptions: (host: string | undefined) => passkeys.signInOptions(host),
 
     /** Signs in with a passkey, which counts as both factors. */
-    async byPasskey(visit: SignInClient, host: string | undefined, assertion: Assertion): Promise<Session> {
+    async byPasskey(
+      visit: SignInClient,
+      host: string | undefined,
+      assertion: Assertion,
+    ): Promise<IssuedSession> {
       const passkey = await passkeys.claimedBy(assertion)
       const user = passkey && (await users.find(passkey.accountId, passkey.doc.owner_id))
       if (!user) throw signInRefused('unknown passkey')
@@ -318,7 +322,7 @@ export const createLogin = (tools: Deps) => {
       return open(visit, { account, user, policy }, both, 'signed in with a passkey')
     },
 
-    async byApiKey(visit: SignInClient, key: string): Promise<Session> {
+    async byApiKey(visit: SignInClient, key: string): Promise<IssuedSession> {
       try {
         const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)
         if (!isThroughAllowedProxy({ account, user: undefined }, visit.peerAddress))

@@ -42,7 +42,7 @@ export interface AccountNames {
   account_id?: string
 }
 
-export interface Session {
+export interface IssuedSession {
   token: string
   result: Json
 }
@@ -125,14 +125,14 @@ export const createSignIn = (tools: Deps) => {
       (await termsOf(account, user, 'cb_user_auth')).scopes,
 
     /** A session for an authenticated or impersonated user. */
-    async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<Session> {
+    async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<IssuedSession> {
       const terms = await termsOf(account, user, 'cb_user_auth')
       const token = await tokens.issue({ account, user, method: 'cb_user_auth', ...terms, ...proof })
       return { token, result: await loginResult(account, user, terms.scopes) }
     },
 
     /** A session with the rights of the account and without a user. */
-    async byApiKey(key: string, clientAddress: string): Promise<Session & { account: AccountRecord }> {
+    async byApiKey(key: string, clientAddress: string): Promise<IssuedSession & { account: AccountRecord }> {
       const named = await apiKeys.opening(key, clientAddress)
       const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
       if (!account) throw failure(badIdentifierList, { values: [key] }, new SignInRefusal('unknown API key'))
@@ -145,7 +145,7 @@ export const createSignIn = (tools: Deps) => {
       return { account, token, result: await loginResult(account, undefined, terms.scopes) }
     },
 
-    async renew({ account, user, method, claims }: Actor): Promise<Session> {
+    async renew({ account, user, method, claims }: Actor): Promise<IssuedSession> {
       if (!claims) throw failure(preconditionFailed, { message: 'invalid token for renew' })
       const { renew: allowed } = await settings.of(authSettings)
       if (!allowed) throw failure(notRenewable, { method })
@@ -196,7 +196,12 @@ export type Impersonation = ReturnType<typeof createImpersonation>
 
 export const createImpersonation = ({ store, signIn, tokens, attempts }: ImpersonationDeps) => ({
   /** Needs no second factor. The attempt is stored before the session is returned. */
-  async begin(visit: SignInClient, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
+  async begin(
+    visit: SignInClient,
+    actor: Actor,
+    account: AccountRecord,
+    user: UserRecord,
+  ): Promise<IssuedSession> {
     await assertInService(store, account)
     if (user.doc.enabled === false) {
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })

@@ -35,7 +35,7 @@ import { accountIsLocked } from '../security/failures.ts'
 import type { Users } from '../users/operations.ts'
 import { notRenewable } from './failures.ts'
 import type { Credentials, Login } from './login.ts'
-import type { Impersonation, Session, SignIn } from './operations.ts'
+import type { Impersonation, IssuedSession, SignIn } from './operations.ts'
 import type { Recovery } from './recovery/operations.ts'
 import { methodMeant, methodProblems, sentence } from './rules.ts'
 import {
@@ -129,7 +129,7 @@ interface Deps extends DepsOf<'tokens'> {
 }
 
 /** The response to a sign-in, which no cache may store. */
-const opened = ({ token, result }: Session) =>
+const opened = ({ token, result }: IssuedSession) =>
   answer({ data: result, status: 201, authToken: token, headers: noStore })
 
 /** `method` stands in the data, beside them or in the query. */

@@ -17,7 +17,7 @@ import { tokenRestrictionSettings } from './settings.ts'
 
 export type RestrictionRecord = AttachmentRecord<RestrictionDoc>
 
-interface Question {
+interface RestrictionQuery {
   actor: Actor
   account: AccountRecord | undefined
   endpoint: string
@@ -56,7 +56,7 @@ export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 's
     get: (accountId: string) => collection.get(accountId, accountId),
 
     /** Called for each request: it reads cached records only. */
-    async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question) {
+    async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: RestrictionQuery) {
       if (isSuperduper(actor)) return true
       const restrictions = await restrictionsOf(actor.accountId)
       const request = {

@@ -27,10 +27,10 @@ export type UserFacts = {
   passwordChanged?: number
 }
 
-const maxRemembered = 100_000
+const maxDigestMarks = 100_000
 const longestName = 200
 
-const factsOf = ({ facts }: Importer) => facts as UserFacts
+const userFactsOf = ({ facts }: Importer) => facts as UserFacts
 
 /** Marks of the last imported digests, only in memory: stored bits would help an attacker to guess passwords. */
 const createDigestMemory = () => {
@@ -39,14 +39,14 @@ const createDigestMemory = () => {
   const placeOf = ({ accountId, id }: Importer) => `${accountId} ${id}`
   const markOf = (arrival: Importer) =>
     createHmac('sha256', key)
-      .update(JSON.stringify([placeOf(arrival), factsOf(arrival).digests]))
+      .update(JSON.stringify([placeOf(arrival), userFactsOf(arrival).digests]))
       .digest('base64url')
   return {
     isSame: (arrival: Importer) => marks.get(placeOf(arrival)) === markOf(arrival),
     remember(arrival: Importer) {
       marks.delete(placeOf(arrival))
       marks.set(placeOf(arrival), markOf(arrival))
-      evictOldest(marks, maxRemembered)
+      evictOldest(marks, maxDigestMarks)
     },
   }
 }
@@ -70,7 +70,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
   ): Promise<readonly string[]> => {
     const { username } = arrival.doc
     const name = typeof username === 'string' ? username : undefined
-    const all = Object.entries(factsOf(arrival).digests ?? {}) as [DigestMethod, string][]
+    const all = Object.entries(userFactsOf(arrival).digests ?? {}) as [DigestMethod, string][]
     const digests = all.filter(([method, digest]) => !isEmptyPassword(method, digest, name))
     if (digests.length === 0) return []
     const had = before?.hidden.signInKeys ?? []
@@ -90,7 +90,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
   const hiddenOf = async (arrival: Importer, before: UserRecord | undefined): Promise<UserHidden> => {
     const signInKeys = derived.get(arrival) ?? (await deriveKeys(arrival, before))
     const isSame = before?.hidden.signInKeys.join() === signInKeys.join()
-    const { passwordChanged } = factsOf(arrival)
+    const { passwordChanged } = userFactsOf(arrival)
     return {
       // A new password ends all sessions.
       signatureSecret: before && isSame ? before.hidden.signatureSecret : randomHex(32),

@@ -78,7 +78,7 @@ interface Address {
   types?: unknown
 }
 
-interface Profile {
+interface VcardProfile {
   addresses?: readonly Address[]
   birthday?: string
   nicknames?: readonly string[]
@@ -91,7 +91,7 @@ interface Profile {
 const maxOctets = 75
 
 /** Commas, semicolons and backslashes carry meaning; a line break is written as `\n`, other controls are left out. */
-const escaped = (text: string) =>
+const escapedVcardText = (text: string) =>
   text
     .toWellFormed()
     .replace(/[\\;,]/g, '\\$&')
@@ -118,7 +118,8 @@ const folded = (line: string) => {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-const property = (name: string, value: unknown) => (isText(value) ? [`${name}:${escaped(value)}`] : [])
+const property = (name: string, value: unknown) =>
+  isText(value) ? [`${name}:${escapedVcardText(value)}`] : []
 
 /** Types are parameters, where hardly anything may stand. */
 const typeParameter = (types: unknown) => {
@@ -128,7 +129,7 @@ const typeParameter = (types: unknown) => {
 
 const addressLines = (addresses: unknown) =>
   (Array.isArray(addresses) ? addresses : []).flatMap(({ address, types }: Address) =>
-    isText(address) ? [`ADR${typeParameter(types)}:;;${escaped(address)};;;;`] : [],
+    isText(address) ? [`ADR${typeParameter(types)}:;;${escapedVcardText(address)};;;;`] : [],
   )
 
 const photoLine = ({ contentType, bytes }: Image) => {
@@ -138,20 +139,20 @@ const photoLine = ({ contentType, bytes }: Image) => {
 
 const listLine = (name: string, values: unknown) => {
   const texts = (Array.isArray(values) ? values : []).filter(isText)
-  return texts.length > 0 ? [`${name}:${texts.map(escaped).join(',')}`] : []
+  return texts.length > 0 ? [`${name}:${texts.map(escapedVcardText).join(',')}`] : []
 }
 
 const externalNumber = (doc: UserDoc) => memberOf(doc.caller_id, 'external', 'number')
 
 /** A user as an address book reads it. */
 const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undefined) => {
-  const profile: Profile = doc.profile ?? {}
+  const profile: VcardProfile = doc.profile ?? {}
   const cards = memberOf(doc.addresses, 'vcard')
   const lines = [
     'BEGIN:VCARD',
     'VERSION:3.0',
-    `N:${escaped(doc.last_name)};${escaped(doc.first_name)};;;`,
-    `FN:${escaped(`${doc.first_name} ${doc.last_name}`)}`,
+    `N:${escapedVcardText(doc.last_name)};${escapedVcardText(doc.first_name)};;;`,
+    `FN:${escapedVcardText(`${doc.first_name} ${doc.last_name}`)}`,
     ...property('ORG', organisation),
     ...property('EMAIL', doc.email),
     ...property('TEL', externalNumber(doc)),

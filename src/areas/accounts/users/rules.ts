@@ -209,7 +209,7 @@ export type ObjectType = (typeof objectTypes)[number]
 const isObjectType = (value: unknown): value is ObjectType => objectTypes.some((type) => type === value)
 
 /** A query holds a list as JSON text. */
-const listIn = (value: unknown): unknown => {
+const jsonListIn = (value: unknown): unknown => {
   if (typeof value !== 'string' || !value.startsWith('[')) return value
   try {
     return JSON.parse(value)
@@ -222,7 +222,7 @@ const listIn = (value: unknown): unknown => {
 export const objectTypesIn = (sent: unknown): readonly ObjectType[] | undefined => {
   if (sent === undefined) return undefined
   if (sent === 'all') return objectTypes
-  const value = listIn(sent)
+  const value = jsonListIn(sent)
   if (!Array.isArray(value)) {
     const message = 'Value must be `all` or a list of types'
     throw invalid({ object_types: { type: { message, target: 'array', value: sent } } })

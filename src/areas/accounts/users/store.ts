@@ -54,7 +54,7 @@ const searchClaim = (accountId: string, id: string, doc: UserDoc) => ({
   value: `${searchKey(`${doc.first_name}${doc.last_name}`)}/${id}`,
 })
 
-const claims = ({ accountId, id, doc, hidden }: UserRecord): StoredClaim[] => {
+const userClaims = ({ accountId, id, doc, hidden }: UserRecord): StoredClaim[] => {
   const hotdesk = hotdeskIdOf(doc)
   return [
     ...(doc.username
@@ -113,7 +113,7 @@ export const createUserStore = (store: Store) => {
       flags: doc.flags ?? [],
       features: featuresOf(doc),
     }),
-    claims,
+    claims: userClaims,
     counts: (doc) =>
       doc.enabled === false ? [] : [['users', doc.priv_level === 'admin' ? 'admin' : 'user']],
     audited: (hidden) => ({

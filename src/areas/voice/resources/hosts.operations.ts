@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dns } from '../../../dns/dns.ts'
 import { DnsFault } from '../../../dns/exchange.ts'
-import type { Found, LookUp } from '../../../dns/resolver.ts'
+import type { LookUpResult, LookUp } from '../../../dns/resolver.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import type { CarrierHost } from './hosts.rules.ts'
@@ -37,7 +37,7 @@ const patienceMs = 500
 const maxHosts = 10_000
 const maxServices = 8
 
-const heldMs = (all: readonly Found[]) => {
+const heldMs = (all: readonly LookUpResult[]) => {
   const ttls = all.flatMap(({ ttlSeconds }) => (ttlSeconds === undefined ? [] : [ttlSeconds * 1000]))
   return Math.min(longestMs, Math.max(shortestMs, ttls.length === 0 ? 0 : Math.min(...ttls)))
 }
@@ -50,7 +50,7 @@ const serviceIn = (text: string) => {
 
 const keyOf = ({ host, service }: CarrierHost) => `${host} ${service ?? ''}`
 
-const placesIn = (found: Found | undefined, port?: number): HostPlace[] =>
+const placesIn = (found: LookUpResult | undefined, port?: number): HostPlace[] =>
   (found?.records ?? []).map((address) => ({ address, ...(port === undefined ? {} : { port }) }))
 
 export type CarrierHosts = ReturnType<typeof createCarrierHosts>
@@ -62,7 +62,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
   let failed: { cause: unknown } | undefined
 
   /** Undefined: no answer. The resolver has its own time limit. */
-  const find = async (question: LookUp): Promise<Found | undefined> => {
+  const find = async (question: LookUp): Promise<LookUpResult | undefined> => {
     try {
       return await dns.find(question, { tcp: false, signal: new AbortController().signal })
     } catch (error) {

@@ -27,7 +27,7 @@ const holdersAtOnce = 200
 /** The hosts that the DNS template derives from a domain. */
 export type DerivedHostsOf = (domain: string) => Promise<readonly string[]>
 
-type Wanted = Omit<WantedHostName, 'path' | 'text'> & { host: string }
+type WantedHost = Omit<WantedHostName, 'path' | 'text'> & { host: string }
 
 export type HostNames = ReturnType<typeof createHostNames>
 
@@ -85,7 +85,7 @@ export const createHostNames = ({ store, settings }: DepsOf<'store' | 'settings'
   /** Whether another account has a host that the template derives from this domain. */
   const isDerivedTaken = async (
     claimant: Claimant,
-    { host, use }: Wanted,
+    { host, use }: WantedHost,
     derivedHostsOf: DerivedHostsOf,
   ) => {
     for (const derived of use === 'domain' ? await derivedHostsOf(host) : []) {
@@ -95,7 +95,7 @@ export const createHostNames = ({ store, settings }: DepsOf<'store' | 'settings'
     return false
   }
 
-  const isTakenAbove = async (claimant: Claimant, wanted: Wanted, derivedHostsOf: DerivedHostsOf) => {
+  const isTakenAbove = async (claimant: Claimant, wanted: WantedHost, derivedHostsOf: DerivedHostsOf) => {
     for (const above of namesAbove(wanted.host)) {
       const holdings = await holdersOf(above)
       if (holdings.length === 0) continue
@@ -110,7 +110,7 @@ export const createHostNames = ({ store, settings }: DepsOf<'store' | 'settings'
   }
 
   /** Whether another account has the name, one above it or one below it. The master account is an ancestor of all accounts. */
-  const isTaken = async (claimant: Claimant, wanted: Wanted, derivedHostsOf: DerivedHostsOf) => {
+  const isTaken = async (claimant: Claimant, wanted: WantedHost, derivedHostsOf: DerivedHostsOf) => {
     const holdings = await holdersOf(wanted.host)
     if (await isTakenItself(claimant, wanted.use, holdings)) return true
     if (await isDerivedTaken(claimant, wanted, derivedHostsOf)) return true

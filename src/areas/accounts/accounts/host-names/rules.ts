@@ -5,11 +5,11 @@ import { hostNameOf } from '../../../../lib/host-name.ts'
 
 // 240 KB of data: read with the first host name that is checked.
 const load = createRequire(import.meta.url)
-const library = (): typeof import('tldts') => load('tldts')
+const suffixList = (): typeof import('tldts') => load('tldts')
 
 /** Whether a host is on publicsuffix.org, such as `co.uk`: different owners have the names below it. */
 export const isPublicSuffix = (host: string): boolean => {
-  const { publicSuffix, isIcann, isPrivate } = library().parse(host, {
+  const { publicSuffix, isIcann, isPrivate } = suffixList().parse(host, {
     allowPrivateDomains: true,
     validateHostname: false,
   })

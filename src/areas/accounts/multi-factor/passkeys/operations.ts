@@ -16,12 +16,12 @@ import { readsOf } from '../../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../../storage/records.ts'
 import type { DepsOf } from '../../../area.ts'
 import { passkeySettings } from '../settings.ts'
-import { contextOf, type Party, type Purpose, partyAt, userHandleOf } from './rules.ts'
+import { challengeContext, type Purpose, partyAt, type RelyingParty, userHandleOf } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
 import { createPasskeyStore, credentialClaim, type Passkey } from './store.ts'
 import { assertionOptions, readAssertion, readNew, registrationOptions } from './webauthn.ts'
 
-interface Holder {
+interface PasskeyHolder {
   account: AccountRecord
   user: UserRecord
 }
@@ -34,7 +34,7 @@ interface Challenge {
 
 const maxRead = 100
 
-const unusable = () => failure(invalidCredentials, {})
+const rejectedPasskey = () => failure(invalidCredentials, {})
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
@@ -50,7 +50,7 @@ export const createPasskeys = ({
 
   const findParty = async (host: string | undefined) => partyAt(host, await settings.of(passkeySettings))
 
-  const party = async (host: string | undefined): Promise<Party> => {
+  const party = async (host: string | undefined): Promise<RelyingParty> => {
     const found = await findParty(host)
     if (found) return found
     const message = 'passkeys are not set up for this host: see hosts and rp_id of the settings passkeys'
@@ -62,20 +62,20 @@ export const createPasskeys = ({
     return rpId === undefined ? all : all.filter(({ doc }) => doc.rp_id === rpId)
   }
 
-  const challengeFor = async (purpose: Purpose, at: Party) => {
+  const challengeFor = async (purpose: Purpose, at: RelyingParty) => {
     const { challenge_s: seconds } = await settings.of(passkeySettings)
     const goodUntil = clock.now() + seconds * 1000
     const text = JSON.stringify({ id: randomHex(16), goodUntil } satisfies Challenge)
-    return { challenge: keyring.seal(text, contextOf(purpose, at)), timeoutMs: seconds * 1000 }
+    return { challenge: keyring.seal(text, challengeContext(purpose, at)), timeoutMs: seconds * 1000 }
   }
 
   /** Opens a challenge, if this server issued it for the purpose. */
-  const openedBy = (purpose: Purpose, at: Party) => {
+  const openedBy = (purpose: Purpose, at: RelyingParty) => {
     let found: Challenge | undefined
     const isChallenge = (given: string) => {
       try {
         const sealed = Buffer.from(given, 'base64url').toString()
-        found = JSON.parse(keyring.open(sealed, contextOf(purpose, at))) as Challenge
+        found = JSON.parse(keyring.open(sealed, challengeContext(purpose, at))) as Challenge
       } catch {
         return false
       }
@@ -84,7 +84,7 @@ export const createPasskeys = ({
     return {
       isChallenge,
       get: () => {
-        if (!found) throw unusable()
+        if (!found) throw rejectedPasskey()
         return found
       },
     }
@@ -101,7 +101,7 @@ export const createPasskeys = ({
     }
   }
 
-  const optionsFor = async (purpose: Purpose, at: Party, known: readonly Passkey[]) => {
+  const optionsFor = async (purpose: Purpose, at: RelyingParty, known: readonly Passkey[]) => {
     const challenge = await challengeFor(purpose, at)
     return { public_key: { ...(await assertionOptions(at, { ...challenge, known })) } }
   }
@@ -112,18 +112,18 @@ export const createPasskeys = ({
   /** Verifies a response and consumes its challenge. */
   const take = async (
     author: Author,
-    at: Party,
+    at: RelyingParty,
     { passkey, assertion, purpose }: { passkey: Passkey; assertion: Assertion; purpose: Purpose },
   ) => {
     const opened = openedBy(purpose, at)
     const { isChallenge } = opened
     const isVerifying = purpose.kind === 'sign_in'
     const reading = async () => readAssertion(at, assertion, passkey.hidden, { isChallenge, isVerifying })
-    const { counter, isBackedUp } = await refusingOthers(reading(), unusable)
+    const { counter, isBackedUp } = await refusingOthers(reading(), rejectedPasskey)
     const set = new ChangeSet(author)
     const doc = { ...passkey.doc, backed_up: isBackedUp, last_used: gregorianNow(clock) }
     passkeys.replace(set, passkey, passkeys.revise(passkey, { doc, hidden: { ...passkey.hidden, counter } }))
-    passkeys.takeChallenge(set, opened.get(), clock.now(), unusable)
+    passkeys.takeChallenge(set, opened.get(), clock.now(), rejectedPasskey)
     await store.commit(set)
   }
 
@@ -141,7 +141,7 @@ export const createPasskeys = ({
     throw invalid({ passkeys: { maxItems: { message, target: most } } })
   }
 
-  const purposeOf = (kind: 'registration' | 'second_factor', { account, user }: Holder): Purpose => ({
+  const purposeOf = (kind: 'registration' | 'second_factor', { account, user }: PasskeyHolder): Purpose => ({
     kind,
     accountId: account.id,
     userId: user.id,
@@ -160,7 +160,7 @@ export const createPasskeys = ({
       (await passkeys.rows({ accountId, ownerId: id, limit: 1, descending: false })).length > 0,
 
     /** Options for `navigator.credentials.create`. */
-    async registrationOptions(host: string | undefined, holder: Holder) {
+    async registrationOptions(host: string | undefined, holder: PasskeyHolder) {
       const at = await party(host)
       const { user } = holder
       await assertRoom(user)
@@ -176,7 +176,7 @@ export const createPasskeys = ({
     async register(
       author: Author,
       host: string | undefined,
-      { holder, name, credential }: { holder: Holder; name: string; credential: NewCredential },
+      { holder, name, credential }: { holder: PasskeyHolder; name: string; credential: NewCredential },
     ): Promise<Passkey> {
       const at = await party(host)
       const { account, user } = holder
@@ -221,7 +221,7 @@ export const createPasskeys = ({
     },
 
     /** Options for a second factor; undefined if the user has no passkey for this host. */
-    async secondFactorOptions(host: string | undefined, holder: Holder) {
+    async secondFactorOptions(host: string | undefined, holder: PasskeyHolder) {
       const at = await findParty(host)
       const known = at ? await ofUser(holder.user, at.id) : []
       return at && known.length > 0 ? optionsFor(purposeOf('second_factor', holder), at, known) : undefined
@@ -237,7 +237,7 @@ export const createPasskeys = ({
     signIn: async (author: Author, host: string | undefined, passkey: Passkey, assertion: Assertion) =>
       take(author, await party(host), { passkey, assertion, purpose: { kind: 'sign_in' } }),
 
-    async pass(author: Author, host: string | undefined, holder: Holder, assertion: Assertion) {
+    async pass(author: Author, host: string | undefined, holder: PasskeyHolder, assertion: Assertion) {
       const at = await findParty(host)
       const passkey = at && (await passkeys.holder(credentialClaim(assertion.id)))
       if (!passkey || passkey.accountId !== holder.account.id || passkey.doc.owner_id !== holder.user.id)

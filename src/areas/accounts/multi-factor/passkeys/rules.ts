@@ -1,5 +1,5 @@
 /** The relying party of WebAuthn. */
-export interface Party {
+export interface RelyingParty {
   id: string
   name: string
   /** Where an answer may come from, as browsers say it. */
@@ -20,7 +20,7 @@ const originsAt = (host: string, port: string) =>
   host === 'localhost' ? [`http://${host}${port}`, `https://${host}${port}`] : [`https://${host}${port}`]
 
 /** The party of the settings, else the Host header if it is the operator's or this machine: clients choose it. */
-export const partyAt = (host: string | undefined, settings: PartySettings): Party | undefined => {
+export const partyAt = (host: string | undefined, settings: PartySettings): RelyingParty | undefined => {
   const { rp_id: id, rp_name: name, origins, hosts } = settings
   if (id !== undefined) return { id, name, origins: origins.length > 0 ? [...origins] : [`https://${id}`] }
   const [, domain, port = ''] = hostForm.exec(host?.toLowerCase() ?? '') ?? []
@@ -33,7 +33,7 @@ export type Purpose =
   | { kind: 'sign_in' }
   | { kind: 'registration' | 'second_factor'; accountId: string; userId: string }
 
-export const contextOf = (purpose: Purpose, { id }: Party) =>
+export const challengeContext = (purpose: Purpose, { id }: RelyingParty) =>
   purpose.kind === 'sign_in'
     ? `passkey/sign_in/${id}`
     : `passkey/${purpose.kind}/${purpose.accountId}/${purpose.userId}/${id}`

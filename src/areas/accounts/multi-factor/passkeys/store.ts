@@ -33,7 +33,7 @@ export const credentialClaim = (credentialId: string): Claim => ({
   value: credentialId,
 })
 
-const taken = () =>
+const passkeyTaken = () =>
   invalid({ credential: { unique: { message: 'This passkey is registered already', cause: 'credential' } } })
 
 export const createPasskeyStore = (store: Store) => {
@@ -42,7 +42,7 @@ export const createPasskeyStore = (store: Store) => {
     sortKey: (doc) => sortKeyOf(doc.name),
     ownerId: (doc) => doc.owner_id,
     row: ({ name, rp_id, backed_up, last_used }) => ({ name, rp_id, backed_up, last_used }),
-    claims: ({ hidden }) => [{ ...credentialClaim(hidden.credentialId), orElse: taken }],
+    claims: ({ hidden }) => [{ ...credentialClaim(hidden.credentialId), orElse: passkeyTaken }],
   })
 
   return {

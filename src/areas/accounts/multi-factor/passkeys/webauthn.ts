@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import { memberOf } from '../../../../lib/member.ts'
-import type { Party } from './rules.ts'
+import type { RelyingParty } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
 import type { Passkey } from './store.ts'
 
@@ -8,7 +8,7 @@ import type { Passkey } from './store.ts'
 
 type IsChallenge = (challenge: string) => boolean
 
-const bytesOf = (text: string) => Buffer.from(text, 'base64url')
+const base64Bytes = (text: string) => Buffer.from(text, 'base64url')
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest()
 
 // A hash of the domain, flags, a count; extensions may follow.
@@ -19,7 +19,7 @@ const assertThat = (holds: boolean, otherwise: string) => {
   if (!holds) throw new Error(otherwise)
 }
 
-const assertAsked = (bytes: Buffer, party: Party, isChallenge: IsChallenge) => {
+const assertAsked = (bytes: Buffer, party: RelyingParty, isChallenge: IsChallenge) => {
   const data: unknown = JSON.parse(bytes.toString())
   const textOf = (key: string) => String(memberOf(data, key))
   assertThat(textOf('type') === 'webauthn.get', 'the answer is to another question')
@@ -32,7 +32,7 @@ const assertAsked = (bytes: Buffer, party: Party, isChallenge: IsChallenge) => {
 const isSignedBy = (key: JsonWebKey, signed: Buffer, signature: Buffer) =>
   verify(key.kty === 'OKP' ? null : 'sha256', signed, createPublicKey({ key, format: 'jwk' }), signature)
 
-interface Known {
+interface StoredKey {
   publicKey: JsonWebKey
   /** The last signature count that it sent. */
   counter: number
@@ -42,13 +42,13 @@ interface Known {
 const isNewCount = (now: number, before: number) => (now === 0 && before === 0) || now > before
 
 export const readAssertion = (
-  party: Party,
+  party: RelyingParty,
   { response }: Assertion,
-  { publicKey, counter: before }: Known,
+  { publicKey, counter: before }: StoredKey,
   { isChallenge, isVerifying }: { isChallenge: IsChallenge; isVerifying: boolean },
 ) => {
-  const data = bytesOf(response.clientDataJSON)
-  const said = bytesOf(response.authenticatorData)
+  const data = base64Bytes(response.clientDataJSON)
+  const said = base64Bytes(response.authenticatorData)
   assertAsked(data, party, isChallenge)
   assertThat(said.length >= shortest, 'the authenticator says too little')
   assertThat(said.subarray(0, 32).equals(sha256(party.id)), 'the passkey is of another domain')
@@ -58,7 +58,7 @@ export const readAssertion = (
   const counter = said.readUInt32BE(33)
   const signed = Buffer.concat([said, sha256(data)])
   assertThat(
-    isSignedBy(publicKey, signed, bytesOf(response.signature)),
+    isSignedBy(publicKey, signed, base64Bytes(response.signature)),
     'the signature is not of this passkey',
   )
   assertThat(isNewCount(counter, before), `the count is ${counter} after ${before}`)
@@ -68,10 +68,10 @@ export const readAssertion = (
 // The library is heavy, and most servers never meet a passkey: it is loaded when the first one is asked for or made.
 // Signatures are held against keys by assertion.ts: the library's own look at ECDSA fails where the packages below it
 // are installed in two versions.
-const library = () => import('@simplewebauthn/server')
+const webauthnLibrary = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
-interface Person {
+interface PasskeyUser {
   name: string
   displayName: string
   handle: Uint8Array<ArrayBuffer>
@@ -86,17 +86,17 @@ const idsOf = (passkeys: readonly Passkey[]) =>
     ...(transports ? { transports: [...transports] } : {}),
   }))
 
-interface Asked {
+interface ChallengeOptions {
   known: readonly Passkey[]
   challenge: string
   timeoutMs: number
 }
 
 export const registrationOptions = async (
-  { id: rpID, name: rpName }: Party,
-  { person, known, challenge, timeoutMs }: Asked & { person: Person },
+  { id: rpID, name: rpName }: RelyingParty,
+  { person, known, challenge, timeoutMs }: ChallengeOptions & { person: PasskeyUser },
 ) =>
-  (await library()).generateRegistrationOptions({
+  (await webauthnLibrary()).generateRegistrationOptions({
     rpID,
     rpName,
     userName: person.name,
@@ -111,8 +111,11 @@ export const registrationOptions = async (
     authenticatorSelection: { residentKey: 'required', userVerification: 'preferred' },
   })
 
-export const assertionOptions = async ({ id: rpID }: Party, { known, challenge, timeoutMs }: Asked) =>
-  (await library()).generateAuthenticationOptions({
+export const assertionOptions = async (
+  { id: rpID }: RelyingParty,
+  { known, challenge, timeoutMs }: ChallengeOptions,
+) =>
+  (await webauthnLibrary()).generateAuthenticationOptions({
     rpID,
     challenge,
     timeout: timeoutMs,
@@ -121,11 +124,11 @@ export const assertionOptions = async ({ id: rpID }: Party, { known, challenge, 
   })
 
 const curves: Readonly<Record<number, string>> = { 1: 'P-256', 6: 'Ed25519' }
-const kinds: Readonly<Record<number, string>> = { 1: 'OKP', 2: 'EC', 3: 'RSA' }
+const keyKinds: Readonly<Record<number, string>> = { 1: 'OKP', 2: 'EC', 3: 'RSA' }
 
 /** A key as authenticators say it (COSE, RFC 9052), as JSON. What -1, -2 and -3 mean depends on its kind. */
 const jwkOf = (cose: ReadonlyMap<number, unknown>): JsonWebKey => {
-  const kty = kinds[Number(cose.get(1))]
+  const kty = keyKinds[Number(cose.get(1))]
   const text = (label: number) => {
     const value = cose.get(label)
     if (value instanceof Uint8Array) return Buffer.from(value).toString('base64url')
@@ -158,12 +161,12 @@ const assertOwnFrame = (clientDataJSON: string) => {
 }
 
 /** The data to store of a new passkey. Throws if anything is invalid. */
-export const readNew = async (party: Party, credential: NewCredential, isChallenge: IsChallenge) => {
+export const readNew = async (party: RelyingParty, credential: NewCredential, isChallenge: IsChallenge) => {
   const { id, rawId, type, response } = credential
   const { clientDataJSON, attestationObject, transports } = response
   assertOwnFrame(clientDataJSON)
   await assertNoStatement(attestationObject)
-  const { verifyRegistrationResponse } = await library()
+  const { verifyRegistrationResponse } = await webauthnLibrary()
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: {
       id,

@@ -16,7 +16,7 @@ import type { LoginAttempts, SignInClient } from '../../login-attempts/operation
 import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import { passwordRecoveryNotice } from '../notices.ts'
-import { type AccountNames, type Session, type SignIn, wayDisabled } from '../operations.ts'
+import { type AccountNames, type IssuedSession, type SignIn, wayDisabled } from '../operations.ts'
 import {
   accountKeys,
   isLinkedTo,
@@ -40,7 +40,7 @@ interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'ro
   }
 }
 
-interface Request extends AccountNames {
+interface RecoveryFields extends AccountNames {
   username: string
   ui_url: string
 }
@@ -53,7 +53,7 @@ const unknownReset = (cause: string) =>
   )
 
 /** The fields of the schema only: anonymous requests are stored. */
-const namedIn = ({ username, ui_url, ...given }: Request): Request => {
+const recoveryFieldsIn = ({ username, ui_url, ...given }: RecoveryFields): RecoveryFields => {
   const names: AccountNames = {}
   for (const key of accountKeys) {
     const value = given[key]
@@ -62,8 +62,8 @@ const namedIn = ({ username, ui_url, ...given }: Request): Request => {
   return { username, ui_url, ...names }
 }
 
-interface Asked {
-  request: Request
+interface RecoveryPayload {
+  request: RecoveryFields
   author: Author
 }
 
@@ -76,8 +76,8 @@ const isFor = (verdict: LinkVerdict, { id, hidden }: AccountRecord) =>
 
 const sessionSeconds = 900
 
-const kindName = 'password_recovery'
-const pauseMs = 10_000
+const recoveryKind = 'password_recovery'
+const retryPauseMs = 10_000
 
 export type Recovery = ReturnType<typeof createRecovery>
 
@@ -119,7 +119,7 @@ export const createRecovery = (tools: Deps) => {
   }
 
   /** All accounts of a name are meant. */
-  const answer = async ({ payload }: Job<Asked>, verdict: LinkVerdict) => {
+  const answer = async ({ payload }: Job<RecoveryPayload>, verdict: LinkVerdict) => {
     const { username, ui_url: uiUrl, ...names } = payload.request
     const set = new ChangeSet(payload.author)
     for (const account of await signIn.candidates(names)) {
@@ -129,12 +129,12 @@ export const createRecovery = (tools: Deps) => {
     return set
   }
 
-  const kind: JobKind<Asked, LinkVerdict> = {
-    kind: kindName,
+  const kind: JobKind<RecoveryPayload, LinkVerdict> = {
+    kind: recoveryKind,
     everySeconds: 10,
     maxConcurrent: 1,
     maxAttempts: 5,
-    pauseMs: () => pauseMs,
+    pauseMs: () => retryPauseMs,
     ask: ({ payload }) => judgeLink(payload.request.ui_url),
     async conclude(errand, verdict) {
       const set = await answer(errand, verdict)
@@ -153,20 +153,20 @@ export const createRecovery = (tools: Deps) => {
     },
 
     /** Stores the request and responds. The look-up runs later, so the response time reveals nothing. */
-    async request(author: Author, request: Request) {
+    async request(author: Author, request: RecoveryFields) {
       const now = store.clock.now()
-      const payload: Asked = { request: namedIn(request), author }
+      const payload: RecoveryPayload = { request: recoveryFieldsIn(request), author }
       // The account is unknown here. No scheduler is notified: the delay is part of the response.
-      const errand = { kind: kindName, id: newId(now), accountId: systemScope, payload }
+      const errand = { kind: recoveryKind, id: newId(now), accountId: systemScope, payload }
       await store.writeUnrecorded([errandStatement(errand, now)])
       const millisecondsMore = randomKey(1).readUInt8() * 2
-      afterwards.run('a password recovery', async () => rounds.nudge(kindName), millisecondsMore)
+      afterwards.run('a password recovery', async () => rounds.nudge(recoveryKind), millisecondsMore)
     },
 
     job: kind,
 
     /** A session that can only set a new password. All other reset IDs of the user end. */
-    async redeem(visit: SignInClient, resetId: string): Promise<Session> {
+    async redeem(visit: SignInClient, resetId: string): Promise<IssuedSession> {
       const found = await resets.find(resetId)
       const user = found && (await users.find(found.record.accountId, found.record.id))
       if (!user || user.doc.enabled === false) throw unknownReset(resetId)

@@ -24,7 +24,7 @@ interface Newcomer {
   author: Author
 }
 
-const kindName = 'new_user'
+const welcomeKind = 'new_user'
 
 /** Sends each new user an email with a link for a password. */
 export const createWelcome = ({ store, settings, mail, resets, users, brands }: Deps) => {
@@ -58,7 +58,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
   }
 
   const kind: JobKind<Newcomer, string | undefined> = {
-    kind: kindName,
+    kind: welcomeKind,
     ask: ({ accountId }) => hostFor(accountId),
     async conclude(errand, host) {
       const set = await letter(errand, host)
@@ -74,7 +74,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     addTo(set: ChangeSet, { accountId, id, doc }: UserRecord) {
       if (!addressOf(doc)) return
       const payload: Newcomer = { userId: id, author: set.author }
-      set.errand({ kind: kindName, id: newId(store.clock.now()), accountId, payload })
+      set.errand({ kind: welcomeKind, id: newId(store.clock.now()), accountId, payload })
     },
 
     job: kind,
