@@ -1,7 +1,7 @@
 // Batches: resumable work on many rows. One process at a time works on a run, and every row is done once.
 
 import { isLeaseLost, type Lease, type Leases, leaseLost } from '../jobs/leases.ts'
-import type { ScheduledJob, Scheduler } from '../jobs/rounds.ts'
+import type { ScheduledJob, Scheduler } from '../jobs/scheduler.ts'
 import { csvLine, plainCsvLine } from '../lib/csv.ts'
 import { isOutage } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'

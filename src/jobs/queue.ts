@@ -9,7 +9,7 @@ import type { JobDraft } from '../storage/job-draft.ts'
 import { errandStatement, workKey } from '../storage/job-draft.ts'
 import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
-import { deleteOldRows, type ScheduledJob } from './rounds.ts'
+import { deleteOldRows, type ScheduledJob } from './scheduler.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
 
 /** A job with parsed payload. Times in Unix milliseconds. */

@@ -8,7 +8,7 @@ import { baseStoredMs, isBase, isNoBase } from '../storage/entry-docs.ts'
 import type { SignInBuckets } from '../storage/sign-in-buckets.ts'
 import type { Store } from '../storage/store.ts'
 import { shape, text } from '../storage/table.ts'
-import { deleteOldRows, type ScheduledJob } from './rounds.ts'
+import { deleteOldRows, type ScheduledJob } from './scheduler.ts'
 
 const recordsAtOnce = 200
 const feedRowsAtOnce = 1000

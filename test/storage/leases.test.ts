@@ -1,10 +1,10 @@
-// What one process at a time may work on (jobs/leases.ts), and what is done again and again (jobs/rounds.ts).
+// What one process at a time may work on (jobs/leases.ts), and what is done again and again (jobs/scheduler.ts).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { createLeases, type Lease, thisProcess } from '../../src/jobs/leases.ts'
-import { createScheduler, type ScheduledJob } from '../../src/jobs/rounds.ts'
+import { createScheduler, type ScheduledJob } from '../../src/jobs/scheduler.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Statement } from '../../src/storage/db.ts'
 import { createLeaseRows, createScheduleRows, type Holder } from '../../src/storage/leases.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { badIdentifier, failure, notEnoughCredit } from '../../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { deleteOldRows } from '../../../jobs/rounds.ts'
+import { deleteOldRows } from '../../../jobs/scheduler.ts'
 import { chargesNotAccepted, isFailure, type Quote } from '../../../lib/failure.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'

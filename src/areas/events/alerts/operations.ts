@@ -5,7 +5,7 @@ import {
   privLevelOf,
   userKind,
 } from '../../../auth/identity.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Mail } from '../../../mail/mail.ts'

@@ -1,7 +1,7 @@
 import type { Feed } from '../../../events/feed.ts'
 import { createFollower } from '../../../events/follower.ts'
 import { createMark } from '../../../events/marks.sql.ts'
-import type { Scheduler } from '../../../jobs/rounds.ts'
+import type { Scheduler } from '../../../jobs/scheduler.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Calls } from '../../../outgoing/calls.ts'
 import { eventSettings } from '../../../settings/documents.ts'

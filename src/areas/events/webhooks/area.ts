@@ -1,6 +1,6 @@
 import { typeNamesOf } from '../../../events/events.ts'
-import { createWaker } from '../../../jobs/bell.ts'
-import { deleteOldRows } from '../../../jobs/rounds.ts'
+import { deleteOldRows } from '../../../jobs/scheduler.ts'
+import { createWaker } from '../../../jobs/waker.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { on } from '../../../storage/signal.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'

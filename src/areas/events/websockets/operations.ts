@@ -1,5 +1,5 @@
 import type { Lease, Leases } from '../../../jobs/leases.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'

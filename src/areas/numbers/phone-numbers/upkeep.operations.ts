@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
 import { failure } from '../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'

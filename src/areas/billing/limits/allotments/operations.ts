@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import { deleteOldRows } from '../../../../jobs/rounds.ts'
+import { deleteOldRows } from '../../../../jobs/scheduler.ts'
 import { failure } from '../../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
 import type { Allotment } from '../../../../lib/limit-shapes.ts'

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { ScheduledJob } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
 import { isFailure, isOutage } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { describeError } from '../../../../lib/log.ts'

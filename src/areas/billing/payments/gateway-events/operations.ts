@@ -1,5 +1,5 @@
 import type { Conclusion, Job, JobKind } from '../../../../jobs/queue.ts'
-import { deleteOldRows } from '../../../../jobs/rounds.ts'
+import { deleteOldRows } from '../../../../jobs/scheduler.ts'
 import { isFailure } from '../../../../lib/failure.ts'
 import { dayMs, gregorianNow } from '../../../../lib/gregorian.ts'
 import { isId } from '../../../../lib/ids.ts'

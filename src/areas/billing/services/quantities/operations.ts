@@ -1,5 +1,5 @@
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import type { ScheduledJob } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
 import { elementAt } from '../../../../lib/list.ts'
 import { monthNumber } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'

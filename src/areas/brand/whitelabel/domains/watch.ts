@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Afterwards } from '../../../../jobs/afterwards.ts'
-import type { ScheduledJob } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { createAttachment } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ScheduledJob } from '../../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
 import { badIdentifier, datastoreConflict, failure } from '../../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
 import type { Json } from '../../../../lib/json.ts'

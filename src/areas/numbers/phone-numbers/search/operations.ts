@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import { deleteOldRows } from '../../../../jobs/rounds.ts'
+import { deleteOldRows } from '../../../../jobs/scheduler.ts'
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
 import { type Json, present } from '../../../../lib/json.ts'

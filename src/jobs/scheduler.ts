@@ -6,8 +6,8 @@ import type { Statement } from '../storage/db.ts'
 import { expireRows } from '../storage/expire-rows.ts'
 import { createScheduleRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
-import { createWaker } from './bell.ts'
 import { isLeaseLost, type Lease, type Leases, leaseLost } from './leases.ts'
+import { createWaker } from './waker.ts'
 
 /** Recurring work. One process of a store does it at a time. */
 export interface ScheduledJob {
