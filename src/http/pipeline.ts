@@ -40,7 +40,7 @@ import {
 } from './request/checks.ts'
 import { answerAgain } from './request/replay-response.ts'
 import { methodsOf, routeOf, segmentsOf, unbuiltIn } from './request/router.ts'
-import { validateData } from './request/validate-data.ts'
+import { proposed, validateData } from './request/validate-data.ts'
 import { planList } from './response/listing.ts'
 import { respond, sendLive } from './response/respond.ts'
 import { ListResponse, LiveResponse } from './response/responses.ts'
@@ -417,6 +417,12 @@ const mayStill = async (exchange: RequestContext) => {
   }
 }
 
+const dataOf = (exchange: RequestContext, route: Route, call: Call): unknown => {
+  const { body, judgesItself } = route.spec
+  if (body && !judgesItself) return validateData(body, exchange, route, call)
+  return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)
+}
+
 const runRoute = async (
   exchange: RequestContext,
   route: Route,
@@ -425,7 +431,7 @@ const runRoute = async (
 ): Promise<unknown> => {
   call.subject = await route.subject?.(call)
   await pay(exchange, call.subject)
-  call.data = await validateData(exchange, route, call)
+  call.data = await dataOf(exchange, route, call)
   checkPreconditions(exchange, route, call.subject)
   return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
 }

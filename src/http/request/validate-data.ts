@@ -62,7 +62,7 @@ const writtenIn = (sent: object, { spec }: Route) => {
 }
 
 /** The body as it would be stored: a PATCH is merged into the record. */
-const proposed = (exchange: RequestContext, route: Route, subject: unknown) => {
+export const proposed = (exchange: RequestContext, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
   const data = Array.isArray(sent) ? sent : writtenIn(sent, route)
   const before = docOf(subject)
@@ -112,7 +112,8 @@ const preparedFor = async (exchange: RequestContext, route: Route, call: Call) =
   return withoutClasses(prepared, unknown)
 }
 
-const judgeBy = async (schema: TSchema, exchange: RequestContext, route: Route, call: Call) => {
+/** Validates the body by schema and rules; all problems are in one 400. */
+export const validateData = async (schema: TSchema, exchange: RequestContext, route: Route, call: Call) => {
   const prepared = await preparedFor(exchange, route, call)
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
@@ -124,11 +125,4 @@ const judgeBy = async (schema: TSchema, exchange: RequestContext, route: Route, 
   }
   const further = route.judge ? await route.judge({ ...call, data: sound, isSound: false }) : {}
   throw invalid(joinProblems(aboutOthers(further, problems), problems))
-}
-
-/** Validates the body by schema and rules; all problems are in one 400. */
-export const validateData = async (exchange: RequestContext, route: Route, call: Call): Promise<unknown> => {
-  const { body, judgesItself } = route.spec
-  if (body && !judgesItself) return judgeBy(body, exchange, route, call)
-  return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)
 }

@@ -1,6 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RawJson } from './responses.ts'
-
 // JSON with line breaks and two spaces a level, as `JSON.stringify(value, null, 2)` writes it, for streams.
 
 const special = /["[\]{},:]/g
@@ -77,52 +74,3 @@ export const createPrettyPrinter = () => {
 }
 
 export const prettyPrinted = (json: string) => `${createPrettyPrinter()(json)}\n`
-
-const maxSmall = 1000
-
-/** Whether a value has too many members, at all levels, for one call of JSON.stringify. */
-export const isLarge = (data: unknown): boolean => {
-  let left = maxSmall
-  const looksLarge = (value: unknown): boolean => {
-    if (typeof value !== 'object' || value === null || value instanceof RawJson) return false
-    const members = Array.isArray(value) ? value : Object.values(value)
-    left -= members.length
-    return left < 0 || members.some(looksLarge)
-  }
-  return looksLarge(data)
-}
-
-export const roughBytesOf = (data: unknown) => {
-  const members = typeof data === 'object' && data !== null ? Object.values(data) : []
-  const lists = [data, ...members].filter((value) => Array.isArray(value))
-  return lists.reduce((sum, list) => sum + list.length * (JSON.stringify(list[0]) ?? '').length, 0)
-}
-
-function* textsOf(value: unknown): Generator<string> {
-  if (!isLarge(value)) return yield JSON.stringify(value ?? null)
-  const isList = Array.isArray(value)
-  let separator = ''
-  yield isList ? '[' : '{'
-  for (const [key, member] of Object.entries(value as object)) {
-    if (member === undefined && !isList) continue
-    yield isList ? separator : `${separator}${JSON.stringify(key)}:`
-    yield* textsOf(member)
-    separator = ','
-  }
-  yield isList ? ']' : '}'
-}
-
-const pieceLength = 60_000
-
-/** JSON in chunks. Other requests run between them. */
-export async function* largePieces(data: unknown): AsyncGenerator<string> {
-  let piece = ''
-  for (const text of textsOf(data)) {
-    piece += text
-    if (piece.length < pieceLength) continue
-    yield piece
-    piece = ''
-    await nextTurn()
-  }
-  yield piece
-}

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Failure, isOutage, unexpected } from '../../lib/failure.ts'
 import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import type { Json } from '../../lib/json.ts'
@@ -7,7 +8,7 @@ import type { RequestContext } from '../exchange.ts'
 import { routeOf } from '../request/router.ts'
 import { outlastsResponse } from '../transport/body-bytes.ts'
 import { onClose } from '../transport/body-writer.ts'
-import { createPrettyPrinter, isLarge, largePieces, roughBytesOf } from './json-text.ts'
+import { createPrettyPrinter } from './json-text.ts'
 import { sendList, sendRows } from './lists.ts'
 import { logRefusal, reportRefusal } from './refusals.ts'
 import {
@@ -138,6 +139,55 @@ const location = ({ frame, path, segments }: RequestContext, id: string): Header
   ]
   const place = others.find(isRead)
   return place ? { location: `/${place.map(encodeURIComponent).join('/')}` } : {}
+}
+
+const maxSmall = 1000
+
+/** Whether a value has too many members, at all levels, for one call of JSON.stringify. */
+const isLarge = (data: unknown): boolean => {
+  let left = maxSmall
+  const looksLarge = (value: unknown): boolean => {
+    if (typeof value !== 'object' || value === null || value instanceof RawJson) return false
+    const members = Array.isArray(value) ? value : Object.values(value)
+    left -= members.length
+    return left < 0 || members.some(looksLarge)
+  }
+  return looksLarge(data)
+}
+
+const roughBytesOf = (data: unknown) => {
+  const members = typeof data === 'object' && data !== null ? Object.values(data) : []
+  const lists = [data, ...members].filter((value) => Array.isArray(value))
+  return lists.reduce((sum, list) => sum + list.length * (JSON.stringify(list[0]) ?? '').length, 0)
+}
+
+function* textsOf(value: unknown): Generator<string> {
+  if (!isLarge(value)) return yield JSON.stringify(value ?? null)
+  const isList = Array.isArray(value)
+  let separator = ''
+  yield isList ? '[' : '{'
+  for (const [key, member] of Object.entries(value as object)) {
+    if (member === undefined && !isList) continue
+    yield isList ? separator : `${separator}${JSON.stringify(key)}:`
+    yield* textsOf(member)
+    separator = ','
+  }
+  yield isList ? ']' : '}'
+}
+
+const pieceLength = 60_000
+
+/** JSON in chunks. Other requests run between them. */
+async function* largePieces(data: unknown): AsyncGenerator<string> {
+  let piece = ''
+  for (const text of textsOf(data)) {
+    piece += text
+    if (piece.length < pieceLength) continue
+    yield piece
+    piece = ''
+    await nextTurn()
+  }
+  yield piece
 }
 
 async function* largeAnswer(exchange: RequestContext, { data, ...rest }: EnvelopeParts): Pieces {
