@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
 import { hostIn } from '../lib/postgres-url.ts'
-import { isPostgresSetUp } from '../storage/postgres-dump.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { accountsInSqlite, isSqliteSetUp } from '../storage/sqlite-copy.ts'
 
@@ -15,6 +14,7 @@ const storeFile = ({ dataDir }: Place) => join(dataDir, 'crosspoint.db')
 const isEmpty = async (place: Place) => {
   const { databaseUrl } = place
   if (databaseUrl === undefined) return !(await isSqliteSetUp(storeFile(place)))
+  const { isPostgresSetUp } = await import('../storage/postgres-dump.ts')
   // The server reports an unreachable database itself.
   return !(await isPostgresSetUp(databaseUrl).catch(() => true))
 }
