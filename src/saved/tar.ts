@@ -18,7 +18,7 @@ const through = (content: AsyncIterable<Uint8Array>, stream: Transform): AsyncIt
   return stream
 }
 
-export const webStreamOf = (content: AsyncIterable<Uint8Array>) => {
+const webStreamOf = (content: AsyncIterable<Uint8Array>) => {
   const pieces = content[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

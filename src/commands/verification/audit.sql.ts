@@ -11,13 +11,13 @@ export interface Link extends ChainedContent {
 }
 
 /** The end of a chain as `audit_heads` has it. */
-export interface ChainEnd {
+interface ChainEnd {
   sequence: number
   digest: string
 }
 
 /** The newest removal by retention: the first entry that is left refers to its digest. */
-export interface Removal {
+interface Removal {
   sequence: number
   digest: string
 }
@@ -36,7 +36,7 @@ const faultAt = ({ id, sequence }: Pick<Link, 'id' | 'sequence'>, reason: string
 })
 
 /** Follows the chain of one account; `end` was read before the first entry. */
-export const createChainWalk = (end: ChainEnd | undefined) => {
+const createChainWalk = (end: ChainEnd | undefined) => {
   let first: Link | undefined
   let last: Pick<Link, 'sequence' | 'digest'> | undefined
   let isEndSeen = end === undefined
@@ -68,7 +68,7 @@ export const createChainWalk = (end: ChainEnd | undefined) => {
 }
 
 /** Entries that retention has released must be older than the chain. */
-export const letGoFault = (
+const letGoFault = (
   { id, sequence }: Pick<Link, 'id' | 'sequence'>,
   removal: Removal | undefined,
 ): Fault | undefined =>
@@ -97,11 +97,11 @@ const length = ['author', 'changes', 'before_doc', 'after_doc']
 const isRemoval = `account_id = $1 AND record_id = $1 AND kind = '${removalKind}' AND action = 'deleted'
   AND before_doc IS NOT NULL`
 
-export interface KnownRemoval extends Removal {
+interface KnownRemoval extends Removal {
   id: string
 }
 
-export const createVerificationStore = ({ scan }: Store) => ({
+const createVerificationStore = ({ scan }: Store) => ({
   /** In the order of ids: accounts that have a chain, or had one. */
   async nextAccount(after: string): Promise<string | undefined> {
     const [row] = await scan(

@@ -9,7 +9,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { lowBalanceNotice } from './notices.ts'
 
-export const createWatchStore = ({ all }: Store) => ({
+const createWatchStore = ({ all }: Store) => ({
   /** Unix milliseconds; 0: not since the balance became low. */
   async mailedAt(accountId: string): Promise<number> {
     const [row] = await all<{ mailed_at: number }>(
@@ -39,7 +39,7 @@ export const pauseMs = 24 * 3_600_000
 
 const usualThresholdUnits = 50_000
 
-export interface NoticedDoc {
+interface NoticedDoc {
   name: string
   notifications?: unknown
 }
@@ -54,20 +54,20 @@ const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc => {
   return { enabled: memberOf(notice, 'enabled'), threshold: memberOf(notice, 'threshold') }
 }
 
-export const wantsMail = (doc: NoticedDoc) => noticeOf(doc).enabled === true
+const wantsMail = (doc: NoticedDoc) => noticeOf(doc).enabled === true
 
 /** Undefined: the account has no threshold, and no email about low balances. */
-export const noticeThreshold = (doc: NoticedDoc): number | undefined => {
+const noticeThreshold = (doc: NoticedDoc): number | undefined => {
   const { threshold } = noticeOf(doc)
   if (typeof threshold === 'number' && decimalsOf(threshold) !== undefined) return unitsOfDollars(threshold)
   return wantsMail(doc) ? usualThresholdUnits : undefined
 }
 
-export const sameNotice = (a: NoticedDoc | undefined, b: NoticedDoc) =>
+const sameNotice = (a: NoticedDoc | undefined, b: NoticedDoc) =>
   JSON.stringify(noticeOf(a)) === JSON.stringify(noticeOf(b))
 
 /** At least cents. */
-export const inDollars = (units: number) => {
+const inDollars = (units: number) => {
   const [whole = '0', fraction = ''] = String(dollarsOfUnits(Math.abs(units))).split('.')
   return `${units < 0 ? '-' : ''}$${whole}.${fraction.padEnd(2, '0')}`
 }

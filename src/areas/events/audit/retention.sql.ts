@@ -14,7 +14,7 @@ import type { Audit } from './operations.ts'
 import { removalKind, removalText } from './removal.ts'
 import type { RemovedEntries } from './schema.ts'
 
-export interface OldEntry {
+interface OldEntry {
   sequence: number
   /** Unix milliseconds. */
   at: number
@@ -39,7 +39,7 @@ export const lineOf = (removed: readonly OldEntry[], last: OldEntry): RemovedEnt
   digest: last.digest,
 })
 
-export const maxRowsPerBatch = 5000
+const maxRowsPerBatch = 5000
 
 const entries = shape({
   sequence: integer(),
@@ -51,7 +51,7 @@ const entries = shape({
 
 const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
 
-export const createAuditRetentionStore = ({ scan }: Store) => ({
+const createAuditRetentionStore = ({ scan }: Store) => ({
   /** In the order of account ids. */
   async nextAccount(after: string): Promise<string | undefined> {
     const [row] = await scan('SELECT min(account_id) AS account_id FROM audit_log WHERE account_id > $1', [

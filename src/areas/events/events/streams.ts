@@ -16,12 +16,12 @@ const heartbeatMs = 10_000
 const retryMs = 1000
 
 /** Texts of events, shared by all streams. */
-export interface Frames {
+interface Frames {
   of(event: FeedEvent, withBefore: boolean): string
 }
 
 /** A comment now and then keeps proxies from closing idle streams. */
-export const createHeartbeat = () => {
+const createHeartbeat = () => {
   const lines = new Set<Line>()
   const timer = setInterval(() => {
     for (const line of lines) line.write(':\n\n')
@@ -59,7 +59,7 @@ interface StreamOrder {
 }
 
 /** Writes missed events, then new ones, in order and once each. Returns a function that ends the stream. */
-export const startStream = (
+const startStream = (
   { feed, frames, actorOf, log }: Deps,
   { wanted, after, withBefore }: StreamOrder,
   line: Line,

@@ -28,7 +28,7 @@ export const messageOf = (event: FeedEvent, exchange: string) => ({
 // The number of links of a span is bounded, as in OpenTelemetry's libraries.
 const maxLinks = 128
 
-export const tracesOf = (events: readonly FeedEvent[]) =>
+const tracesOf = (events: readonly FeedEvent[]) =>
   [...new Set(events.flatMap(({ author }) => author.trace ?? []))].slice(0, maxLinks)
 
 /** Host without credentials. */

@@ -2,7 +2,7 @@ import { accountAdmin, anyone } from '../../../auth/policies.ts'
 import { type Listing, shortListing } from '../../../http/response/listing.ts'
 import { accepted, answer, ListResponse } from '../../../http/response/responses.ts'
 import { timeWindow } from '../../../http/response/time-window.ts'
-import { get, patch, post } from '../../../http/route.ts'
+import { get, patch, post, type Call } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -74,6 +74,19 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
     afterChange: async (_call, hook) => webhooks.catchUp(hook),
   })
 
+  const reEnabling = (scope: 'account' | 'subtree') => ({
+    allow: accountAdmin,
+    body: ReEnable,
+    answers: anyText(),
+    judge: async ({ data }: { data: Partial<ReEnable> }) => reEnableProblems(data),
+    run: async ({ author, account }: Pick<Call, 'author' | 'account'>) => {
+      await webhooks.reEnable(author, account, scope)
+      return answer({ data: 'hooks updated' })
+    },
+  })
+
+  const onHook = { allow: accountAdmin, resource: 'webhooks', subject } as const
+
   const routes = [
     ...served.routes,
     get('/v2/webhooks', {
@@ -102,27 +115,13 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
     }),
     patch(onAccount, {
       summary: 'Enable the webhooks of an account that were switched off because they failed',
-      allow: accountAdmin,
-      body: ReEnable,
-      answers: anyText(),
-      judge: async ({ data }) => reEnableProblems(data),
-      run: async ({ author, account }) => {
-        await webhooks.reEnable(author, account, 'account')
-        return answer({ data: 'hooks updated' })
-      },
+      ...reEnabling('account'),
     }),
     patch('/v2/accounts/{account_id}/descendants/webhooks', {
       summary:
         'Enable the webhooks of an account, and of all below it, that were switched off because they failed',
-      allow: accountAdmin,
       resource: 'webhooks',
-      body: ReEnable,
-      answers: anyText(),
-      judge: async ({ data }) => reEnableProblems(data),
-      run: async ({ author, account }) => {
-        await webhooks.reEnable(author, account, 'subtree')
-        return answer({ data: 'hooks updated' })
-      },
+      ...reEnabling('subtree'),
     }),
     get(`${onAccount}/attempts`, {
       summary: 'List the attempts to tell the webhooks of an account',
@@ -134,9 +133,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
     }),
     get(`${oneHook}/attempts`, {
       summary: 'List the attempts to tell a webhook',
-      allow: accountAdmin,
-      resource: 'webhooks',
-      subject,
+      ...onHook,
       query: windowQuery,
       answers: Attempt,
       list: true,
@@ -144,17 +141,13 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
     }),
     post(`${oneHook}/test`, {
       summary: 'Send a sample to a webhook',
-      allow: accountAdmin,
-      resource: 'webhooks',
-      subject,
+      ...onHook,
       answers: Attempt,
       run: async ({ subject: hook }) => answer({ data: await webhooks.test(hook) }),
     }),
     post(`${oneHook}/replay`, {
       summary: 'Tell a webhook again of one event, or of all behind a sequence',
-      allow: accountAdmin,
-      resource: 'webhooks',
-      subject,
+      ...onHook,
       body: Replay,
       status: 202,
       answers: anyText(),

@@ -7,7 +7,7 @@ import { type Directory, openJson } from './operations.ts'
 import { availableBindings } from './rules.ts'
 import type { OpenRow } from './store.ts'
 
-export const Bindings = closed(
+const Bindings = closed(
   {
     call: must(list(anyText())),
     conference: must(list(anyText())),

@@ -21,7 +21,7 @@ const facts = () => ({
   runtime: `node ${process.version}`,
 })
 
-export const aboutRoutes = (): Route[] => [
+const aboutRoutes = (): Route[] => [
   get('/v2/about', { summary: 'Read what this server is', allow: superduper, answers: About, run: facts }),
   get('/v2/accounts/{account_id}/about', {
     summary: 'Read what this server is',

@@ -21,7 +21,7 @@ const accountConfigKind = 'account_config'
 
 export type AccountConfigStored = StoredRecord<Json, Record<never, never>>
 
-export const createAccountConfigStore = (store: Store, secrets: SecretsOf) =>
+const createAccountConfigStore = (store: Store, secrets: SecretsOf) =>
   createCollection<Json, Record<never, never>>(store, {
     kind: accountConfigKind,
     secrets,
@@ -30,12 +30,8 @@ export const createAccountConfigStore = (store: Store, secrets: SecretsOf) =>
   })
 
 /** Inherited layers, the system's first, without the secrets of their owners. */
-export const belowAccount = (schema: object | undefined, layers: readonly Json[]) =>
+const belowAccount = (schema: object | undefined, layers: readonly Json[]) =>
   mergeSections(...layers.map((layer) => withoutSecrets(schema, layer)))
-
-export const effective = (below: Json, own: Json) => mergeSections(below, own)
-
-export const difference = (values: Json, below: Json) => withoutDefaults(values, below)
 
 interface Deps {
   declared: Declared
@@ -161,7 +157,7 @@ export const createAccountConfigs = (tools: Deps) => {
     },
 
     read: ({ id, below, record }: AccountConfigSubject) =>
-      visibleSecrets(schemaOf(id), effective(below, record?.doc ?? {})),
+      visibleSecrets(schemaOf(id), mergeSections(below, record?.doc ?? {})),
 
     shown: ({ id }: AccountConfigSubject, values: Json) => visibleSecrets(schemaOf(id), values),
 
@@ -171,7 +167,7 @@ export const createAccountConfigs = (tools: Deps) => {
       subject: AccountConfigSubject,
       { values, sent }: { values: Json; sent: Sent },
     ): Promise<AccountConfigSubject> {
-      const doc = difference(wholeOf(subject, values, sent), subject.below)
+      const doc = withoutDefaults(wholeOf(subject, values, sent), subject.below)
       if (Object.keys(doc).length > 0) {
         const record = await save(author, subject, doc)
         return { ...subject, record, revision: record.revision }

@@ -13,12 +13,12 @@ import {
   unnamed,
 } from './operations.ts'
 
-export const AccountConfig = anyObject({
+const AccountConfig = anyObject({
   title: 'Account configuration',
   description: 'Values by key; what is not named keeps its value from above',
 })
 
-export const AccountConfigRecord = open(
+const AccountConfigRecord = open(
   { id: must(anyText({ readOnly: true })) },
   { title: 'Account configuration record' },
 )

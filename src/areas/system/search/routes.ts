@@ -11,7 +11,7 @@ export const Found = open(
   { title: 'Search result' },
 )
 
-export const FoundBy = keyed(list(Found), { title: 'Search results by field' })
+const FoundBy = keyed(list(Found), { title: 'Search results by field' })
 
 const inAccount = '/v2/accounts/{account_id}/search'
 

@@ -5,7 +5,7 @@ import type { Store } from '../../../storage/store.ts'
 import { accountsOfTreeSql, keyset, shape, text } from '../../../storage/table.ts'
 import type { SearchQuery, SearchType } from './rules.ts'
 
-export interface SearchPage {
+interface SearchPage {
   /** The parent account of accounts, or the account of users and devices. */
   accountId: string
   prefix: string

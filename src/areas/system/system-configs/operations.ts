@@ -35,7 +35,7 @@ import {
 type SystemConfigHidden = Record<never, never>
 export type SystemConfigStored = StoredRecord<SettingsDoc, SystemConfigHidden>
 
-export const createSystemConfigStore = (store: Store, secrets?: SecretsOf) =>
+const createSystemConfigStore = (store: Store, secrets?: SecretsOf) =>
   createCollection<SettingsDoc, SystemConfigHidden>(store, {
     kind: settingsKind,
     ...(secrets ? { secrets } : {}),
