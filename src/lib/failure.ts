@@ -370,6 +370,8 @@ export const lostLease = failureKind(
   plain(503, 'lease_lost', 'another process took this work over'),
 )
 
+export const timedOut = failureKind('timeout', plain(500, 'timeout', 'the request took too long'))
+
 /** For the operator's log, never for the client: the `cause` of a failure, in the server's own words. */
 export class SignInRefusal extends Error {
   readonly accountId: string | undefined
