@@ -21,7 +21,7 @@ import {
   sampleOf,
   type Tally,
 } from '../comparing/differences.ts'
-import { differenceLines, questionLines, sumOfQuestions } from './output.ts'
+import { differenceLines, questionLines, sumOfQuestions, waitsForPerson } from './output.ts'
 
 interface Asked {
   server: string
@@ -50,7 +50,6 @@ interface Sides {
 // The first pages show whether filters and order agree; the checks of the import count all records.
 const maxRows = 2000
 const recordsOfList = 25
-const waitsForPerson = 2
 
 type Answered = { data: unknown } | { status: number }
 

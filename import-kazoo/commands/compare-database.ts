@@ -2,8 +2,9 @@ import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { ComparedWithDatabase } from '../comparing/operations.ts'
+import { formatCount } from '../report/report.ts'
 import { withImports, withSource } from './import.ts'
-import { differenceLines, formatCount, printStatus, questionLines, sumOfQuestions } from './output.ts'
+import { differenceLines, printStatus, questionLines, sumOfQuestions, waitsForPerson } from './output.ts'
 
 interface Asked {
   /** Number of accounts below the master account. */
@@ -12,7 +13,6 @@ interface Asked {
   json?: boolean
 }
 
-const waitsForPerson = 2
 const toldEvery = 100
 
 const sumLines = ({ sums }: ComparedWithDatabase) =>

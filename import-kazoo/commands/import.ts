@@ -24,10 +24,11 @@ import { Refusal } from '../../src/storage/saved-store.ts'
 import { kazooArea } from '../area.ts'
 import type { Respond } from '../comparing/source-keys.ts'
 import type { ImportRunOptions } from '../import-run/operations.ts'
-import { needsPerson, type Report, reportJson, reportText } from '../report/report.ts'
+import type { Report } from '../report/report.ts'
+import { formatCount, needsPerson, reportJson, reportText } from '../report/report.ts'
 import { openSource } from '../source/open.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
-import { createProgressPrinter, formatCount, printStatus } from './output.ts'
+import { createProgressPrinter, printStatus, waitsForPerson } from './output.ts'
 import { createResponses } from './read-responses.ts'
 
 interface ImportOptions {
@@ -44,7 +45,6 @@ interface ImportOptions {
   json?: boolean
 }
 
-const waitsForPerson = 2
 const aliveMs = 60_000
 
 /** Prints each round that changed something, and once a minute that there was nothing. */

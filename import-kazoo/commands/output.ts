@@ -1,11 +1,13 @@
 import { printable } from '../../src/commands/remote/terminal.ts'
 import type { ReportedDifference, Tally } from '../comparing/differences.ts'
+import { formatCount } from '../report/report.ts'
+
+/** Exit status: something is left for a person. */
+export const waitsForPerson = 2
 
 const printIntervalMs = 5000
 
 export const printStatus = (text: string) => process.stderr.write(`${text}\n`)
-
-export const formatCount = (count: number) => count.toLocaleString('en-US')
 
 /** Prints progress and speed every few seconds. */
 export const createProgressPrinter = () => {

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '../../src/storage/saved-store.ts'
-import { countLine, countLines, formatted } from '../report/report.ts'
+import { countLine, countLines, formatCount } from '../report/report.ts'
 
 // One file for each database, as couchdb-dump writes them: the body of one `_bulk_docs`, a document a line.
 // Incomplete files end with `.part`.
@@ -117,7 +117,7 @@ const section = (title: string, lines: readonly string[]) => (lines.length > 0 ?
 
 export const exportReportText = (directory: string, report: ExportReport) =>
   [
-    `${directory}: ${formatted(report.databases)} databases`,
+    `${directory}: ${formatCount(report.databases)} databases`,
     ...section('documents', countLines(report.documents)),
     ...section('left out: a Kazoo has nothing like it', countLines(report.leftOut)),
     ...section(

@@ -107,11 +107,11 @@ export type ReportCounts = ReturnType<typeof createReportCounts>
 export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
   conflicts.some(({ severity }) => severity === 'stop' || severity === 'needs_hand')
 
-export const formatted = (count: number | undefined) => count?.toLocaleString('en-US') ?? '?'
+export const formatCount = (count: number | undefined) => count?.toLocaleString('en-US') ?? '?'
 
 /** A line of a list of counts. */
 export const countLine = (count: number | undefined, name: string) =>
-  `  ${formatted(count).padStart(12)}  ${name}`
+  `  ${formatCount(count).padStart(12)}  ${name}`
 
 export const countLines = (counts: Counts) =>
   Object.entries(counts).map(([name, count]) => countLine(count, name))
@@ -119,7 +119,7 @@ export const countLines = (counts: Counts) =>
 const section = (title: string, lines: readonly string[]) =>
   lines.length === 0 ? [] : [`${title}:`, ...lines, '']
 
-const moreLine = (more: number) => (more > 0 ? [`      ... and ${formatted(more)} more`] : [])
+const moreLine = (more: number) => (more > 0 ? [`      ... and ${formatCount(more)} more`] : [])
 
 const findingLine = ({ database, id, field, old, new: now }: Finding) => {
   const change = [old, now].filter((value) => value !== undefined).join(' -> ')
@@ -133,7 +133,7 @@ const maxFindings = 3
 const listedLines = (listed: readonly ListedDatabase[]) => [
   ...listed
     .slice(0, maxListed)
-    .map(({ name, documents, bytes }) => countLine(documents, `${name}  ${formatted(bytes)} bytes`)),
+    .map(({ name, documents, bytes }) => countLine(documents, `${name}  ${formatCount(bytes)} bytes`)),
   ...moreLine(listed.length - maxListed),
 ]
 
@@ -145,7 +145,7 @@ const conflictLines = ({ code, count, shown }: CountedFindings) => [
 
 export const reportText = (report: Report, { isPlan }: { isPlan: boolean }) =>
   [
-    `From ${report.source}: ${formatted(report.accounts)} accounts`,
+    `From ${report.source}: ${formatCount(report.accounts)} accounts`,
     '',
     ...section('Databases', countLines(report.databases)),
     ...section('Databases of which nothing is taken over, with their documents', listedLines(report.listed)),
