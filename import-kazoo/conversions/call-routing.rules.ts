@@ -1,6 +1,6 @@
 import { flowProblems, patternProblems, tidyNumbers } from '../../src/areas/voice/callflows/rules.ts'
 import { callflowReadOnly } from '../../src/areas/voice/callflows/schema.ts'
-import { storedHalf } from '../../src/areas/voice/connectivity/rules.ts'
+import { storedTrunks } from '../../src/areas/voice/connectivity/rules.ts'
 import { connectivityReadOnly } from '../../src/areas/voice/connectivity/schema.ts'
 import { groupReadOnly } from '../../src/areas/voice/groups/schema.ts'
 import { resourceReadOnly } from '../../src/areas/voice/resources/schema.ts'

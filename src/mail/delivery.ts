@@ -1,7 +1,7 @@
 import type { Keyring } from '../auth/keyring.ts'
 import { type Conclusion, inOneLine, type JobKind, type Queue } from '../jobs/queue.ts'
-import type { ScheduledJob } from '../jobs/rounds.ts'
-import { deleteOldRows } from '../jobs/rounds.ts'
+import type { ScheduledJob } from '../jobs/scheduler.ts'
+import { deleteOldRows } from '../jobs/scheduler.ts'
 import { messageOf } from '../lib/error-facts.ts'
 import { dayMs } from '../lib/gregorian.ts'
 import { describeError, type Log } from '../lib/log.ts'
@@ -172,7 +172,7 @@ export const createMailDelivery = (deps: Deps) => {
   const mails: JobKind<QueuedMail, DeliveryReply> = {
     kind: mailKind,
     maxConcurrent: maxConcurrentMails,
-    farewellMs,
+    stopTimeoutMs: farewellMs,
     ask,
     conclude: (job, { mail, reply }) =>
       typeof reply === 'string'

@@ -1,4 +1,4 @@
-import { type Asked, isFromAllowedNetwork, isInScope, letsPass } from '../../auth/api-keys.ts'
+import { isFromAllowedNetwork, isInScope, letsPass, type ScopeRequest } from '../../auth/api-keys.ts'
 import type { Credential } from '../../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { isThroughAllowedProxy, type Policy, proxyRefusal } from '../../auth/policies.ts'
@@ -34,8 +34,8 @@ interface Question {
   account: AccountRecord | undefined
   path: Readonly<Record<string, string>>
   allow: Policy
-  access: Asked['access']
-  rule: Asked['rule']
+  access: ScopeRequest['access']
+  rule: ScopeRequest['rule']
   method: string
   /** The word that scopes and restrictions use, and what follows it in the path. */
   endpoint: string

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Keyring } from '../../auth/keyring.ts'
 import { isDead, thisProcess } from '../../jobs/leases.ts'
-import { deleteOldRows } from '../../jobs/rounds.ts'
+import { deleteOldRows } from '../../jobs/scheduler.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure, idempotencyConflict, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'

@@ -1,5 +1,5 @@
 import { accountKind, masterClaim } from '../../../auth/identity.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { daySeconds } from '../../../lib/gregorian.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'

@@ -1,5 +1,5 @@
 import { createMark } from '../../../events/marks.sql.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { emitEvent } from '../../../storage/audit-log.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'

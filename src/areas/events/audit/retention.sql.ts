@@ -1,5 +1,5 @@
 import { sequenceText } from '../../../events/events.ts'
-import type { ScheduledJob } from '../../../jobs/rounds.ts'
+import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { daySeconds, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { eventSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'

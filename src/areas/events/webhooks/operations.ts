@@ -1,8 +1,8 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { sequenceOf } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
-import type { Waker } from '../../../jobs/bell.ts'
 import type { Lease } from '../../../jobs/leases.ts'
+import type { Waker } from '../../../jobs/waker.ts'
 import { badIdentifier, failure, invalid, joinProblems, type Problems } from '../../../lib/failure.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
 import { maskUrls } from '../../../lib/secrets.ts'
@@ -58,7 +58,20 @@ const isOn = (hook: WebhookRecord | undefined) => hook?.doc.enabled === true
 export type Webhooks = ReturnType<typeof createWebhooks>
 
 export const createWebhooks = (tools: Deps) => {
-  const { store, feed, mail, outgoing, typeNames, accounts, alerts, hooks, rows, attempts, courier, sending } = tools
+  const {
+    store,
+    feed,
+    mail,
+    outgoing,
+    typeNames,
+    accounts,
+    alerts,
+    hooks,
+    rows,
+    attempts,
+    courier,
+    sending,
+  } = tools
   const { clock } = store
   const { ids: noticeIds } = mail.notices
 

@@ -1,4 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
+import { deleteOldRows } from '../../../jobs/scheduler.ts'
 import { hasProblems } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { isObject, present } from '../../../lib/json.ts'
@@ -16,8 +17,17 @@ import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
 import type { CallBilling } from '../../calls/cdrs/billing/operations.ts'
 import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
-import { type CallPrice, type Billing, billingOf, creditOf, type Funds, needsCredit, type OffnetCall, paidCallOf, secondsLeft } from './offnet.rules.ts'
-import { type CallPrice, paidCallOf, secondsLeft } from './rules.ts'
+import type { CallPrice } from './offnet.rules.ts'
+import {
+  type Billing,
+  billingOf,
+  creditOf,
+  type Funds,
+  needsCredit,
+  type OffnetCall,
+  paidCallOf,
+  secondsLeft,
+} from './offnet.rules.ts'
 import { type RunningCallAnswer, RunningCallReport } from './schema.ts'
 import { routingSettings } from './settings.ts'
 import { createRunningStore, type RunningCall } from './store.ts'

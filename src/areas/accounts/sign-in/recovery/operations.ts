@@ -1,6 +1,3 @@
-import type { AccountRecord, UserRecord } from '../../../../auth/identity.ts'
-import type { Afterwards } from '../../../../jobs/afterwards.ts'
-import type { Scheduler } from '../../../../jobs/scheduler.ts'
 import {
   type AccountRecord,
   assertInService,

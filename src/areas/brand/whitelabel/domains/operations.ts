@@ -1,6 +1,6 @@
 import type { Dns } from '../../../../dns/dns.ts'
 import { DnsFault } from '../../../../dns/exchange.ts'
-import type { LookUp, Manner, LookUpOptions } from '../../../../dns/resolver.ts'
+import type { LookUp, LookUpOptions } from '../../../../dns/resolver.ts'
 import type { Afterwards } from '../../../../jobs/afterwards.ts'
 import { failure, invalid, invalidData, tooManyRequests } from '../../../../lib/failure.ts'
 import { hostNameOf } from '../../../../lib/host-name.ts'

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isLeaseLost } from '../../../../jobs/leases.ts'
 import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
-import type { Check } from '../../../../lib/check.ts'
-import { messageOfReading } from '../../../../lib/error-facts.ts'
 import { daySeconds } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { describeError } from '../../../../lib/log.ts'
