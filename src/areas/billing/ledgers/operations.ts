@@ -9,8 +9,8 @@ import { zip } from '../../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import { monthNumber } from '../../../lib/time-key.ts'
 import { type Author, actOf, ChangeSet } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { AcceptedLine } from '../services/agreed.rules.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
 import type { Charged } from '../services/charged.ts'
@@ -64,8 +64,7 @@ const postingBackOf = ({ charge, amount, units }: GivenBack, now: number): Ledge
   },
 })
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   accounts: Accounts
   audit: ServiceAudit
   charged: Charged

@@ -6,9 +6,9 @@ import { unitsOfDollars } from '../../../lib/money.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ImportedRecord, type Importer, importingInto } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Services } from '../services/operations.ts'
 import type { QuantityReader } from '../services/quantities/operations.ts'
 import { type CountOf, effectiveLimits, pricedTrunks, trunkMoves, withDefaults } from './rules.ts'
@@ -17,8 +17,7 @@ import { type EffectiveLimits, Limits } from './schema.ts'
 export type LimitsStored = AttachmentRecord<Limits>
 export type OperatorLimitsStored = AttachmentRecord<OperatorLimits>
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   accounts: Pick<Accounts, 'resellerOf'>
   services: Pick<Services, 'rest'>
   quantities: Pick<QuantityReader, 'of'>

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib/failure.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import { noRate } from './failures.ts'
 import {
   chooseRate,
@@ -25,9 +24,7 @@ import type { NewRate, NumberRate, Rate } from './schema.ts'
 import { rateSettings } from './settings.ts'
 import { createRateStore, type RateStored } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings'> {
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
   /** The ratedeck that an account's services name; undefined: the default one. */
   ratedeckOf(account: AccountRecord): Promise<string | undefined>

@@ -10,7 +10,8 @@ import {
 import { elementAt, zip } from '../../../lib/list.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
-import type { Gate, Store } from '../../../storage/store.ts'
+import type { Gate } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { agreedLines } from './agreed.rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { PaymentStatuses } from './bookkeepers.ts'
@@ -35,8 +36,7 @@ import { covers, type Quotes, quoteOf } from './quotes.ts'
 import { chargesAccepted } from './signals.ts'
 import { createTurnStore } from './store.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   books: PricingData
   quantities: QuantityReader
   standings: PaymentStatuses

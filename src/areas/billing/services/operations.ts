@@ -3,8 +3,8 @@ import { badIdentifier, failure, hasProblems, invalid } from '../../../lib/failu
 import { present } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Writer } from '../../records.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { AuditReason } from './audit/rules.ts'
@@ -35,8 +35,7 @@ import type { Vendors } from './vendors.ts'
 
 export type ChangeMode = 'replace' | 'merge'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   accounts: Accounts
   plans: Plans
   vendors: Vendors

@@ -7,12 +7,11 @@ import {
   type UserRecord,
 } from '../../../auth/identity.ts'
 import { badIdentifier, failure, failureKind, forbidden } from '../../../lib/failure.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
 import { importingInto } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Services } from '../../billing/services/operations.ts'
 import {
   type AccountApp,
@@ -38,9 +37,7 @@ export const appInstalled = failureKind('app_installed', aboutApp('Application a
 
 export const appNotInstalled = failureKind('app_not_installed', aboutApp('Application is not installed'))
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings'> {
   services: Pick<Services, 'rest'>
 }
 

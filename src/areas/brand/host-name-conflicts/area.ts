@@ -2,10 +2,11 @@ import { accountKind, masterClaim } from '../../../auth/identity.ts'
 import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { daySeconds } from '../../../lib/gregorian.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
 import { accountsArea } from '../../accounts/accounts/area.ts'
 import type { HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
+import type { DepsOf } from '../../area.ts'
 import { area } from '../../area.ts'
 import { alertsArea } from '../../events/alerts/area.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
@@ -13,8 +14,7 @@ import type { Alert } from '../../events/alerts/schema.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
 import type { Whitelabels } from '../whitelabel/operations.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   hostNames: HostNames
   whitelabel: Pick<Whitelabels, 'conflicts'>
   alerts: Pick<Alerts, 'raise' | 'withdraw'>

@@ -20,8 +20,8 @@ import { createMailAttempts } from '../../../mail/store.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
 import { type ImportedFile, type ImportedRecord, importingInto } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import {
   bodyProblems,
   htmlOf,
@@ -32,9 +32,7 @@ import {
 } from './rules.ts'
 import { Notification, type Preview } from './schema.ts'
 
-interface Deps {
-  store: Store
-  mail: Mail
+interface Deps extends DepsOf<'store' | 'mail'> {
   senders: Senders
 }
 

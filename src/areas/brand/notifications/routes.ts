@@ -14,7 +14,7 @@ import { addressOf } from '../../../mail/mail.ts'
 import type { Notice } from '../../../mail/notices.ts'
 import type { MailAttempt } from '../../../mail/store.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
+import type { DepsOf } from '../../area.ts'
 import type { BodyType, Level, NoticeSubject, Notifications } from './operations.ts'
 import {
   AttemptRow,
@@ -90,9 +90,8 @@ const attemptListing = (
   record: attemptData,
 })
 
-interface Deps {
+interface Deps extends DepsOf<'settings'> {
   notifications: Notifications
-  settings: Settings
   clock: Clock
 }
 

@@ -4,16 +4,15 @@ import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { hostNameOf } from '../../../lib/host-name.ts'
 import { present } from '../../../lib/json.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { WhitelabelDomainChecks } from './domains/operations.ts'
 import type { BrandFiles } from './files/operations.ts'
 import type { Whitelabels } from './operations.ts'
 import { domainOf } from './rules.ts'
 import type { WhitelabelStored } from './store.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   whitelabels: Pick<Whitelabels, 'find'>
   files: Pick<BrandFiles, 'find'>
 }

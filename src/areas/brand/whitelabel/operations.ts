@@ -6,9 +6,9 @@ import type { Warning } from '../../../settings/unknown-keys.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { DerivedHostsOf, HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf, type WantedHostName } from '../../accounts/accounts/host-names/rules.ts'
+import type { DepsOf } from '../../area.ts'
 import { domainOf, domainPowerProblems, hostsOf, newHostNames, whitelabelProblems } from './rules.ts'
 import type { Whitelabel } from './schema.ts'
 import {
@@ -21,8 +21,7 @@ import {
   whitelabelId,
 } from './store.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   /** Removed with the settings. */
   attached: readonly Attached[]
   hostNames: HostNames

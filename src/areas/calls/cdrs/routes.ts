@@ -1,13 +1,13 @@
 import { userKind } from '../../../auth/identity.ts'
 import { accountMember, type ResellerOf, seesCosts, superduper } from '../../../auth/policies.ts'
-import { type Call, get, put, type Route } from '../../../http/route.ts'
 import { ListResponse, RowsResponse } from '../../../http/response/responses.ts'
 import { movingBounds, timeWindow } from '../../../http/response/time-window.ts'
+import { type Call, get, put, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure, faultyRequest, invalid, missingParameter } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { anyObject, list, open } from '../../../lib/schema.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { callArchiveUnreachable } from './failures.ts'
 import { entriesOf } from './intake/ndjson.ts'
 import type { Entry, Intake } from './intake/operations.ts'
@@ -110,10 +110,9 @@ const lists = [
 
 type CdrRequest = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
-interface Deps {
+interface Deps extends DepsOf<'store'> {
   cdrs: Cdrs
   stats: CallStats
-  store: Store
   resellerOf: ResellerOf
 }
 

@@ -2,11 +2,11 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import type { JobKind } from '../../../jobs/queue.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
-import type { Mail } from '../../../mail/mail.ts'
 import { ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import { lowBalanceNotice } from './notices.ts'
 
 const createWatchStore = ({ all }: Store) => ({
@@ -72,10 +72,8 @@ const inDollars = (units: number) => {
   return `${units < 0 ? '-' : ''}$${whole}.${fraction.padEnd(2, '0')}`
 }
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store' | 'mail'> {
   accounts: Pick<Accounts, 'find'>
-  mail: Mail
   /** Units. */
   balance(accountId: string): Promise<number>
   /** An automatic top-up comes first. */

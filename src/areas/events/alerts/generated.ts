@@ -2,8 +2,7 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { unitsOfDollars } from '../../../lib/money.ts'
 import type { SettingsOf } from '../../../settings/keys.ts'
-import type { Settings } from '../../../settings/settings.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
 import type { Services } from '../../billing/services/operations.ts'
 import {
@@ -26,9 +25,7 @@ interface Purse {
   isGood(account: AccountRecord): Promise<boolean>
 }
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings'> {
   services: Pick<Services, 'hasPlans'>
   limits: Pick<LimitsOfAccounts, 'ofOperator'>
   purse: Purse

@@ -8,14 +8,12 @@ import {
 import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
-import type { Mail } from '../../../mail/mail.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import { createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import type { DepsOf } from '../../area.ts'
 import type { GeneratedAlerts } from './generated.ts'
 import { alertNotice } from './notices.ts'
 import {
@@ -34,11 +32,8 @@ import { Alert, type AlertRow } from './schema.ts'
 import { alertCheckSettings, alertSettings } from './settings.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings' | 'mail'> {
   accounts: Pick<Accounts, 'find'>
-  mail: Mail
   generated: GeneratedAlerts
 }
 

@@ -1,14 +1,12 @@
 import { masterClaim } from '../../../auth/identity.ts'
 import { inOneLine } from '../../../jobs/queue.ts'
-import type { Log } from '../../../lib/log.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Alerts } from './operations.ts'
 import type { Alert } from './schema.ts'
 
-interface Deps {
-  store: Store
-  log: Log
+interface Deps extends DepsOf<'store' | 'log'> {
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
 

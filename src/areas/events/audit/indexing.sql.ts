@@ -3,6 +3,7 @@ import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { emitEvent } from '../../../storage/audit-log.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 
 /** Prefixes in the index, and the columns that they stand for. */
 export const subjects = {
@@ -59,7 +60,7 @@ export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
 // Rows of one write. As many may be missing from the index: they are read from the table.
 const atOnce = 1000
 
-export const createAuditIndexing = ({ store }: { store: Store }) => {
+export const createAuditIndexing = ({ store }: DepsOf<'store'>) => {
   const rows = createAuditIndexStore(store)
 
   const nextEnd = async () => {

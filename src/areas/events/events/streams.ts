@@ -3,6 +3,7 @@ import type { Feed, FeedHead } from '../../../events/feed.ts'
 import type { Line } from '../../../http/response/responses.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { actorOf } from '../../../storage/audit-log.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Wanted } from './question.ts'
 
 // Bytes that a live reader may have pending before the stream ends.
@@ -45,11 +46,9 @@ const restFilter =
     (from === undefined || event.at >= from) &&
     (to === undefined || event.at < to)
 
-interface Deps {
-  feed: Feed
+interface Deps extends DepsOf<'feed' | 'log'> {
   frames: Frames
   actorOf: (event: FeedEvent) => string | undefined
-  log: Log
 }
 
 interface StreamOrder {

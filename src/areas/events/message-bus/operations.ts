@@ -1,23 +1,15 @@
-import type { Feed } from '../../../events/feed.ts'
 import { createFollower } from '../../../events/follower.ts'
 import { createMark } from '../../../events/marks.sql.ts'
 import type { Scheduler } from '../../../jobs/scheduler.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
-import type { Calls } from '../../../outgoing/calls.ts'
+import { describeError } from '../../../lib/log.ts'
 import { eventSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { Statement } from '../../../storage/db.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Outages, Watched } from '../alerts/outages.ts'
 import { alertOf, type Broker, createBroker, hostOf, type Target } from './broker.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings' | 'feed' | 'log' | 'calls'> {
   rounds: Pick<Scheduler, 'isHeld'>
-  feed: Feed
-  log: Log
-  calls: Calls
   alerts: { outagesOf(watched: Watched): Outages }
 }
 

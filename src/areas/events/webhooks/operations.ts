@@ -1,16 +1,14 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { sequenceOf } from '../../../events/events.ts'
-import type { Feed } from '../../../events/feed.ts'
 import type { Lease } from '../../../jobs/leases.ts'
 import type { Waker } from '../../../jobs/waker.ts'
 import { badIdentifier, failure, invalid, joinProblems, type Problems } from '../../../lib/failure.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
 import { maskUrls } from '../../../lib/secrets.ts'
-import type { Mail } from '../../../mail/mail.ts'
-import type { Outgoing } from '../../../outgoing/client.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import { records } from '../../records.ts'
 import type { Alerts } from '../alerts/operations.ts'
 import type { Alert } from '../alerts/schema.ts'
@@ -23,11 +21,7 @@ import { sampleFor } from './samples.ts'
 import { type Attempt, type Replay, Webhook, WebhookRecord as WebhookAnswer } from './schema.ts'
 import type { WebhookRecord, WebhookStore } from './store.ts'
 
-interface Deps {
-  store: Store
-  feed: Feed
-  mail: Mail
-  outgoing: Outgoing
+interface Deps extends DepsOf<'store' | 'feed' | 'mail' | 'outgoing'> {
   /** Names of event types, which hooks may have. */
   typeNames: ReadonlySet<string>
   accounts: Pick<Accounts, 'find'>

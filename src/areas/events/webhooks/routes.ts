@@ -2,7 +2,7 @@ import { accountAdmin, anyone } from '../../../auth/policies.ts'
 import { type Listing, shortListing } from '../../../http/response/listing.ts'
 import { accepted, answer, ListResponse } from '../../../http/response/responses.ts'
 import { timeWindow } from '../../../http/response/time-window.ts'
-import { get, patch, post, type Call } from '../../../http/route.ts'
+import { type Call, get, patch, post } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -10,7 +10,7 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { anyText } from '../../../lib/schema.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
+import type { DepsOf } from '../../area.ts'
 import { everyOperation, recordRoutes } from '../../record-routes.ts'
 import type { AttemptRow, AttemptScope } from './deliveries/store.ts'
 import type { Webhooks } from './operations.ts'
@@ -38,9 +38,8 @@ const replayProblems = (sent: unknown): Problems => {
   return { after: { forbidden: { message: 'Either attempt_id or after, not both', value: after } } }
 }
 
-interface Deps {
+interface Deps extends DepsOf<'settings'> {
   webhooks: Webhooks
-  settings: Settings
   clock: Clock
 }
 

@@ -1,17 +1,11 @@
-import type { Lease, Leases } from '../../../jobs/leases.ts'
+import type { Lease } from '../../../jobs/leases.ts'
 import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
-import type { Store } from '../../../storage/store.ts'
+import { describeError } from '../../../lib/log.ts'
+import type { DepsOf } from '../../area.ts'
 import { createWebSocketStore, type OpenKey, type OpenPage, type OpenRow } from './store.ts'
-
-interface Deps {
-  store: Store
-  leases: Leases
-  log: Log
-}
 
 export const openJson = ({ id, accountId, openedAt, source, destination, said }: OpenRow) => ({
   websocket_session_id: id,
@@ -25,7 +19,7 @@ export const openJson = ({ id, accountId, openedAt, source, destination, said }:
 export type Directory = ReturnType<typeof createDirectory>
 
 /** Open connections of all processes. Each process stores its own under a lease; rows of dead processes are hidden and removed. */
-export const createDirectory = ({ store, leases, log }: Deps) => {
+export const createDirectory = ({ store, leases, log }: DepsOf<'store' | 'leases' | 'log'>) => {
   const rows = createWebSocketStore(store)
   const name = `websockets/${randomHex(8)}`
   const changed = new Map<string, { key: OpenKey; row: OpenRow | undefined }>()

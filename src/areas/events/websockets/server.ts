@@ -1,20 +1,13 @@
-import type { Feed } from '../../../events/feed.ts'
 import type { Connection, Upgrade } from '../../../http/transport/web-socket.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
-import type { Settings } from '../../../settings/settings.ts'
-import type { Store } from '../../../storage/store.ts'
+import { describeError } from '../../../lib/log.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Directory } from './operations.ts'
 import { type Conversation, createConversation } from './session.ts'
 import { websocketSettings } from './settings.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
-interface Deps {
-  feed: Feed
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'feed' | 'store' | 'settings' | 'node' | 'log'> {
   directory: Directory
-  node: string
-  log: Log
 }
 
 const judgeMilliseconds = 1000

@@ -11,7 +11,7 @@ import {
   validationError,
 } from '../../../lib/failure.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Directory } from './operations.ts'
 import {
   type Binding,
@@ -37,11 +37,9 @@ type Verdict = { actor: Actor } | { objection: string }
 /** An error reply. */
 class Complaint extends Error {}
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store' | 'node'> {
   directory: Directory
   subscriptions: Subscriptions
-  node: string
   connection: Connection
   mostSubscriptions: number
 }

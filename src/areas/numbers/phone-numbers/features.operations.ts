@@ -4,8 +4,8 @@ import { failure, hasProblems, invalid, invalidData } from '../../../lib/failure
 import { newId } from '../../../lib/ids.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Destinations } from '../../voice/resources/destinations.operations.ts'
 import type { WrittenDestination } from '../../voice/resources/hosts.rules.ts'
 import { multipleChoice, numberForbidden } from './failures.ts'
@@ -73,9 +73,8 @@ type FeatureSubject = Pick<FeatureContext, 'state' | 'usedBy'> & {
   featuresDenied?: readonly string[] | undefined
 }
 
-interface Deps {
+interface Deps extends DepsOf<'settings'> {
   clock: Clock
-  settings: Settings
   provider: FeatureProvider
   destinations: Pick<Destinations, 'problems'>
   findAccount(id: string): Promise<AccountRecord | undefined>

@@ -3,18 +3,16 @@ import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
 import { failure } from '../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
-import { isConflict, retrying, type Store } from '../../../storage/store.ts'
+import { isConflict, retrying } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { numberNotFound } from './failures.ts'
 import type { NumberPlan, NumberRecord, Numbers } from './operations.ts'
 import { numberManagerSettings } from './settings.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings'> {
   numbers: Numbers
   findDevice(accountId: string, deviceId: string): Promise<object | undefined>
 }

@@ -1,9 +1,8 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { visibleSecrets, withStoredSecrets, withoutSecrets } from '../../../lib/secrets.ts'
+import { visibleSecrets, withoutSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
 import { isSettingsName, mergeSections, withoutDefaults } from '../../../settings/sections.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, putDocument } from '../../../storage/collection.ts'
@@ -12,7 +11,7 @@ import type { SecretsOf } from '../../../storage/sealing.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
-import type { Declared, Validate } from '../../area.ts'
+import type { DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
 import { configsSettings } from './settings.ts'
@@ -33,14 +32,9 @@ const createAccountConfigStore = (store: Store, secrets: SecretsOf) =>
 const belowAccount = (schema: object | undefined, layers: readonly Json[]) =>
   mergeSections(...layers.map((layer) => withoutSecrets(schema, layer)))
 
-interface Deps {
-  declared: Declared
-  store: Store
-  settings: Settings
-  node: string
+interface Deps extends DepsOf<'declared' | 'store' | 'settings' | 'node' | 'validate'> {
   accounts: Accounts
   systemConfigs: SystemConfigs
-  validate: Validate
 }
 
 /** `record` is undefined if the account has no values. */

@@ -18,7 +18,7 @@ import type { StoredRecord } from '../../../storage/records.ts'
 import type { SecretsOf } from '../../../storage/sealing.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ImportedRecord, importingInto } from '../../adoption.ts'
-import type { Declared, Validate } from '../../area.ts'
+import type { Declared, DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import {
   documentShape,
@@ -43,12 +43,8 @@ const createSystemConfigStore = (store: Store, secrets?: SecretsOf) =>
     row: () => ({}),
   })
 
-interface Deps {
+interface Deps extends DepsOf<'store' | 'node' | 'validate'> {
   declared: Pick<Declared, 'settings'>
-  store: Store
-  /** The name of this node's section. */
-  node: string
-  validate: Validate
   /** Problems of TLS files, by key. */
   tlsProblems(section: Json): Promise<Problems>
 }

@@ -7,6 +7,7 @@ import { type ChangeSet, type Claim, conflict } from '../../../storage/change-se
 import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import type { NumberRecord, Numbers, NumberView } from '../../numbers/phone-numbers/operations.ts'
 import { isReleasable } from '../../numbers/phone-numbers/rules.ts'
 import type { OwnNumber } from '../../numbers/phone-numbers/signals.ts'
@@ -77,8 +78,7 @@ const createCallflowStore = (store: Store) => {
   }
 }
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   numbers: Numbers
 }
 

@@ -4,7 +4,8 @@ import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { present } from '../../../lib/json.ts'
 import { assertAllResponded } from '../../../switch/answers.ts'
-import type { ActiveCall, Heard, MediaSwitch, Registration } from '../../../switch/media-switch.ts'
+import type { ActiveCall, Heard, Registration } from '../../../switch/media-switch.ts'
+import type { DepsOf } from '../../area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Channel } from './schema.ts'
 
@@ -46,10 +47,9 @@ const withoutParameters = (address: string | undefined) => address?.split(';')[0
 const isAt = ({ contacts: { caller, callee } }: ActiveCall, { contact }: Registration) =>
   [caller, callee].some((address) => withoutParameters(address) === withoutParameters(contact))
 
-interface Deps {
+interface Deps extends DepsOf<'mediaSwitch'> {
   clock: Clock
   devices: Devices
-  mediaSwitch: MediaSwitch
 }
 
 export type Channels = ReturnType<typeof createChannels>

@@ -8,6 +8,7 @@ import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
 import type { OwnNumber } from '../../numbers/phone-numbers/signals.ts'
 import { records, type UniqueName, uniqueClaims, uniqueProblems } from '../../records.ts'
@@ -80,8 +81,7 @@ const createConnectivityStore = (store: Store, sip: SipClaims) => {
   }
 }
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   numbers: Numbers
   accounts: Pick<Accounts, 'find' | 'hostNames'>
   destinations: Pick<Destinations, 'problems'>

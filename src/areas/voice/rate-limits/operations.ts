@@ -1,12 +1,11 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { DeviceRecord } from '../devices/operations.ts'
 import { accountLimits, deviceLimits, systemLimitsOf, unknownRealmLimits } from './rules.ts'
 import { rateLimitSettings } from './settings.ts'
 
-interface Deps {
-  settings: Settings
+interface Deps extends DepsOf<'settings'> {
   accounts: Pick<Accounts, 'find'>
 }
 

@@ -2,7 +2,8 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { present } from '../../../lib/json.ts'
-import type { Batches, Registration as Known, MediaSwitch } from '../../../switch/media-switch.ts'
+import type { Batches, Registration as Known } from '../../../switch/media-switch.ts'
+import type { DepsOf } from '../../area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Registration } from './schema.ts'
 
@@ -48,9 +49,8 @@ const rowOf = (account: AccountRecord, owner_id: string | undefined, known: Know
   }
 }
 
-interface Deps {
+interface Deps extends DepsOf<'mediaSwitch'> {
   devices: Devices
-  mediaSwitch: MediaSwitch
 }
 
 export type Registrations = ReturnType<typeof createRegistrations>

@@ -7,7 +7,7 @@ import { storedPart } from '../../../lib/record-shape.ts'
 import { bracketed, sipAddress } from '../../../lib/sip-host.ts'
 import type { Outgoing } from '../../../outgoing/client.ts'
 import { systemScope } from '../../../storage/change-set.ts'
-import type { Store } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { type RecordsDefinition, records } from '../../records.ts'
 import type { Destinations } from './destinations.operations.ts'
 import type { CarrierHosts } from './hosts.operations.ts'
@@ -30,8 +30,7 @@ import {
 import { type Gateway, type Resource, resourceShape } from './schema.ts'
 import type { ResourceHidden, ResourceRecord, ResourceStore } from './store.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   resources: ResourceStore
   hosts: CarrierHosts
   destinations: Destinations

@@ -8,9 +8,9 @@ import {
 } from '../../../auth/identity.ts'
 import { withoutControlCharacters } from '../../../lib/control-characters.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { LimitsOfAccounts } from '../../billing/limits/operations.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
 import type { E911 } from '../../numbers/phone-numbers/schema.ts'
@@ -28,9 +28,8 @@ import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
 import { routingSettings } from './settings.ts'
 
-interface Deps {
+interface Deps extends DepsOf<'settings'> {
   records: Records
-  settings: Settings
   accounts: Accounts
   devices: Devices
   callflows: Callflows

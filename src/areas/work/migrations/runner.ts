@@ -3,10 +3,11 @@ import { endsTheWork, type RunProgress } from '../../../batches/batches.ts'
 import type { Step, StepwiseWork } from '../../../jobs/steps.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
+import { describeError } from '../../../lib/log.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { retrying } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
 import { type MigrationStore, type Ordered, orderedIn, type RunPosition, runPositionIn } from './store.ts'
 
 // One commit for many small accounts; a large one has several. Uncommitted plans are lost when a process dies, so
@@ -21,10 +22,8 @@ export interface MigrationWork {
   accountsAtOnce: number
 }
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store' | 'log'> {
   books: MigrationStore
-  log: Log
   find(migration: string): MigrationWork | undefined
 }
 

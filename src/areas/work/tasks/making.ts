@@ -5,11 +5,12 @@ import { badIdentifier, badIdentifierList, failure, forbidden, invalid } from '.
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
+import { describeError } from '../../../lib/log.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import type { TaskAction } from './actions.ts'
 import { csvOfRecords, type TaskIntake, takeIn } from './intake.ts'
 import { columnProblems, invalidTaskRequest, outputColumns, refusalReasons } from './rules.ts'
@@ -48,13 +49,12 @@ export interface Origin {
   position?: string | undefined
 }
 
-interface Deps {
+interface Deps extends DepsOf<'log'> {
   base: Store
   store: TaskStore
   actions: readonly TaskAction[]
   find(category: string, action: string): TaskAction | undefined
   requireRoomForInput: Quotas['requireRoomForInput']
-  log: Log
 }
 
 interface Made {

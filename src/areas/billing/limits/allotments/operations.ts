@@ -7,6 +7,7 @@ import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { ImportedRecord, Importer } from '../../../adoption.ts'
+import type { DepsOf } from '../../../area.ts'
 import { allotmentsNotConfigured } from '../failures.ts'
 import type { LimitsOfAccounts, OperatorLimitsStored } from '../operations.ts'
 import {
@@ -24,8 +25,7 @@ import { type AllotmentUse, createAllotmentStore } from './store.ts'
 // No cycle is longer than a month. Reports need a year and a month.
 const usesKeptDays = 400
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   accounts: Pick<Accounts, 'find'>
   limits: LimitsOfAccounts
   classOf(number: string): Promise<string | undefined>

@@ -4,7 +4,8 @@ import { elementAt } from '../../../../lib/list.ts'
 import { monthNumber } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
-import { retrying, type Store } from '../../../../storage/store.ts'
+import { retrying } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { type MonthCount, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
@@ -14,7 +15,7 @@ const movesPerFold = 2000
 export type QuantityReader = ReturnType<typeof createQuantities>
 
 /** The counts of accounts: exact at any time, even if recent moves are not folded yet. */
-export const createQuantities = ({ store }: { store: Store }) => {
+export const createQuantities = ({ store }: DepsOf<'store'>) => {
   const rows = createQuantityStore(store)
 
   /** The parents of accounts; none for deleted ones. */

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
-import type { Job as Carried, Conclusion, JobKind, Queue } from '../../../../jobs/queue.ts'
+import type { Job as Carried, Conclusion, JobKind } from '../../../../jobs/queue.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import type { SyncOutcome } from '../../../../payment/gateway.ts'
 import type { Settings } from '../../../../settings/settings.ts'
@@ -7,6 +7,7 @@ import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { errandStatement, type JobDraft } from '../../../../storage/job-draft.ts'
 import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { createSyncStore, type SyncedInvoice, type SyncNote } from '../audit/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
 import type { PricingData } from '../books.ts'
@@ -53,12 +54,10 @@ export const createTelling = ({ store, settings }: { store: Store; settings: Set
   }
 }
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store' | 'queue'> {
   tell: SyncBookkeepers
   books: PricingData
   bookkeepers: Bookkeepers
-  queue: Queue
 }
 
 interface SyncResult {

@@ -1,13 +1,10 @@
-import type { Dns } from '../../../../dns/dns.ts'
 import { DnsFault } from '../../../../dns/exchange.ts'
 import type { LookUp, LookUpOptions } from '../../../../dns/resolver.ts'
-import type { Afterwards } from '../../../../jobs/afterwards.ts'
 import { failure, invalid, invalidData, tooManyRequests } from '../../../../lib/failure.ts'
 import { hostNameOf } from '../../../../lib/host-name.ts'
 import { zip } from '../../../../lib/list.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import type { Author } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { SystemConfigs } from '../../../system/system-configs/operations.ts'
 import type { SenderAddress } from '../emails/senders.ts'
 import type { Whitelabels } from '../operations.ts'
@@ -27,12 +24,8 @@ import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
 import type { DomainTemplate } from './template.ts'
 import { createDomainWatch, type DomainStatuses } from './watch.ts'
 
-interface Deps {
-  store: Store
-  afterwards: Afterwards
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'afterwards' | 'settings' | 'dns'> {
   systemConfigs: SystemConfigs
-  dns: Dns
   whitelabels: Whitelabels
   standings: DomainStatuses
   template: DomainTemplate

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
-import type { Afterwards } from '../../../../jobs/afterwards.ts'
 import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { createAttachment } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { holderOf } from '../../../../storage/records.ts'
 import { retrying, type Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { Whitelabels } from '../operations.ts'
 import { domainOf } from '../rules.ts'
 import { whitelabelSettings } from '../settings.ts'
@@ -30,10 +29,7 @@ interface FoundChecks {
   checks: DomainChecks
 }
 
-interface Deps {
-  store: Store
-  settings: Settings
-  afterwards: Afterwards
+interface Deps extends DepsOf<'store' | 'settings' | 'afterwards'> {
   whitelabels: Pick<Whitelabels, 'find'>
   standings: DomainStatuses
   look(domain: string): Promise<DomainChecks>

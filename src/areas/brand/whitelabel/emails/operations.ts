@@ -1,15 +1,14 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
-import { type Keyring, sha256Hex } from '../../../../auth/keyring.ts'
+import { sha256Hex } from '../../../../auth/keyring.ts'
 import { failure, invalid, type Problems, tooManyRequests } from '../../../../lib/failure.ts'
 import { randomKey } from '../../../../lib/ids.ts'
 import { present } from '../../../../lib/json.ts'
-import type { Mail } from '../../../../mail/mail.ts'
 import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { readsOf } from '../../../../storage/collection.ts'
 import { requireRecord } from '../../../../storage/records.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { emailVerificationNotice } from '../notices.ts'
 import { assertOneFile } from '../rules.ts'
 import { readDkimKey } from './dkim-key.ts'
@@ -23,12 +22,6 @@ import {
   type SenderHidden,
   type SenderRecord,
 } from './store.ts'
-
-interface Deps {
-  store: Store
-  keyring: Keyring
-  mail: Mail
-}
 
 interface KeyUpload {
   bytes: Buffer
@@ -63,7 +56,7 @@ const tooMany = (): Problems => ({
 export type SenderEmails = ReturnType<typeof createSenderEmails>
 
 /** Sender addresses. Each is verified by a mailed code. */
-export const createSenderEmails = ({ store, keyring, mail }: Deps) => {
+export const createSenderEmails = ({ store, keyring, mail }: DepsOf<'store' | 'keyring' | 'mail'>) => {
   const emails = createSenderStore(store)
   const books = createCodeBooks(store)
   const { clock, records } = store

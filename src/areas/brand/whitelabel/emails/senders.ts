@@ -1,6 +1,6 @@
 import { accountKind } from '../../../../auth/identity.ts'
 import type { Senders, Signing } from '../../../../mail/senders.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { Whitelabels } from '../operations.ts'
 import { domainOf } from '../rules.ts'
 import { type DkimKey, dkimRecord } from './dkim-key.ts'
@@ -20,8 +20,7 @@ export interface SenderAddress {
   }
 }
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   whitelabels: Whitelabels
   emails: SenderEmails
 }

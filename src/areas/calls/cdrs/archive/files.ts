@@ -2,11 +2,12 @@ import { performance } from 'node:perf_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { failure } from '../../../../lib/failure.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
+import { describeError } from '../../../../lib/log.ts'
 import { type Metrics, secondsBounds } from '../../../../lib/metrics.ts'
 import type { ObjectStore } from '../../../../object-store/object-store.ts'
 import { MonthMoved } from '../../../../storage/monthly.ts'
 import { createWorkerLink, longReadNiceness } from '../../../../storage/worker-link.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { CdrRow } from '../columns.ts'
 import { callArchiveUnreachable } from '../failures.ts'
 import type { ArchivedPart } from '../places.rules.ts'
@@ -131,12 +132,11 @@ const createSizedCache = <T>(maxSize: number) => {
   }
 }
 
-interface Deps {
+interface Deps extends DepsOf<'log'> {
   /** Undefined without the setting CROSSPOINT_CALL_ARCHIVE. */
   objects: ObjectStore | undefined
   register: Pick<ArchiveRegister, 'isLive'>
   metrics: ArchiveMetrics
-  log: Log
 }
 
 export const createArchiveFiles = ({ objects, register, metrics, log }: Deps) => {

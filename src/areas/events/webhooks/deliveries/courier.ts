@@ -2,9 +2,9 @@ import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { newId } from '../../../../lib/ids.ts'
 import { masked, maskUrls, withoutEchoes } from '../../../../lib/secrets.ts'
 import { signatureOf } from '../../../../lib/signature.ts'
-import { type Outgoing, OutgoingError, type OutgoingResponse } from '../../../../outgoing/client.ts'
-import type { Settings } from '../../../../settings/settings.ts'
+import { OutgoingError, type OutgoingResponse } from '../../../../outgoing/client.ts'
 import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { Attempt } from '../schema.ts'
 import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord } from '../store.ts'
@@ -20,10 +20,8 @@ import {
   type WebhookPayload,
 } from './payload.ts'
 
-interface Deps {
+interface Deps extends DepsOf<'settings' | 'outgoing'> {
   store: Pick<Store, 'clock'>
-  settings: Settings
-  outgoing: Outgoing
 }
 
 interface Errand {

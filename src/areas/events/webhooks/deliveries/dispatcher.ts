@@ -1,6 +1,6 @@
 import { accountKind } from '../../../../auth/identity.ts'
 import { callRecords } from '../../../../events/events.ts'
-import type { Feed, FeedHead, FeedMention, FeedPage } from '../../../../events/feed.ts'
+import type { FeedHead, FeedMention, FeedPage } from '../../../../events/feed.ts'
 import { createFollower } from '../../../../events/follower.ts'
 import { createMark } from '../../../../events/marks.sql.ts'
 import type { EventQuery } from '../../../../events/store.ts'
@@ -9,18 +9,14 @@ import type { Waker } from '../../../../jobs/waker.ts'
 import { datastoreConflict, isFailure } from '../../../../lib/failure.ts'
 import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import { zip } from '../../../../lib/list.ts'
-import type { Log } from '../../../../lib/log.ts'
 import type { Statement } from '../../../../storage/db.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { typesOf, wants, webhookKind } from '../rules.ts'
 import type { HookOwner, WebhookRecord, WebhookStore } from '../store.ts'
 import type { Delivery, DeliveryStore, Replay } from './store.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store' | 'feed' | 'log'> {
   rounds: Pick<Scheduler, 'isHeld'>
-  feed: Feed
-  log: Log
   hooks: Pick<WebhookStore, 'ofAccounts' | 'owners' | 'find'>
   rows: DeliveryStore
   sending: Waker

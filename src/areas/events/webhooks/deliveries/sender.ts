@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sequenceText } from '../../../../events/events.ts'
 import type { Feed } from '../../../../events/feed.ts'
-import type { Lease, Leases } from '../../../../jobs/leases.ts'
+import type { Lease } from '../../../../jobs/leases.ts'
 import type { ScheduledJob, Scheduler } from '../../../../jobs/scheduler.ts'
 import type { Waker } from '../../../../jobs/waker.ts'
 import { isOutage } from '../../../../lib/failure.ts'
 import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import { createBatcher } from '../../../../lib/gathering.ts'
 import { randomHex } from '../../../../lib/ids.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
-import type { Settings } from '../../../../settings/settings.ts'
+import { describeError } from '../../../../lib/log.ts'
 import type { Statement } from '../../../../storage/db.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { disableAfterMs } from '../rules.ts'
 import { webhookSettings } from '../settings.ts'
 import type { WebhookRecord, WebhookStore } from '../store.ts'
@@ -19,13 +18,9 @@ import type { Tried, WebhookSender } from './courier.ts'
 import { isLeftOut, maxDeliveryLifeMs, nextTry, webhookEventOf } from './payload.ts'
 import type { AttemptStore, Delivery, DeliveryStore, HookPlace } from './store.ts'
 
-interface Deps {
-  store: Store
-  settings: Settings
-  leases: Leases
+interface Deps extends DepsOf<'store' | 'settings' | 'leases' | 'log'> {
   rounds: Pick<Scheduler, 'isHeld'>
   feed: Pick<Feed, 'one'>
-  log: Log
   hooks: Pick<WebhookStore, 'find'>
   rows: DeliveryStore
   attempts: AttemptStore

@@ -1,12 +1,11 @@
 import { failure } from '../../../../lib/failure.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import { numberFault } from '../failures.ts'
 import { type Carrier, type CarrierSearch, carrierModules, type Handover, type Offer } from './carrier.ts'
 import { otherCarrier, type Phonebook } from './phonebook.ts'
 import { createStock, returnToPool, takeFromPool } from './store.ts'
 
-interface Deps {
-  store: Store
+interface Deps extends DepsOf<'store'> {
   phonebook: Phonebook
 }
 

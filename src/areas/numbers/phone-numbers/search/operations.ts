@@ -4,12 +4,10 @@ import { deleteOldRows } from '../../../../jobs/scheduler.ts'
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
 import { type Json, present } from '../../../../lib/json.ts'
-import type { Log } from '../../../../lib/log.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { systemScope } from '../../../../storage/change-set.ts'
-import type { Store } from '../../../../storage/store.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
-import type { Validate } from '../../../area.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { AccountConfigs } from '../../../system/configs/operations.ts'
 import type { CarrierModule, CarrierSearch, Offer, Seeker } from '../carriers/carrier.ts'
 import { type Phonebook, PhonebookError } from '../carriers/phonebook.ts'
@@ -70,16 +68,12 @@ const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) =>
   },
 })
 
-interface Deps {
-  store: Store
-  settings: Settings
+interface Deps extends DepsOf<'store' | 'settings' | 'validate' | 'log'> {
   accounts: Accounts
   configs: AccountConfigs
-  validate: Validate
   carriers: Carriers
   localities: Localities
   phonebook: Phonebook
-  log: Log
 }
 
 /** The caller of a search. Results belong to the account, later pages to the token. */

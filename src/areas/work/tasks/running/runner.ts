@@ -3,12 +3,11 @@ import { accountKind, userKind } from '../../../../auth/identity.ts'
 import { endsTheWork, type RowResults, type RunProgress } from '../../../../batches/batches.ts'
 import { Failure } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
-import { describeError, type Log } from '../../../../lib/log.ts'
-import type { Metrics } from '../../../../lib/metrics.ts'
+import { describeError } from '../../../../lib/log.ts'
 import type { Mail } from '../../../../mail/mail.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import { isConflict, retrying, type Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
 import { batchesOf, type InputRow, inputRows } from '../files.ts'
 import { taskFinishedNotice } from '../notices.ts'
@@ -27,12 +26,9 @@ import {
   validateRow,
 } from './judging.ts'
 
-interface Deps {
+interface Deps extends DepsOf<'settings' | 'log' | 'metrics'> {
   base: Store
   store: TaskStore
-  settings: Settings
-  log: Log
-  metrics: Metrics
   mail: Pick<Mail, 'notify'>
   find(category: string, action: string): TaskAction | undefined
 }
