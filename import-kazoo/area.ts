@@ -1,7 +1,7 @@
 import { accountsArea } from '../src/areas/accounts/accounts/area.ts'
 import { usersArea } from '../src/areas/accounts/users/area.ts'
 import { importMaster } from '../src/areas/adopted-master.ts'
-import type { ImportedRecord } from '../src/areas/adoption.ts'
+import type { Importer } from '../src/areas/adoption.ts'
 import { area } from '../src/areas/area.ts'
 import { paymentsArea } from '../src/areas/billing/payments/area.ts'
 import { servicesArea } from '../src/areas/billing/services/area.ts'
@@ -11,7 +11,7 @@ import { importsArea } from '../src/areas/system/imports/area.ts'
 import { callflowsArea } from '../src/areas/voice/callflows/area.ts'
 import { connectivityArea } from '../src/areas/voice/connectivity/area.ts'
 import { createComparison } from './comparing/operations.ts'
-import type { Use } from './conversions/number-sources.rules.ts'
+import type { Use } from './conversions/numbers.rules.ts'
 import { createExport } from './export/operations.ts'
 import { createImport } from './import-run/operations.ts'
 import { createPreservedDocuments } from './import-run/preserved-documents.sql.ts'
@@ -39,7 +39,7 @@ export const kazooArea = area({
 
     const accountAdoption = adoptions.account
     if (!accountAdoption) throw new Error('nobody takes in accounts')
-    const accountOrMaster: ImportedRecord = {
+    const accountOrMaster: Importer = {
       ...accountAdoption,
       async put(set, arrival) {
         const { tree } = arrival.facts

@@ -23,7 +23,7 @@ export interface ComparisonRun extends Omit<ReturnType<typeof createTally>, 'tal
 
 interface Deps {
   store: Store
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
   validate: Validate
   chapters: readonly ImportSection[]
 }
@@ -69,7 +69,7 @@ export const createExpectedRecords = ({ store, adoptions, validate, chapters }: 
   }
 
   return {
-    async arrivalOf({ draft, document }: ExpectedRecord): Promise<Importer> {
+    async arrivalOf({ draft, document }: ExpectedRecord): Promise<ImportedRecord> {
       const { accountId, id, created, modified } = draft
       const { doc } = await quarantine(draft, document)
       // Secrets and files are not compared.

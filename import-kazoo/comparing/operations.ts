@@ -1,7 +1,7 @@
 // Compares the records that documents become with the stored records: differences are changes or losses of
 // the store.
 
-import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import type { Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
@@ -27,7 +27,7 @@ import { type ComparedDocument, createSourceComparison, type Respond } from './s
 interface Deps {
   store: Store
   states: Pick<ImportStates, 'read'>
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
   validate: Validate
   chapters: readonly ImportSection[]
   numbers: Pick<Numbers['store'], 'findSeveral'>

@@ -1,5 +1,5 @@
 import { publicHalf } from '../../src/areas/accounts/accounts/rules.ts'
-import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import type { Importer } from '../../src/areas/adoption.ts'
 import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import { accountKind } from '../../src/auth/identity.ts'
@@ -27,7 +27,7 @@ import {
 
 interface Deps {
   store: Pick<Store, 'records'>
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
   drawings: ExpectedRecords
 }
 
@@ -64,7 +64,7 @@ export const createRecordComparison = ({ store: { records }, adoptions, drawings
   const compareOne = async (
     { add }: ComparisonRun,
     drawing: ExpectedRecord,
-    drawn: NonNullable<ImportedRecord['drawn']>,
+    drawn: NonNullable<Importer['drawn']>,
   ) => {
     const { as, accountId, id } = drawing.draft
     const { expected, stored } = await drawn(await arrivalOf(drawing))

@@ -4,15 +4,16 @@ import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, textIn } from '../documents/fields.ts'
 import { converted, draftOf, finding, imported, leftOut, notesOf } from './findings.ts'
-import { type NumberContext, numberOf, stateTextOf } from './numbers.rules.ts'
+import {
+  type NumberContext,
+  type NumberUses,
+  numberOf,
+  type PortedNumber,
+  stateTextOf,
+  type Use,
+} from './numbers.rules.ts'
 import { preserveDocument } from './preserved.rules.ts'
 import { objectIn, readFields, text } from './tables.ts'
-
-export type Use = 'callflow' | 'trunkstore'
-
-export interface NumberUses {
-  of(accountId: string, number: string): readonly Use[]
-}
 
 const textsIn = (value: unknown) =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
@@ -101,11 +102,6 @@ export const convertPoolEntry = (
     return leftOut(document, 'pool_owner_gone', { field: 'pvt_assigned_to', old: owner })
   const facts = { carrier: `knm_${pool}`, isTaken: stateTextOf(fields) === 'in_service' }
   return imported(document, 'pool_number', owner, { id: number, facts })
-}
-
-export interface PortedNumber {
-  accountId: string
-  porting: Json
 }
 
 // Ports that are not submitted or are over move no number.

@@ -8,9 +8,19 @@ import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, textIn } from '../documents/fields.ts'
 import type { ExportedDocument, OwnRecord } from '../export/document.ts'
 import { converted, draftOf, finding, type Notes, notesOf } from './findings.ts'
-import type { NumberUses, PortedNumber } from './number-sources.rules.ts'
 import { preserveDocument } from './preserved.rules.ts'
 import { fieldOf, object, readFields, text, writeFields } from './tables.ts'
+
+export type Use = 'callflow' | 'trunkstore'
+
+export interface NumberUses {
+  of(accountId: string, number: string): readonly Use[]
+}
+
+export interface PortedNumber {
+  accountId: string
+  porting: Json
+}
 
 const localCarrier = 'knm_local'
 

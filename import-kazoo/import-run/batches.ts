@@ -15,7 +15,7 @@ import type { Source } from '../source/source.ts'
 import { type DatabaseRow, type DocumentRow, type RecordPlace, type RunStore, refusedMark } from './store.ts'
 
 interface QuarantineDeps {
-  adoptions: Readonly<Record<string, Pick<ImportedRecord, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
+  adoptions: Readonly<Record<string, Pick<Importer, 'schema' | 'rules' | 'repair' | 'leavesOut'>>>
   validate: Validate
 }
 
@@ -47,7 +47,7 @@ export const quarantineInvalidFields =
 interface Deps extends QuarantineDeps {
   store: Store
   run: RunStore
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
   keyring: Keyring
   author: Author
 }
@@ -74,7 +74,7 @@ export interface Written {
 
 interface Arriving {
   as: string
-  arrival: Importer
+  arrival: ImportedRecord
   findings: readonly Finding[]
 }
 
@@ -127,7 +127,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     const { doc, findings } = await quarantine(draft, document)
     const read = await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
     const files = read.flatMap((one) => ('bytes' in one ? [one] : []))
-    const arrival: Importer = {
+    const arrival: ImportedRecord = {
       ...{ accountId, id, created, modified, doc, facts, files },
       // Computed lazily: bulk records do not use it.
       get revision() {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import type { Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import { beingUndone, type ImportScope } from '../../src/areas/system/imports/rules.ts'
@@ -32,7 +32,7 @@ import { createRunStore, type RunStore } from './store.ts'
 interface ImportDeps {
   store: Store
   states: ImportStates
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
   validate: Validate
   keyring: Keyring
   leases: Leases

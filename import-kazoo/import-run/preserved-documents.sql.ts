@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { ImportedFile, ImportedRecord } from '../../src/areas/adoption.ts'
+import type { ImportedFile, Importer } from '../../src/areas/adoption.ts'
 import { secret } from '../../src/lib/secrets.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -144,7 +144,7 @@ export const createPreservedDocuments = ({ all, scan, sealing }: Store) => {
         return new Map(files.map(({ name, bytes }) => [name, bytes]))
       },
       remove: (set, { accountId, id }) => forget(set, preservedPlace(accountId, id)),
-    } satisfies ImportedRecord,
+    } satisfies Importer,
 
     /** Pages of preserved documents, by account. */
     async *pages(limit: number): AsyncGenerator<PreservedDocument[]> {

@@ -10,7 +10,6 @@ import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } from '../source/source.ts'
 import { inParts } from './at-once.ts'
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
-import type { MonthPlace } from './months.ts'
 import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './store.ts'
 
 interface Deps {
@@ -88,7 +87,7 @@ export async function* convertedOf(chapter: ImportSection, facts: Facts, databas
 
 export async function* legsIn(
   source: Source,
-  { accountId, database }: Pick<MonthPlace, 'accountId' | 'database'>,
+  { accountId, database }: { accountId: string; database: string },
 ): AsyncGenerator<readonly ConvertedLeg[]> {
   const pages = async function* () {
     for await (const { documents, mark } of source.pages(database))

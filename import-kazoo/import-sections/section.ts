@@ -1,6 +1,6 @@
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import type { AccountsPlan } from '../conversions/accounts.rules.ts'
-import type { NumberUses } from '../conversions/number-sources.rules.ts'
+import type { NumberUses } from '../conversions/numbers.rules.ts'
 import type { DatabaseKind } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import type { Source } from '../source/source.ts'

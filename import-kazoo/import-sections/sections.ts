@@ -10,11 +10,10 @@ import {
   convertPoolEntry,
   convertPortRequest,
   createUses,
-  type PortedNumber,
   poolsIn,
   portsIn,
-  type Use,
 } from '../conversions/number-sources.rules.ts'
+import type { PortedNumber, Use } from '../conversions/numbers.rules.ts'
 import {
   convertCopy,
   convertNumber,
@@ -307,7 +306,9 @@ export const createImportSections = (
       perDocument('rates', (facts) => databasesOf(facts, 'ratedeck'), convertRate),
       oneDatabase('alerts', convertAlert),
       oneDatabase('tasks', convertTask),
-      oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...facts, typeNames: typeNamesOf(declared) })),
+      oneDatabase('webhooks', (document, facts) =>
+        convertWebhook(document, { ...facts, typeNames: typeNamesOf(declared) }),
+      ),
       addressesSection,
       phoneCopiesSection,
       yearsSection,

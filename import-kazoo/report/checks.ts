@@ -1,4 +1,4 @@
-import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import type { Importer } from '../../src/areas/adoption.ts'
 import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import { type AccountRecord, accountKind } from '../../src/auth/identity.ts'
 import type { Fault } from '../../src/lib/check.ts'
@@ -23,7 +23,7 @@ export interface CheckDeps {
   records: Store['records']
   facts: Facts
   chapters: readonly ImportSection[]
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
   legAdoption: LegImporter
   author: Author
   respond: Respond

@@ -15,7 +15,7 @@ export interface ImportedFile {
 }
 
 /** A record of another system as it is to stand here: with its own id and times. */
-export interface Importer {
+export interface ImportedRecord {
   accountId: string
   id: string
   /** Gregorian seconds. */
@@ -35,7 +35,7 @@ interface Drawn {
 }
 
 /** How an area imports records: without gates, signals, events to subscribers and jobs. */
-export interface ImportedRecord {
+export interface Importer {
   /** Checked before `put`: values that break it are removed and stored as rejected. Without it the area takes any document. */
   schema?: TSchema
   /** Checked after the schema; values that break the rules are removed and stored as rejected, too. */
@@ -43,26 +43,26 @@ export interface ImportedRecord {
   /** Repairs a document that would do more without the values at these places than it did with them. */
   repair?(doc: Json, removed: readonly Place[]): Json
   /** Keys, dotted, that `put` leaves out because they cannot hold here: for documents that no one schema describes. */
-  leavesOut?(arrival: Pick<Importer, 'id' | 'doc'>): Promise<readonly string[]>
+  leavesOut?(arrival: Pick<ImportedRecord, 'id' | 'doc'>): Promise<readonly string[]>
   /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */
   kind?: string
   /** What keeps a file from being taken in, in words for an operator; the record comes without it. */
   fileProblem?(
     file: ImportedFile,
-    arrival: Pick<Importer, 'accountId' | 'id'>,
+    arrival: Pick<ImportedRecord, 'accountId' | 'id'>,
   ): string | undefined | Promise<string | undefined>
   /** What is done for many at once before they are put: deriving keys. */
-  prepare?(arrivals: readonly Importer[]): Promise<void>
+  prepare?(arrivals: readonly ImportedRecord[]): Promise<void>
   /** Adds what makes the record stand as it arrives. False when it does already: nothing is added. */
-  put(set: ChangeSet, arrival: Importer): Promise<boolean>
+  put(set: ChangeSet, arrival: ImportedRecord): Promise<boolean>
   /** The same for many at once, where records come by the million: answers for each whether something was added. */
-  putMany?(set: ChangeSet, arrivals: readonly Importer[]): Promise<boolean[]>
+  putMany?(set: ChangeSet, arrivals: readonly ImportedRecord[]): Promise<boolean[]>
   /** The record as it would be stored, and the stored one. */
-  drawn?(arrival: Importer): Promise<Drawn>
+  drawn?(arrival: ImportedRecord): Promise<Drawn>
   /** The files of a record that stand here, by what they are to it, as they came. */
-  files?(place: Pick<Importer, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
+  files?(place: Pick<ImportedRecord, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
   /** Removes the record and its files. False if there is none. */
-  remove(set: ChangeSet, place: Pick<Importer, 'accountId' | 'id'>): Promise<boolean>
+  remove(set: ChangeSet, place: Pick<ImportedRecord, 'accountId' | 'id'>): Promise<boolean>
   /** Recomputes what follows from imported records. Called when a source is read to its end; safe to repeat. */
   settle?(): Promise<void>
 }
@@ -74,10 +74,10 @@ export const importingInto = <Doc extends object, Hidden extends object>(
     'kind' | 'find' | 'leftBy' | 'arriving' | 'freeNames' | 'insert' | 'replace' | 'remove'
   >,
   contentOf: (
-    arrival: Importer,
+    arrival: ImportedRecord,
     before: StoredRecord<Doc, Hidden> | undefined,
   ) => { doc: Doc; hidden: Hidden } | Promise<{ doc: Doc; hidden: Hidden }>,
-): Required<Pick<ImportedRecord, 'kind' | 'put' | 'drawn' | 'remove'>> => ({
+): Required<Pick<Importer, 'kind' | 'put' | 'drawn' | 'remove'>> => ({
   kind: collection.kind,
   async drawn(arrival) {
     const { accountId, id, created, modified, revision } = arrival

@@ -11,8 +11,8 @@ import type { Upgrade } from '../http/transport/web-socket.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
 import type { AnyJob, Queue } from '../jobs/queue.ts'
-import type { StepwiseWork } from '../jobs/steps.ts'
 import type { Scheduler } from '../jobs/scheduler.ts'
+import type { StepwiseWork } from '../jobs/steps.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Handover, Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
@@ -29,7 +29,7 @@ import type { Author } from '../storage/change-set.ts'
 import type { SignalHandler } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
 import type { MediaSwitch } from '../switch/media-switch.ts'
-import type { ImportedRecord } from './adoption.ts'
+import type { Importer } from './adoption.ts'
 import type { TaskAction } from './work/tasks/actions.ts'
 
 /**
@@ -124,7 +124,7 @@ export interface Collected {
   /** The shapes of what clients write, by the names that clients know. */
   schemas: Readonly<Record<string, TSchema>>
   /** How records of another system are taken in, by what they are. */
-  adoptions: Readonly<Record<string, ImportedRecord>>
+  adoptions: Readonly<Record<string, Importer>>
 }
 
 /** What an area adds to the server. */

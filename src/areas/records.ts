@@ -44,8 +44,8 @@ export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   beforeWrite?(set: ChangeSet, write: Write<Doc, Hidden>): Promise<void> | void
   beforeDelete?(set: ChangeSet, record: StoredRecord<Doc, Hidden>): Promise<void> | void
   /** How records of another system are stored. Without it: as they are, if their schema accepts them. */
-  adoption?: Pick<ImportedRecord, 'rules' | 'repair'>
-  adopted?(arrival: Importer): { doc: Doc; hidden: Hidden }
+  adoption?: Pick<Importer, 'rules' | 'repair'>
+  adopted?(arrival: ImportedRecord): { doc: Doc; hidden: Hidden }
 }
 
 /** The records of one kind. Events, audit entries and deletion with the account follow from the collection. */
@@ -125,7 +125,7 @@ export const records = <Doc extends object, Hidden extends object>(
       schema: shape.body,
       ...adoption,
       ...importingInto({ ...collection, insert }, adopted),
-    } satisfies ImportedRecord,
+    } satisfies Importer,
   }
 }
 

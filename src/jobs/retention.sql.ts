@@ -2,7 +2,7 @@ import { dayMs, daySeconds, gregorianNow } from '../lib/gregorian.ts'
 import { timeKey } from '../lib/time-key.ts'
 import { authSettings, eventSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
-import { emitEvent } from '../storage/audit-log.ts'
+import { eventAction } from '../storage/audit-log.ts'
 import { cacheKey, type Statement } from '../storage/db.ts'
 import { baseStoredMs, isBase, isNoBase } from '../storage/entry-docs.ts'
 import type { SignInBuckets } from '../storage/sign-in-buckets.ts'
@@ -72,7 +72,7 @@ export const createRetentionStore = (store: Store) => {
         { sql: `DELETE FROM feed_below WHERE ${between}`, params },
         // Entries without digest were removed from the audit: they were only kept as events.
         {
-          sql: `DELETE FROM audit_log WHERE (action = '${emitEvent}' OR digest IS NULL) AND ${which} AND ${between}`,
+          sql: `DELETE FROM audit_log WHERE (action = '${eventAction}' OR digest IS NULL) AND ${which} AND ${between}`,
           params,
         },
         // For created and deleted records the audit keeps the whole record.

@@ -40,7 +40,7 @@ export const actorOf = (author: AuthorIds): FeedActor => {
 }
 
 /** The action of events that are no change of a record, and therefore no audit entry. */
-export const emitEvent = 'happened'
+export const eventAction = 'happened'
 
 /** The content that the digest of an entry covers. */
 export const auditColumns = {
@@ -107,7 +107,7 @@ export interface Placed {
 
 export const placeOf = (row: Unplaced, last: number, head: Head | undefined): Placed => {
   const sequence = last + row.span
-  if (row.action === emitEvent) return { sequence, digest: null, previousDigest: null, head: undefined }
+  if (row.action === eventAction) return { sequence, digest: null, previousDigest: null, head: undefined }
   const previousDigest = head?.digest ?? null
   const digest = chained(row.digest, { previous: previousDigest, sequence })
   return { sequence, digest, previousDigest, head: { sequence, digest } }

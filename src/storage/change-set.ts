@@ -5,7 +5,7 @@ import { datastoreConflict, type Failure, failure, lostLease } from '../lib/fail
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
 import { currentTraceparent } from '../lib/trace.ts'
-import { type AuthorIds, actorOf, auditLog, emitEvent } from './audit-log.ts'
+import { type AuthorIds, actorOf, auditLog, eventAction } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Base, entryDocs } from './entry-docs.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
@@ -367,7 +367,7 @@ const happeningOf = (happening: EventDraft, facts: EntryFacts, secrets: Secrets)
     ...placeOf(accountId, facts),
     kind,
     recordId: id,
-    action: emitEvent,
+    action: eventAction,
     event: type,
     ...noChange,
     span: ids?.length,

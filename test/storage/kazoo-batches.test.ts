@@ -6,7 +6,7 @@ import { type BatchProgress, createReading } from '../../import-kazoo/import-run
 import { createRunStore } from '../../import-kazoo/import-run/store.ts'
 import type { Facts, ImportSection } from '../../import-kazoo/import-sections/section.ts'
 import { openSource } from '../../import-kazoo/source/open.ts'
-import type { ImportedRecord } from '../../src/areas/adoption.ts'
+import type { Importer } from '../../src/areas/adoption.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
@@ -34,7 +34,7 @@ describeEngines('documents of a Kazoo', (engine) => {
     const taken: string[] = []
     const removed: string[] = []
     const told: BatchProgress[] = []
-    const thing: ImportedRecord = {
+    const thing: Importer = {
       async put(set, { accountId, id }) {
         if (refused.has(id)) throw failure(datastoreConflict, {})
         taken.push(id)

@@ -1,6 +1,6 @@
 import { removalIn, removalKind } from '../../areas/events/audit/removal.ts'
 import { type ChainedContent, chained, contentDigest } from '../../lib/chain.ts'
-import { auditColumns, emitEvent } from '../../storage/audit-log.ts'
+import { auditColumns, eventAction } from '../../storage/audit-log.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, optional, shape, text } from '../../storage/table.ts'
 
@@ -88,7 +88,7 @@ const lines = shape({ id: text(), beforeDoc: text() })
 const maxAtOnce = 500
 const maxCharacters = 4_000_000
 
-const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
+const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${eventAction}'`
 
 const length = ['author', 'changes', 'before_doc', 'after_doc']
   .map((column) => `coalesce(length(${column}), 0)`)
@@ -156,7 +156,7 @@ const createVerificationStore = ({ scan }: Store) => ({
     return letGo.first(
       await scan(
         `SELECT ${letGo.columns} FROM audit_log WHERE account_id = $1 AND sequence IS NOT NULL
-          AND digest IS NULL AND action <> '${emitEvent}' ORDER BY sequence DESC LIMIT 1`,
+          AND digest IS NULL AND action <> '${eventAction}' ORDER BY sequence DESC LIMIT 1`,
         [accountId],
       ),
     )

@@ -6,23 +6,23 @@ import { type AreaDeps, area } from '../../../src/areas/area.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
 import type { Store } from '../../../src/storage/store.ts'
 
-const arrivalOf = ({ files: _, as: __, ...draft }: Draft): Importer => ({
+const arrivalOf = ({ files: _, as: __, ...draft }: Draft): ImportedRecord => ({
   ...draft,
   revision: createHash('sha256').update(JSON.stringify(draft)).digest('hex').slice(0, 32),
   files: [],
 })
 
 export const createAdopter = () => {
-  let adoptions: Readonly<Record<string, ImportedRecord>> = {}
+  let adoptions: Readonly<Record<string, Importer>> = {}
   let validate: AreaDeps['validate'] | undefined
 
-  const adoptionOf = (kind: string): ImportedRecord => {
+  const adoptionOf = (kind: string): Importer => {
     const adoption = adoptions[kind]
     if (!adoption) throw new Error(`nobody takes in a ${kind}`)
     return adoption
   }
 
-  const sound = async ({ schema }: ImportedRecord, arrival: Importer): Promise<Importer> => {
+  const sound = async ({ schema }: Importer, arrival: ImportedRecord): Promise<ImportedRecord> => {
     if (!schema || !validate) return arrival
     const { sound: good, problems } = await validate(schema, arrival.doc)
     if (Object.keys(problems).length > 0)
@@ -30,7 +30,7 @@ export const createAdopter = () => {
     return { ...arrival, doc: { ...good } }
   }
 
-  const putAll = async (set: ChangeSet, adoption: ImportedRecord, arrivals: readonly Importer[]) => {
+  const putAll = async (set: ChangeSet, adoption: Importer, arrivals: readonly ImportedRecord[]) => {
     if (adoption.putMany) return adoption.putMany(set, arrivals)
     const put: boolean[] = []
     for (const arrival of arrivals) put.push(await adoption.put(set, arrival))

@@ -5,12 +5,13 @@ import { ChangeSet, systemScope } from '../../../src/storage/change-set.ts'
 import type { World } from '../world/world.ts'
 
 /** What arrives, and which adoption takes it. */
-export type Arriving = Partial<Importer> & Pick<Importer, 'accountId' | 'id' | 'doc'> & { as: string }
+export type Arriving = Partial<ImportedRecord> &
+  Pick<ImportedRecord, 'accountId' | 'id' | 'doc'> & { as: string }
 
 /** A moment before any test's own: Gregorian seconds. */
 export const once = 63_800_000_000
 
-const arrivalOf = ({ as: _, ...given }: Arriving): Importer => {
+const arrivalOf = ({ as: _, ...given }: Arriving): ImportedRecord => {
   const whole = { created: once, modified: once + 1, facts: {}, files: [], ...given }
   const revision = hash('sha256', JSON.stringify(whole), 'hex').slice(0, 32)
   return { revision, ...whole }
@@ -20,7 +21,7 @@ export type Taker = ReturnType<typeof createTaker>
 
 /** Takes in records as they are, as a run that brings them from another system does. `area` is one more of a world's. */
 export const createTaker = () => {
-  let known: Readonly<Record<string, ImportedRecord>> = {}
+  let known: Readonly<Record<string, Importer>> = {}
 
   const adoptionOf = (as: string) => {
     const adoption = known[as]
@@ -59,7 +60,11 @@ export const createTaker = () => {
       return taken
     },
 
-    async remove({ server }: Pick<World, 'server'>, as: string, place: Pick<Importer, 'accountId' | 'id'>) {
+    async remove(
+      { server }: Pick<World, 'server'>,
+      as: string,
+      place: Pick<ImportedRecord, 'accountId' | 'id'>,
+    ) {
       const set = inOneSet()
       const isRemoved = await adoptionOf(as).remove(set, place)
       if (isRemoved) await server.store.adopt(set)

@@ -1,7 +1,7 @@
 // Records of another system, taken in as an import does it: past all gates.
 import { hash } from 'node:crypto'
 import type { Draft } from '../../../import-kazoo/documents/document.ts'
-import type { ImportedFile, Importer } from '../../../src/areas/adoption.ts'
+import type { ImportedFile, ImportedRecord } from '../../../src/areas/adoption.ts'
 import { type AreaDeps, area, type Collected } from '../../../src/areas/area.ts'
 import { hasProblems } from '../../../src/lib/failure.ts'
 import { ChangeSet } from '../../../src/storage/change-set.ts'
@@ -9,7 +9,10 @@ import type { World } from '../world/world.ts'
 
 type Files = Readonly<Record<string, readonly ImportedFile[]>>
 
-const arrivalOf = ({ as: _, files: __, ...draft }: Draft, files: readonly ImportedFile[]): Importer => ({
+const arrivalOf = (
+  { as: _, files: __, ...draft }: Draft,
+  files: readonly ImportedFile[],
+): ImportedRecord => ({
   ...draft,
   files,
   revision: hash('md5', JSON.stringify([draft, files])),

@@ -53,12 +53,12 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
   })
 
   /** Packet limits arrive by themselves: what came before stays. */
-  const docOf = (arrival: Importer, before: AccountRecord | undefined): AccountDoc => {
+  const docOf = (arrival: ImportedRecord, before: AccountRecord | undefined): AccountDoc => {
     const limits = before?.doc.rate_limits
     return { ...publicHalf(arrival.doc), ...(limits ? { rate_limits: limits } : {}) }
   }
 
-  const recordOf = (arrival: Importer, before: AccountRecord | undefined, salt?: string) => {
+  const recordOf = (arrival: ImportedRecord, before: AccountRecord | undefined, salt?: string) => {
     const { id, created, modified, revision, facts } = arrival
     const hidden = hiddenOf(id, facts as AccountFacts, before?.hidden)
     return accounts.arriving(
@@ -81,7 +81,11 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
     return below
   }
 
-  const put = async (set: ChangeSet, arrival: Importer, followers: Pick<AccountFollowers, 'moveWith'>) => {
+  const put = async (
+    set: ChangeSet,
+    arrival: ImportedRecord,
+    followers: Pick<AccountFollowers, 'moveWith'>,
+  ) => {
     const stored = await accounts.find(arrival.id, arrival.id)
     const before = stored && accounts.leftBy([set], stored)
     if (before?.revision === arrival.revision) return false
@@ -97,7 +101,7 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
   }
 
   return {
-    adoption: (followers: AccountFollowers): ImportedRecord => ({
+    adoption: (followers: AccountFollowers): Importer => ({
       schema: Account,
       put: (set, arrival) => put(set, arrival, followers),
       async remove(set, { id }) {
@@ -121,7 +125,12 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
     },
 
     /** Replaces the first account, which has no sub-accounts. Its sign-in salt stays. False if it was replaced before. */
-    async replaceMaster(set: ChangeSet, arrival: Importer, claim: Claim, moveIn: MoveIn): Promise<boolean> {
+    async replaceMaster(
+      set: ChangeSet,
+      arrival: ImportedRecord,
+      claim: Claim,
+      moveIn: MoveIn,
+    ): Promise<boolean> {
       const holder = await store.records.claimant(claim)
       if (!holder) throw new Error('there is no master account to be replaced')
       if (holder.id === arrival.id) return false

@@ -9,7 +9,7 @@ import { memberOf } from '../../../lib/member.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import { isAllowedByRestrictions } from './rules.ts'
 import { TokenRestrictions as RestrictionDoc } from './schema.ts'
@@ -50,7 +50,7 @@ export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 's
     adoption: {
       schema: RestrictionDoc,
       ...importingInto(collection, ({ doc }) => ({ doc: doc as RestrictionDoc, hidden: {} })),
-    } satisfies ImportedRecord,
+    } satisfies Importer,
 
     find: (accountId: string) => collection.find(accountId, accountId),
     get: (accountId: string) => collection.get(accountId, accountId),

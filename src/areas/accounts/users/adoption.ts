@@ -30,20 +30,20 @@ export type UserFacts = {
 const maxDigestMarks = 100_000
 const longestName = 200
 
-const userFactsOf = ({ facts }: Importer) => facts as UserFacts
+const userFactsOf = ({ facts }: ImportedRecord) => facts as UserFacts
 
 /** Marks of the last imported digests, only in memory: stored bits would help an attacker to guess passwords. */
 const createDigestMemory = () => {
   const key = randomKey(32)
   const marks = new Map<string, string>()
-  const placeOf = ({ accountId, id }: Importer) => `${accountId} ${id}`
-  const markOf = (arrival: Importer) =>
+  const placeOf = ({ accountId, id }: ImportedRecord) => `${accountId} ${id}`
+  const markOf = (arrival: ImportedRecord) =>
     createHmac('sha256', key)
       .update(JSON.stringify([placeOf(arrival), userFactsOf(arrival).digests]))
       .digest('base64url')
   return {
-    isSame: (arrival: Importer) => marks.get(placeOf(arrival)) === markOf(arrival),
-    remember(arrival: Importer) {
+    isSame: (arrival: ImportedRecord) => marks.get(placeOf(arrival)) === markOf(arrival),
+    remember(arrival: ImportedRecord) {
       marks.delete(placeOf(arrival))
       marks.set(placeOf(arrival), markOf(arrival))
       evictOldest(marks, maxDigestMarks)
@@ -56,7 +56,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)
   const memory = createDigestMemory()
-  const derived = new WeakMap<Importer, readonly string[]>()
+  const derived = new WeakMap<ImportedRecord, readonly string[]>()
 
   const saltOf = async (accountId: string) => {
     const account = await records.find(accountId, accountKind, accountId)
@@ -65,7 +65,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
   }
 
   const deriveKeys = async (
-    arrival: Importer,
+    arrival: ImportedRecord,
     before: UserRecord | undefined,
   ): Promise<readonly string[]> => {
     const { username } = arrival.doc
@@ -87,7 +87,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     return keys
   }
 
-  const hiddenOf = async (arrival: Importer, before: UserRecord | undefined): Promise<UserHidden> => {
+  const hiddenOf = async (arrival: ImportedRecord, before: UserRecord | undefined): Promise<UserHidden> => {
     const signInKeys = derived.get(arrival) ?? (await deriveKeys(arrival, before))
     const isSame = before?.hidden.signInKeys.join() === signInKeys.join()
     const { passwordChanged } = userFactsOf(arrival)
@@ -100,13 +100,13 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     }
   }
 
-  const photoOf = ({ files }: Importer) =>
+  const photoOf = ({ files }: ImportedRecord) =>
     files.flatMap(({ bytes }) => {
       const contentType = imageTypeOf(bytes)
       return contentType === undefined || bytes.length > maxPhotoBytes ? [] : [{ contentType, bytes }]
     })[0]
 
-  const keepPhoto = async (set: ChangeSet, arrival: Importer) => {
+  const keepPhoto = async (set: ChangeSet, arrival: ImportedRecord) => {
     const photo = photoOf(arrival)
     if (photo) return void (await photos.put(set, arrival, photo, arrival))
     const before = await photos.find(arrival.accountId, arrival.id)
@@ -114,7 +114,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
   }
 
   /** Renames another user of the same name. Clients still sign in: their digest contains the old name. */
-  const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: Importer) => {
+  const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: ImportedRecord) => {
     if (typeof username !== 'string') return
     const holder = await records.claimant(usernameClaim(accountId, username))
     if (!holder || holder.id === id) return
@@ -131,7 +131,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     hidden: await hiddenOf(arrival, before),
   }))
 
-  const adoption: ImportedRecord = {
+  const adoption: Importer = {
     ...adopting,
     schema: User,
 

@@ -62,10 +62,10 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
 
   const arrivingWishes = importingInto(wishes.collection, ({ doc }) => ({ doc, hidden: {} }))
 
-  const wishOf = async ({ accountId, id }: Pick<Importer, 'accountId' | 'id'>) =>
+  const wishOf = async ({ accountId, id }: Pick<ImportedRecord, 'accountId' | 'id'>) =>
     (await wishes.find({ accountId, id }))?.doc
 
-  const wishAdoption: ImportedRecord = {
+  const wishAdoption: Importer = {
     ...arrivingWishes,
     schema: Limits,
     async put(set, arrival) {

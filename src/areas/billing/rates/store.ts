@@ -2,7 +2,7 @@ import { type ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { createCollection } from '../../../storage/collection.ts'
 import { kind, type RecordOf, recordColumns } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type Importer, importingInto } from '../../adoption.ts'
+import { type ImportedRecord, importingInto } from '../../adoption.ts'
 import { leadingParts } from './rules.ts'
 import type { Rate } from './schema.ts'
 
@@ -68,7 +68,7 @@ export const createRateStore = (store: Store) => {
     return (deck: string, prefix: string) => found.get(keyOf(deck, prefix)) ?? []
   }
 
-  const contentOf = ({ doc }: Importer) => ({ doc: doc as Rate, hidden: {} })
+  const contentOf = ({ doc }: ImportedRecord) => ({ doc: doc as Rate, hidden: {} })
 
   return {
     ...collection,
@@ -77,7 +77,7 @@ export const createRateStore = (store: Store) => {
       ...importingInto(collection, contentOf),
 
       /** Reads existing rates of a batch together: ratedecks have millions. */
-      async putMany(set: ChangeSet, arrivals: readonly Importer[]): Promise<boolean[]> {
+      async putMany(set: ChangeSet, arrivals: readonly ImportedRecord[]): Promise<boolean[]> {
         const stored = await several(arrivals.map(({ id }) => id))
         const into = importingInto({ ...collection, find: async (_scope, id) => stored.get(id) }, contentOf)
         const put: boolean[] = []

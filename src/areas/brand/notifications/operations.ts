@@ -20,7 +20,7 @@ import { createMailAttempts } from '../../../mail/store.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
-import { type ImportedFile, type ImportedRecord, importingInto } from '../../adoption.ts'
+import { type ImportedFile, type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import {
   bodyProblems,
@@ -231,7 +231,7 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
 const roles = ['text', 'html'] as const
 
 /** Imports notices of another system, with the bodies that mean the same here. */
-export const createNoticeImporter = ({ notices, templates: { collection } }: Mail): ImportedRecord => {
+export const createNoticeImporter = ({ notices, templates: { collection } }: Mail): Importer => {
   const problemOf = (id: string, { bytes }: ImportedFile): string | undefined => {
     if (bytes.length > maxTemplateBytes) return `it is larger than ${maxTemplateBytes} bytes`
     if (!isUtf8(bytes)) return 'it is not UTF-8'

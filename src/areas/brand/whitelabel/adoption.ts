@@ -1,7 +1,7 @@
 import type { Json } from '../../../lib/json.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import { SenderEmail } from './emails/schema.ts'
 import { createSenderStore, type SenderHidden } from './emails/store.ts'
 import type { BrandFiles } from './files/operations.ts'
@@ -11,7 +11,7 @@ import { Whitelabel } from './schema.ts'
 import { createWhitelabelStore, type WhitelabelHidden, whitelabelId } from './store.ts'
 
 /** Imports brands with their files. */
-export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRecord => {
+export const createBrandImporter = (store: Store, files: BrandFiles): Importer => {
   const whitelabels = createWhitelabelStore(store)
   const adopting = importingInto<Whitelabel, WhitelabelHidden>(whitelabels, ({ doc }) => ({
     doc,
@@ -45,7 +45,7 @@ export const createBrandImporter = (store: Store, files: BrandFiles): ImportedRe
 }
 
 /** Imported sender addresses must be verified here. */
-export const createSenderImporter = (store: Store): ImportedRecord => ({
+export const createSenderImporter = (store: Store): Importer => ({
   schema: SenderEmail,
   ...importingInto<SenderEmail, SenderHidden>(createSenderStore(store), ({ doc }, before) => ({
     doc: doc as SenderEmail & Json,

@@ -12,7 +12,7 @@ import type { Warning } from '../../../settings/unknown-keys.ts'
 import { createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../storage/change-set.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import type { GeneratedAlerts } from './generated.ts'
 import { alertNotice } from './notices.ts'
@@ -203,7 +203,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
         doc: { title: '', message: '', from: [], to: [], ...doc },
         hidden: {},
       })),
-    } satisfies ImportedRecord,
+    } satisfies Importer,
 
     async raise(set: ChangeSet, cause: string, doc: Alert) {
       if (await show(set, cause, doc)) await tellAdmins(set, doc)

@@ -1,6 +1,6 @@
 import { createMark } from '../../../events/marks.sql.ts'
 import type { ScheduledJob } from '../../../jobs/scheduler.ts'
-import { emitEvent } from '../../../storage/audit-log.ts'
+import { eventAction } from '../../../storage/audit-log.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
@@ -13,7 +13,7 @@ export const subjects = {
 
 export type Subject = keyof typeof subjects
 
-const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
+const isEntry = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${eventAction}'`
 
 const rowsWhere = (condition: string) =>
   Object.values(subjects)

@@ -3,7 +3,7 @@ import type { ScheduledJob } from '../../../jobs/scheduler.ts'
 import { daySeconds, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { eventSettings } from '../../../settings/documents.ts'
 import type { Settings } from '../../../settings/settings.ts'
-import { emitEvent } from '../../../storage/audit-log.ts'
+import { eventAction } from '../../../storage/audit-log.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { isNoBase } from '../../../storage/entry-docs.ts'
@@ -49,7 +49,7 @@ const entries = shape({
   digest: text(),
 })
 
-const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${emitEvent}'`
+const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${eventAction}'`
 
 const createAuditRetentionStore = ({ scan }: Store) => ({
   /** In the order of account ids. */

@@ -1,4 +1,4 @@
-import { emitEvent } from '../../../storage/audit-log.ts'
+import { eventAction } from '../../../storage/audit-log.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Value } from '../../../storage/db.ts'
 import { fittingIn } from '../../../storage/records.ts'
@@ -34,7 +34,7 @@ const maxBytes = 4_000_000
 
 const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
 
-const isEntry = `action <> '${emitEvent}' AND digest IS NOT NULL`
+const isEntry = `action <> '${eventAction}' AND digest IS NOT NULL`
 
 // A query with few matches looks at this many entries, and returns where to continue.
 const maxLookedThrough = 5000

@@ -24,21 +24,18 @@ interface Deps {
  * Imports numbers as they are: no carrier is asked, and features may be on that no user can switch on. `number`:
  * from the inventory. `hearsay`: known from other records only, and replaced by the inventory's.
  */
-export const createNumberImporter = ({
-  numbers,
-  planning,
-}: Deps): Record<'number' | 'hearsay', ImportedRecord> => {
+export const createNumberImporter = ({ numbers, planning }: Deps): Record<'number' | 'hearsay', Importer> => {
   // Stored numbers of a batch; valid for the first attempt to put them.
-  const looked = new WeakMap<Importer, { before: NumberRecord | undefined }>()
+  const looked = new WeakMap<ImportedRecord, { before: NumberRecord | undefined }>()
   // Numbers that a change set has withdrawn: a later record of the set may put them into another account.
   const withdrawn = new WeakMap<ChangeSet, Set<string>>()
 
-  const prepare = async (arrivals: readonly Importer[]) => {
+  const prepare = async (arrivals: readonly ImportedRecord[]) => {
     const found = await numbers.findSeveral(arrivals.map(({ id }) => id))
     for (const arrival of arrivals) looked.set(arrival, { before: found.get(arrival.id) })
   }
 
-  const findBefore = async (set: ChangeSet, arrival: Importer) => {
+  const findBefore = async (set: ChangeSet, arrival: ImportedRecord) => {
     const known = looked.get(arrival)
     looked.delete(arrival)
     if (withdrawn.get(set)?.has(arrival.id)) return undefined
@@ -47,7 +44,7 @@ export const createNumberImporter = ({
 
   const place = async (
     set: ChangeSet,
-    { accountId, id, created, modified, revision, doc }: Importer,
+    { accountId, id, created, modified, revision, doc }: ImportedRecord,
     before: NumberRecord | undefined,
     facts: ImportedNumber,
   ) => {
@@ -60,7 +57,7 @@ export const createNumberImporter = ({
   }
 
   const remover =
-    (isMeant: (number: NumberRecord) => boolean): ImportedRecord['remove'] =>
+    (isMeant: (number: NumberRecord) => boolean): Importer['remove'] =>
     async (set, { accountId, id }) => {
       const number = await numbers.findAnywhere(id)
       if (number?.accountId !== accountId || !isMeant(number)) return false
@@ -100,10 +97,10 @@ interface StockDeps {
 const poolKind = 'number_pool'
 
 /** Imports numbers that accounts have in stock. */
-export const createStockImporter = ({ store, numbers }: StockDeps): ImportedRecord => {
+export const createStockImporter = ({ store, numbers }: StockDeps): Importer => {
   const pools = createStock(store)
 
-  const takerOf = async ({ accountId, id }: Importer) => {
+  const takerOf = async ({ accountId, id }: ImportedRecord) => {
     const number = await numbers.findAnywhere(id)
     return number?.accountId || accountId
   }

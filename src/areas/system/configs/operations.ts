@@ -10,7 +10,7 @@ import type { StoredRecord } from '../../../storage/records.ts'
 import type { SecretsOf } from '../../../storage/sealing.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
@@ -106,7 +106,7 @@ export const createAccountConfigs = (tools: Deps) => {
     withStoredSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
 
   /** Imported values that are invalid here are dropped. */
-  const adoption: ImportedRecord = {
+  const adoption: Importer = {
     ...importingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
       const schema = schemaOf(id)
       return { doc: schema ? (await validPartOf(validate, schema, doc)).doc : doc, hidden: {} }

@@ -17,7 +17,7 @@ import { createCollection, putDocument, readsOf } from '../../../storage/collect
 import type { StoredRecord } from '../../../storage/records.ts'
 import type { SecretsOf } from '../../../storage/sealing.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type ImportedRecord, importingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import type { Declared, DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
 import {
@@ -198,7 +198,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
           for (const key of (await followable(id, values)).failing) left.push(`${section}.${key}`)
         return left
       },
-    } satisfies ImportedRecord,
+    } satisfies Importer,
 
     /** The document must not exist. */
     addTo(set: ChangeSet, name: string, sections: SettingsDoc) {

@@ -1,5 +1,5 @@
 import type { Difference } from '../../../lib/differences.ts'
-import { emitEvent } from '../../../storage/audit-log.ts'
+import { eventAction } from '../../../storage/audit-log.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, optional, shape, text } from '../../../storage/table.ts'
@@ -29,7 +29,7 @@ export const createChangeStore = ({ all, words }: Store) => {
     async behind(after: number, end: number, limit: number): Promise<FollowedChange[]> {
       const rows = await all(
         `SELECT sequence, account_id AS "accountId", kind, record_id AS "recordId", action, ${realm} AS "realm", changes
-          FROM audit_log WHERE sequence > $1 AND sequence <= $2 AND event IS NOT NULL AND action <> '${emitEvent}' AND kind IN (${kinds})
+          FROM audit_log WHERE sequence > $1 AND sequence <= $2 AND event IS NOT NULL AND action <> '${eventAction}' AND kind IN (${kinds})
           ORDER BY sequence LIMIT ${limit}`,
         [after, end],
       )

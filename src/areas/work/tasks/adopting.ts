@@ -64,12 +64,12 @@ const isCsv = (bytes: Buffer) => {
   }
 }
 
-const fileBytes = ({ files }: Importer, role: string) => files.find((file) => file.role === role)?.bytes
+const fileBytes = ({ files }: ImportedRecord, role: string) => files.find((file) => file.role === role)?.bytes
 
 /** Tasks of another system that have ended. They are never started here. */
-export const createTaskImporter = ({ tasks, runs }: TaskStore): ImportedRecord => {
+export const createTaskImporter = ({ tasks, runs }: TaskStore): Importer => {
   const contentOf = (
-    { accountId, doc }: Importer,
+    { accountId, doc }: ImportedRecord,
     input: CsvParts | undefined,
     output: Output | undefined,
   ) => ({

@@ -6,7 +6,7 @@ import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { type EntryDetails, monthsTogether, reckoned, rolloverService } from '../rules.ts'
 import { createLedgerImportStore, type EntryPosition, type ImportedEntry } from './store.ts'
 
-const importedEntryOf = ({ id, accountId, created, doc, facts }: Importer): ImportedEntry => {
+const importedEntryOf = ({ id, accountId, created, doc, facts }: ImportedRecord): ImportedEntry => {
   const { source, usage, ...details } = doc as unknown as EntryDetails &
     Pick<ImportedEntry, 'source' | 'usage'>
   const { month, amount } = facts as unknown as Pick<ImportedEntry, 'month' | 'amount'>
@@ -31,11 +31,11 @@ const entriesPerWrite = 1000
 /** Imports ledger entries of another system unchanged. Balances are computed when all entries are there. */
 export const createLedgerImporter = (
   store: Store,
-): Required<Pick<ImportedRecord, 'put' | 'putMany' | 'remove' | 'settle'>> => {
+): Required<Pick<Importer, 'put' | 'putMany' | 'remove' | 'settle'>> => {
   const rows = createLedgerImportStore(store)
 
-  const putMany = async (set: ChangeSet, imported: readonly Importer[]) => {
-    const isNew = new Map<Importer, boolean>()
+  const putMany = async (set: ChangeSet, imported: readonly ImportedRecord[]) => {
+    const isNew = new Map<ImportedRecord, boolean>()
     for (const [accountId, ofAccount] of Map.groupBy(imported, (record) => record.accountId)) {
       const put = await rows.put(set, accountId, ofAccount.map(importedEntryOf))
       for (const [record, is] of zip(ofAccount, put)) isNew.set(record, is)

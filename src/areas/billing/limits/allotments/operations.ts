@@ -128,7 +128,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
   }
 }
 
-const useOf = ({ accountId, facts }: Importer): AllotmentUse => {
+const useOf = ({ accountId, facts }: ImportedRecord): AllotmentUse => {
   const { allotment, minute, seconds } = facts as unknown as Omit<AllotmentUse, 'accountId'>
   return { accountId, allotment, minute, seconds }
 }
@@ -140,7 +140,7 @@ const usePlaceIn = (id: string) => {
 }
 
 /** Imports what calls have used elsewhere. */
-export const createAllotmentUseImporter = (store: Store): ImportedRecord => {
+export const createAllotmentUseImporter = (store: Store): Importer => {
   const uses = createAllotmentStore(store)
   return {
     async put(set, arrival) {

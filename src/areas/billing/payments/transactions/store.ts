@@ -198,7 +198,10 @@ interface ArrivingFacts {
   result: TransactionResult
 }
 
-const transactionOf = ({ accountId, id, created, doc, facts }: Importer, currency: string): Transaction => {
+const transactionOf = (
+  { accountId, id, created, doc, facts }: ImportedRecord,
+  currency: string,
+): Transaction => {
   const { type, status, amount, result } = facts as unknown as ArrivingFacts
   const said = doc as unknown as Omit<TransactionDoc, 'currency' | 'result'>
   return {
@@ -225,7 +228,7 @@ export const createTransactionImporter = ({
 }: {
   store: Store
   settings: Settings
-}): ImportedRecord => {
+}): Importer => {
   const rows = createTransactionStore(store)
   return {
     async put(set, arrival) {

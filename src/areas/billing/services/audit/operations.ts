@@ -155,7 +155,7 @@ export const createServiceAudit = (tools: {
   }
 }
 
-const importedAuditEntry = ({ id, created, doc }: Importer): AuditEntry => ({
+const importedAuditEntry = ({ id, created, doc }: ImportedRecord): AuditEntry => ({
   id,
   created,
   place: `-${id}`,
@@ -163,13 +163,13 @@ const importedAuditEntry = ({ id, created, doc }: Importer): AuditEntry => ({
   doc: doc as unknown as AuditDoc,
 })
 
-const importedDay = ({ created, facts }: Importer): QuantityDay => {
+const importedDay = ({ created, facts }: ImportedRecord): QuantityDay => {
   const { quantity, ...day } = facts as unknown as QuantityDay & { quantity: number }
   return { ...day, own: quantity, below: 0, manual: undefined, lastAt: unixOfGregorian(created) * 1000 }
 }
 
 /** Imports audit entries of another system. */
-export const createServiceAuditImporter = (store: Store): ImportedRecord => {
+export const createServiceAuditImporter = (store: Store): Importer => {
   const rows = createAuditStore(store)
   return {
     async put(set, arrival) {
@@ -195,7 +195,7 @@ const dayPlaceIn = (id: string) => {
 }
 
 /** Imports the changes of counts before the import. */
-export const createQuantityDayImporter = (store: Store): ImportedRecord => {
+export const createQuantityDayImporter = (store: Store): Importer => {
   const rows = createAuditStore(store)
   return {
     async put(set, arrival) {

@@ -4,7 +4,7 @@ import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../../storage/files.ts'
 import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { ImportedFile, Importer } from '../../../adoption.ts'
+import type { ImportedFile, ImportedRecord } from '../../../adoption.ts'
 import { assertOneFile } from '../rules.ts'
 import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
 
@@ -49,7 +49,7 @@ export const createBrandFiles = (store: Store) => {
         : 'it is too large, or not of a kind that is shown',
 
     /** Replaces all files of a brand. */
-    async putAll(set: ChangeSet, arrival: Importer) {
+    async putAll(set: ChangeSet, arrival: ImportedRecord) {
       const { accountId } = arrival
       for (const id of fileKinds) {
         const file = arrival.files.find(({ role }) => role === id)
