@@ -12,7 +12,7 @@ const rowsOf = ({ counts }: Manifest) => Object.values(counts).reduce((sum, coun
 
 const megabytes = (bytes: number) => `${(bytes / 1_000_000).toFixed(1)} MB`
 
-const told = (manifest: Manifest) =>
+const backupSummary = (manifest: Manifest) =>
   `${formatCount(rowsOf(manifest))} rows of ${Object.keys(manifest.counts).length} tables, as of ${manifest.as_of}`
 
 const factsOf = ({ crosspoint, engine, upgrade, as_of, counts }: Manifest) => ({
@@ -36,7 +36,7 @@ export const backUp = async (file: string, { recipient: recipients = [], json }:
   const surroundings = { config, clock: systemClock, environment: environmentOfPrograms() }
   const { manifest, bytes } = await makeBackup(surroundings, { file, recipients })
   const result = { file, bytes, encrypted: recipients.length > 0, ...factsOf(manifest) }
-  const text = json ? JSON.stringify(result) : `${file}: ${megabytes(bytes)}, ${told(manifest)}`
+  const text = json ? JSON.stringify(result) : `${file}: ${megabytes(bytes)}, ${backupSummary(manifest)}`
   if (file === '-') printError(text)
   else print(text)
 }
@@ -53,5 +53,5 @@ export const restore = async (file: string, { identity, json }: RestoreOptions) 
   const identities = identity === undefined ? undefined : readFileSync(identity, 'utf8')
   const surroundings = { config, environment: environmentOfPrograms() }
   const manifest = await restoreBackup(surroundings, { file, identities })
-  print(json ? JSON.stringify(factsOf(manifest)) : `restored: ${told(manifest)}`)
+  print(json ? JSON.stringify(factsOf(manifest)) : `restored: ${backupSummary(manifest)}`)
 }

@@ -4,7 +4,7 @@ import { connectTo, runnerOn } from '../storage/postgres-dump.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { print } from './output.ts'
 
-const words: Record<Placed['outcome'], string> = {
+const outcomeTexts: Record<Placed['outcome'], string> = {
   distributed: 'distributed by account_id',
   distributed_before: 'was distributed before',
   at_coordinator: 'stays at the coordinator',
@@ -19,7 +19,7 @@ export const distribute = async ({ json }: { json?: boolean }) => {
   try {
     await distributeStorage(runnerOn(client), (one) => {
       placed.push(one)
-      if (!json) print(`${one.table}: ${words[one.outcome]}`)
+      if (!json) print(`${one.table}: ${outcomeTexts[one.outcome]}`)
     })
   } finally {
     await client.end()

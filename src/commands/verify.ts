@@ -30,7 +30,7 @@ interface Plan {
   leftOut: string[]
 }
 
-interface Found {
+interface VerifyReport {
   checks: { name: string; lookedAt: number; sound: boolean }[]
   faults: (Fault & { check: string })[]
   /** Faults beyond the printed ones. */
@@ -120,8 +120,8 @@ const planOf = async (store: Store, config: Config): Promise<Plan> => {
   }
 }
 
-const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
-  const found: Found = { checks: [], faults: [], untold: 0, leftOut }
+const perform = async ({ checks, leftOut }: Plan): Promise<VerifyReport> => {
+  const found: VerifyReport = { checks: [], faults: [], untold: 0, leftOut }
   for (const check of checks) {
     let faults = 0
     const tell = (fault: Fault) => {
@@ -138,18 +138,18 @@ const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
   return found
 }
 
-export const checkStore = async (store: Store, config: Config): Promise<Found> =>
+export const checkStore = async (store: Store, config: Config): Promise<VerifyReport> =>
   perform(await planOf(store, config))
 
 /** The store cannot be opened. */
-const unopened = (error: unknown): Found => ({
+const unopened = (error: unknown): VerifyReport => ({
   checks: [],
   faults: [{ check: 'store', place: 'the store', reason: `it cannot be opened: ${messageOfReading(error)}` }],
   untold: 0,
   leftOut: [],
 })
 
-const look = async (config: Config): Promise<Found> => {
+const look = async (config: Config): Promise<VerifyReport> => {
   try {
     await requireThisVersion(config)
     const { store, close } = await openStore(config, systemClock)
@@ -164,7 +164,7 @@ const look = async (config: Config): Promise<Found> => {
   }
 }
 
-const asJson = ({ checks, faults, untold, leftOut }: Found) => ({
+const asJson = ({ checks, faults, untold, leftOut }: VerifyReport) => ({
   sound: faults.length === 0,
   checks: checks.map(({ name, lookedAt, sound }) => ({ name, looked_at: lookedAt, sound })),
   faults,
@@ -172,7 +172,7 @@ const asJson = ({ checks, faults, untold, leftOut }: Found) => ({
   left_out: leftOut,
 })
 
-const sayAll = ({ checks, faults, untold, leftOut }: Found) => {
+const sayAll = ({ checks, faults, untold, leftOut }: VerifyReport) => {
   for (const { check, place, reason } of faults) print(`${check}: ${place}: ${reason}`)
   if (untold > 0) print(`and ${formatCount(untold)} more`)
   for (const { name, lookedAt, sound } of checks)

@@ -35,7 +35,7 @@ interface Work<Way, Shift> {
 }
 
 // A changed setting takes effect within this time.
-const lookMs = 1000
+const pollMs = 1000
 
 /** Follows the feed with one process at a time. */
 export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) => {
@@ -60,7 +60,7 @@ export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) 
           // The store may be unreachable: the next look tries again.
           log.write('warn', work.complaint, { reason: inOneLine(String(error)) })
         }
-        if (await bell.heard(lookMs, signal)) await sleep(work.gatherMs)
+        if (await bell.heard(pollMs, signal)) await sleep(work.gatherMs)
       }
     } finally {
       unfollow()

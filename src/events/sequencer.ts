@@ -12,7 +12,7 @@ export const orderedKey = cacheKey(systemScope, 'feed', 'ordered')
 // Entries of this time are numbered together.
 const gatherMs = 20
 // Finds entries without a wake-up, and dead processes.
-const lookMs = 1000
+const idlePollMs = 1000
 
 const isFor = (keys: readonly string[] | 'everything', key: string) =>
   keys === 'everything' || keys.includes(key)
@@ -68,7 +68,7 @@ export const createSequencer = ({ store, db, leases, log }: Deps) => {
     })
   }
 
-  const timer = setInterval(wake, lookMs)
+  const timer = setInterval(wake, idlePollMs)
   timer.unref()
   db.onStale((keys) => {
     if (isFor(keys, feedKey)) wake()

@@ -101,7 +101,7 @@ export const inParts = (rows: readonly HeadRow[]): HeadRow[][] => {
 }
 
 // Entries get their sequence within moments, unless no process numbers them.
-const patienceMs = 1000
+const sequenceTimeoutMs = 1000
 const lookMs = 4
 
 // A query with few matches looks at this many events, and returns where to continue.
@@ -211,7 +211,7 @@ export const createFeedRows = ({ all, words }: Store) => {
             [Number(newest.place)],
           )
         ).length > 0
-      for (let waitedMs = 0; waitedMs < patienceMs && (await isWaiting()); waitedMs += lookMs)
+      for (let waitedMs = 0; waitedMs < sequenceTimeoutMs && (await isWaiting()); waitedMs += lookMs)
         await pause(lookMs)
     },
 

@@ -27,7 +27,7 @@ const shown = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shown(inner)]))
 }
 
-const told = (path: string, from: unknown, to: unknown): Difference => ({
+const difference = (path: string, from: unknown, to: unknown): Difference => ({
   path,
   ...(from === undefined ? {} : { from: shown(from) }),
   ...(to === undefined ? {} : { to: shown(to) }),
@@ -49,7 +49,7 @@ const walk = (place: string, from: unknown, to: unknown, found: Difference[]) =>
   const had = membersOf(from, to)
   const has = membersOf(to, from)
   if ((!had && !has) || (!had && isLeaf(from)) || (!has && isLeaf(to))) {
-    if (!isSame(from, to)) found.push(told(place, from, to))
+    if (!isSame(from, to)) found.push(difference(place, from, to))
     return
   }
   for (const key of new Set([...Object.keys(had ?? {}), ...Object.keys(has ?? {})])) {

@@ -16,7 +16,7 @@ export const readableSecret = { [markKey]: 'readable' } as const
 /** Marks a URL that may contain a password. Such a URL is stored sealed, and responses mask the password. */
 export const secretUrl = { [markKey]: 'url' } as const
 
-type Mark = 'masked' | 'readable' | 'url'
+type SecretMark = 'masked' | 'readable' | 'url'
 
 // Fields that no schema describes are secret when they are called so: they are stored sealed, and all responses mask them.
 const names =
@@ -117,7 +117,7 @@ export const fingerprint = (text: string) => hash('sha256', text, 'hex').slice(0
 
 /** A part of a schema, as far as it leads to marks. */
 interface Shape {
-  [markKey]?: Mark
+  [markKey]?: SecretMark
   properties?: Readonly<Record<string, Shape>>
   patternProperties?: Readonly<Record<string, Shape>>
   additionalProperties?: Shape | boolean
@@ -154,7 +154,7 @@ const shapeOf = (shape: Shape | undefined, value: Json, key: string): Shape | un
   return typeof additionalProperties === 'object' ? additionalProperties : undefined
 }
 
-const markOf = (shape: Shape | undefined, key: string, value: unknown): Mark | undefined => {
+const markOf = (shape: Shape | undefined, key: string, value: unknown): SecretMark | undefined => {
   if (!shape) return isSecretKey(key) ? 'masked' : undefined
   const mark = shape[markKey]
   return mark === 'url' && !hasUrlSecret(value) ? undefined : mark
@@ -196,7 +196,7 @@ export const namesSecret = (json: string, schema?: Shape): boolean => {
 }
 
 /** What is made of a secret. */
-type Make = (secret: unknown, mark: Mark) => unknown
+type Make = (secret: unknown, mark: SecretMark) => unknown
 
 interface Mapping {
   make: Make

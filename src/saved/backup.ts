@@ -22,7 +22,7 @@ interface Surroundings {
   environment: NodeJS.ProcessEnv
 }
 
-interface Asked {
+interface BackupOptions {
   /** `-`: standard output. */
   file: string
   /** None: not encrypted. */
@@ -56,7 +56,10 @@ const writeToOutput = async (content: AsyncIterable<Uint8Array>) => {
 }
 
 /** Works with or without running servers. */
-export const makeBackup = (surroundings: Surroundings, { file, recipients }: Asked): Promise<Made> => {
+export const makeBackup = (
+  surroundings: Surroundings,
+  { file, recipients }: BackupOptions,
+): Promise<Made> => {
   const { config, clock } = surroundings
   checkRecipients(recipients)
   if (!readServerKey(config.dataDir))

@@ -21,7 +21,7 @@ interface Surroundings {
   environment: NodeJS.ProcessEnv
 }
 
-interface Asked {
+interface RestoreOptions {
   /** `-`: standard input. */
   file: string
   /** Content of the file of identities. */
@@ -130,7 +130,7 @@ const openSource = async (file: string): Promise<Readable> => {
 }
 
 /** The store is placed last and at once, so that an interrupted restore can be repeated. */
-export const restoreBackup = async (surroundings: Surroundings, asked: Asked): Promise<Manifest> => {
+export const restoreBackup = async (surroundings: Surroundings, asked: RestoreOptions): Promise<Manifest> => {
   const { dataDir } = surroundings.config
   await requireEmpty(surroundings)
   const source = await openSource(asked.file)

@@ -26,9 +26,9 @@ const leases = table('leases', {
   expiresAt: integer(),
 })
 
-const held = leases.pick('token', 'holder', 'expiresAt')
+const leaseHolderRow = leases.pick('token', 'holder', 'expiresAt')
 
-export type LeaseRow = RowOf<typeof held>
+export type LeaseRow = RowOf<typeof leaseHolderRow>
 
 const takeFree = leases.insert('ON CONFLICT DO NOTHING')
 
@@ -40,7 +40,9 @@ type OrElse = () => Failure
 /** Rows of jobs/leases.ts. */
 export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: UnrecordedStore) => ({
   async find(name: string): Promise<LeaseRow | undefined> {
-    return held.first(await all(`SELECT ${held.columns} FROM leases WHERE name = $1`, [name]))
+    return leaseHolderRow.first(
+      await all(`SELECT ${leaseHolderRow.columns} FROM leases WHERE name = $1`, [name]),
+    )
   },
 
   /** Replaces `before`, or takes a free lease; the second one fails. */

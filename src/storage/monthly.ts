@@ -59,7 +59,8 @@ const forget = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND st
 
 // One row for each state of a month: an archived one may have a table again. `changes`: of rows while the month is being archived;
 // of an archived month, how often it was.
-const note = 'UPDATE monthly_tables SET changes = changes + 1 WHERE name = $1 AND month = $2 AND state = $3'
+const countChange =
+  'UPDATE monthly_tables SET changes = changes + 1 WHERE name = $1 AND month = $2 AND state = $3'
 const unchanged = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3 AND changes = 0'
 
 interface Known {
@@ -278,7 +279,7 @@ export const createMonthlyTable = (db: Database, name: string) => {
     set.outdate(scope, kind, name)
   }
 
-  const noteChange = (month: Month): Statement => ({ sql: note, params: [name, month, 'archiving'] })
+  const noteChange = (month: Month): Statement => ({ sql: countChange, params: [name, month, 'archiving'] })
 
   return {
     months: async (): Promise<readonly Month[]> => (await learn()).present,
@@ -357,7 +358,7 @@ export const createMonthlyTable = (db: Database, name: string) => {
       runAll(set, layout.drop(month))
       set.run(forget, [name, month, 'present'], { rows: 1, orElse })
       set.run(register, [name, month, 'archived'])
-      set.run(note, [name, month, 'archived'])
+      set.run(countChange, [name, month, 'archived'])
       set.outdate(scope, kind, name)
     },
     abandonArchiving: (set: ChangeSet, month: Month) => void set.run(forget, [name, month, 'archiving']),

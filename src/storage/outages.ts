@@ -8,7 +8,7 @@ export const movedCode = 'XP001'
 
 export const noDatabase = 'it does not answer'
 
-const words: readonly [pattern: RegExp, says: string][] = [
+const outageTexts: readonly [pattern: RegExp, says: string][] = [
   [/^25006 |readonly database|read-only/, 'it is read-only, or a standby'],
   [/^57P0|starting up|shutting down|recovery/, 'it starts, ends or recovers'],
   [/database is (?:locked|busy)/, 'another process has been writing for too long'],
@@ -26,5 +26,5 @@ export const outageInWords = (error: unknown) => {
   if (!(error instanceof Failure)) return noDatabase
   if (isFailure(error, datastoreFull)) return 'it has no room left'
   const text = textOf(error)
-  return words.find(([pattern]) => pattern.test(text))?.[1] ?? noDatabase
+  return outageTexts.find(([pattern]) => pattern.test(text))?.[1] ?? noDatabase
 }

@@ -66,7 +66,7 @@ interface Standing {
   timeline: number
 }
 
-interface Found {
+interface ReachedServer {
   url: string
   timeline: number
 }
@@ -107,8 +107,8 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   const hasRivals = urls.length > 1
   const standings = new WeakMap<pg.Client, Standing & { url: string }>()
   const watch = createWatch(connectMilliseconds)
-  let last: Found | undefined
-  let searching: Promise<Found> | undefined
+  let last: ReachedServer | undefined
+  let searching: Promise<ReachedServer> | undefined
   let isInDoubt = true
   let isMissing = false
 
@@ -138,7 +138,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     return timeline < (last?.timeline ?? 0) ? 'is of an older history: another was promoted' : undefined
   }
 
-  const probe = async (host: string): Promise<Found> => {
+  const probe = async (host: string): Promise<ReachedServer> => {
     const { client, standing } = await knock({}, host, probeMilliseconds)
     dismiss(client)
     const objection = objectionTo(standing)
@@ -147,8 +147,8 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   }
 
   /** Asks all hosts at once; the one promoted last wins. */
-  const search = async (): Promise<Found> => {
-    const found: Found[] = []
+  const search = async (): Promise<ReachedServer> => {
+    const found: ReachedServer[] = []
     const complaints: string[] = []
     const first = Promise.withResolvers<void>()
     const asking = urls.map(async (host) => {
@@ -170,7 +170,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     return newest
   }
 
-  const settleOn = (found: Found) => {
+  const settleOn = (found: ReachedServer) => {
     const before = last
     last = found
     isInDoubt = false
@@ -178,7 +178,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   }
 
   /** Parallel connections share one search. */
-  const find = async (): Promise<Found> => {
+  const find = async (): Promise<ReachedServer> => {
     const [only] = urls
     if (!hasRivals && only !== undefined) return { url: only, timeline: 0 }
     if (last && !isInDoubt) return last

@@ -33,7 +33,7 @@ interface Sum {
   mostMissing: number
 }
 
-const held = shape({ fullAt: integer(), voidAt: integer() })
+const bucketRow = shape({ fullAt: integer(), voidAt: integer() })
 
 // A row contains the time when its bucket is full, so nothing is refilled and old rows mean nothing. A refund makes it full before `void_at`.
 const baseSql = `CASE WHEN sign_in_buckets.void_at > $3 AND sign_in_buckets.full_at > $3
@@ -43,7 +43,7 @@ const setSql = `full_at = ${baseSql} + $4,
 const insertSql = (values: string) =>
   `INSERT INTO sign_in_buckets (bucket, full_at, void_at) ${values} ON CONFLICT (bucket) DO UPDATE SET ${setSql}`
 
-const missingOf = (row: RowOf<typeof held> | undefined, now: number) =>
+const missingOf = (row: RowOf<typeof bucketRow> | undefined, now: number) =>
   row && row.voidAt > now ? Math.max(0, row.fullAt - now) : 0
 
 const never = 2 ** 52
@@ -129,7 +129,7 @@ export type SignInBuckets = ReturnType<typeof createSignInBuckets>
  */
 export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }: Store) => {
   const rowOf = async (key: string) =>
-    held.first(await all(`SELECT ${held.columns} FROM sign_in_buckets WHERE bucket = $1`, [key]))
+    bucketRow.first(await all(`SELECT ${bucketRow.columns} FROM sign_in_buckets WHERE bucket = $1`, [key]))
 
   const rowsOf = async (buckets: readonly SignInBucket[]) => {
     const keys = [...new Set(buckets.map(({ key }) => key))]

@@ -17,7 +17,13 @@ import type { Row, Value } from './db.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { createStatements, openDurable } from './sqlite-open.ts'
 import { integer, shape, text } from './table.ts'
-import { type Batch, commitsAt, type FromWriter, type Outcome, type PostedWrite } from './writer-client.ts'
+import {
+  type Batch,
+  commitsAt,
+  type FromWriter,
+  type PostedWrite,
+  type WriteOutcome,
+} from './writer-client.ts'
 
 const { layout } = auditLog
 const columns = Object.keys(layout.columns)
@@ -144,7 +150,7 @@ const apply = ({ statements, entries, statementOf }: Task) => {
   return undefined
 }
 
-const note = (done: readonly Task[]) =>
+const recordCommit = (done: readonly Task[]) =>
   noteCommit(prepared, processId, tellsKeys ? done.flatMap(({ stale }) => stale) : undefined)
 
 const undoAll = () => {
@@ -160,7 +166,7 @@ const undoOne = () => {
   prepared('RELEASE one').run()
 }
 
-const attempt = (task: Task): Outcome => {
+const attempt = (task: Task): WriteOutcome => {
   prepared('SAVEPOINT one').run()
   try {
     const broken = apply(task)
@@ -183,7 +189,7 @@ const begin = () => {
 }
 
 /** Without savepoints. Undefined if a write failed: nothing was changed. */
-const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
+const runTogether = (tasks: readonly Task[]): WriteOutcome[] | undefined => {
   begin()
   try {
     if (tasks.some((task) => apply(task) !== undefined)) {
@@ -195,15 +201,15 @@ const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
     undoAll()
     return undefined
   }
-  note(tasks)
+  recordCommit(tasks)
   prepared('COMMIT').run()
   return tasks.map(() => 'done')
 }
 
 /** A savepoint and a result for each write. */
-const runEach = (tasks: readonly Task[]): Outcome[] => {
+const runEach = (tasks: readonly Task[]): WriteOutcome[] => {
   begin()
-  const outcomes: Outcome[] = []
+  const outcomes: WriteOutcome[] = []
   for (const task of tasks) {
     const outcome = attempt(task)
     // A full disk has ended the transaction with all writes before.
@@ -211,19 +217,19 @@ const runEach = (tasks: readonly Task[]): Outcome[] => {
     outcomes.push(outcome)
   }
   const done = tasks.filter((_task, index) => outcomes[index] === 'done')
-  if (done.length > 0) note(done)
+  if (done.length > 0) recordCommit(done)
   prepared(done.length > 0 ? 'COMMIT' : 'ROLLBACK').run()
   return outcomes
 }
 
 /** Only tests the lock. */
-const askForLock = (tasks: readonly Task[]): Outcome[] => {
+const askForLock = (tasks: readonly Task[]): WriteOutcome[] => {
   prepared('BEGIN IMMEDIATE').run()
   prepared('ROLLBACK').run()
   return tasks.map(() => 'done')
 }
 
-const run = (tasks: readonly Task[]): Outcome[] => {
+const run = (tasks: readonly Task[]): WriteOutcome[] => {
   try {
     if (tasks.every(({ statements, entries }) => statements.length + entries.length === 0))
       return askForLock(tasks)
@@ -237,7 +243,7 @@ const run = (tasks: readonly Task[]): Outcome[] => {
 interface Order {
   seat: MessagePort
   tasks: readonly Task[]
-  outcomes: readonly Outcome[]
+  outcomes: readonly WriteOutcome[]
 }
 
 const seats: MessagePort[] = []

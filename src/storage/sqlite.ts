@@ -13,7 +13,7 @@ import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable, sqliteText } from './sqlite-open.ts'
 import type { Scan, ScanChunk, SqliteReaderData } from './sqlite-reader.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { type Batch, createWriterClient, createWriterThread, type Outcome } from './writer-client.ts'
+import { type Batch, createWriterClient, createWriterThread, type WriteOutcome } from './writer-client.ts'
 
 const maxQueries = 500
 const exportThreads = 2
@@ -250,7 +250,7 @@ const createWriter = (seating: WriterRegistry, announce: StaleListener) => {
     return { texts: [...texts.keys()], writes }
   }
 
-  const settle = (entry: PendingWrite, outcome: Outcome) => {
+  const settle = (entry: PendingWrite, outcome: WriteOutcome) => {
     if (outcome === 'done') return entry.resolve()
     if ('broken' in outcome) return entry.reject(entry.write.statements[outcome.broken]?.expect?.orElse())
     entry.reject(failureOf(outcome.error))

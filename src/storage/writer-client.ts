@@ -29,9 +29,12 @@ export interface Batch {
 }
 
 /** `broken`: the first statement that touched unexpected rows. */
-export type Outcome = 'done' | { broken: number } | { error: string }
+export type WriteOutcome = 'done' | { broken: number } | { error: string }
 
-export type FromWriter = { isSeated: true } | { outcomes: readonly Outcome[] } | { stale: readonly string[] }
+export type FromWriter =
+  | { isSeated: true }
+  | { outcomes: readonly WriteOutcome[] }
+  | { stale: readonly string[] }
 
 // Indexes in shared memory: the number of commits, and the number of the writing thread.
 export const commitsAt = 0
@@ -100,7 +103,7 @@ const assertOpen = () => {
 
 /** Keeps the process alive only during a write. */
 export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
-  let underWay: PromiseWithResolvers<readonly Outcome[]> | undefined
+  let underWay: PromiseWithResolvers<readonly WriteOutcome[]> | undefined
   const numbers = new Int32Array(seating.commits)
   let seen = Atomics.load(numbers, commitsAt)
   let writer = Atomics.load(numbers, writersAt)
@@ -157,7 +160,7 @@ export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
     take,
 
     /** Throws if it could not be sent. */
-    call(batch: Batch): Promise<readonly Outcome[]> {
+    call(batch: Batch): Promise<readonly WriteOutcome[]> {
       if (!port) throw failure(datastoreUnreachable, {})
       port.postMessage(batch)
       port.ref()

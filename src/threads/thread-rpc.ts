@@ -18,7 +18,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-const gone = () => new Error('the other thread has ended')
+const threadEnded = () => new Error('the other thread has ended')
 
 export type ThreadRpc = ReturnType<typeof createThreadRpc>
 
@@ -50,7 +50,7 @@ export const createThreadRpc = (port: MessagePort | Worker, answers: ThreadRepli
     hasLeft = true
     const left = [...waiting.values()]
     waiting.clear()
-    for (const one of left) one.reject(gone())
+    for (const one of left) one.reject(threadEnded())
   }
   port.on('exit', leave)
   port.on('close', leave)
@@ -59,7 +59,7 @@ export const createThreadRpc = (port: MessagePort | Worker, answers: ThreadRepli
     /** Fails with the message of the other thread. */
     ask: <T>(name: string, content?: unknown): Promise<T> =>
       new Promise((resolve, reject) => {
-        if (hasLeft) return reject(gone())
+        if (hasLeft) return reject(threadEnded())
         last += 1
         waiting.set(last, { resolve: (found) => resolve(found as T), reject })
         port.postMessage({ asks: last, name, content } satisfies Message)

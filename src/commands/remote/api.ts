@@ -9,7 +9,7 @@ import { printJson, printJsonRows } from './lists.ts'
 import { pairs, profileOption, queryOption, type RunRemote } from './running.ts'
 import { Mistake, type Terminal } from './terminal.ts'
 
-interface Asked {
+interface ApiOptions {
   profile: string
   data?: string
   field?: Readonly<Record<string, string>>
@@ -58,7 +58,7 @@ const contentOf = async ({
   data,
   field,
   jsonField,
-}: Asked): Promise<Pick<RequestOptions, 'data' | 'envelope'>> => {
+}: ApiOptions): Promise<Pick<RequestOptions, 'data' | 'envelope'>> => {
   if (data === undefined) return field || jsonField ? { data: nested({ ...field, ...jsonField }) } : {}
   const value = jsonIn(await given(data))
   if (!isObject(value) || !('data' in value)) return { data: value }
@@ -92,7 +92,7 @@ const pathOf = (said: string, accountId: string) => {
 
 const isEnveloped = (path: string) => /^\/v\d+\//.test(path)
 
-const api = async (terminal: Terminal, method: string, said: string, asked: Asked) => {
+const api = async (terminal: Terminal, method: string, said: string, asked: ApiOptions) => {
   const { crosspoint, accountId } = await connect(terminal, asked.profile)
   const path = pathOf(said, accountId)
   const { query = {}, header = {}, accept } = asked

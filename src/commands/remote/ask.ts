@@ -1,7 +1,7 @@
 // Questions to the person at the terminal. They are written to standard error.
 import { Interrupted, Mistake, type Terminal } from './terminal.ts'
 
-interface Question {
+interface Prompt {
   message: string
   /** The option that answers it without a question. */
   option: string
@@ -13,7 +13,7 @@ type Prompts = typeof import('@clack/prompts')
 /** Loads the prompts with the first question. */
 const ask = async <Answer extends string | boolean>(
   { isAttended }: Terminal,
-  { message, option, initialValue }: Question,
+  { message, option, initialValue }: Prompt,
   prompt: (prompts: Prompts, common: { message: string }) => Promise<Answer | symbol>,
 ): Promise<Answer> => {
   if (!isAttended) throw new Mistake(`${option} is missing, and there is no terminal to ask at`)
@@ -27,11 +27,11 @@ const ask = async <Answer extends string | boolean>(
 
 const validate = (value: string | undefined) => (value ? undefined : 'This is needed.')
 
-export const askFor = (terminal: Terminal, question: Question) =>
+export const askFor = (terminal: Terminal, question: Prompt) =>
   ask<string>(terminal, question, ({ text }, common) => text({ ...common, validate }))
 
-export const askHidden = (terminal: Terminal, question: Question) =>
+export const askHidden = (terminal: Terminal, question: Prompt) =>
   ask<string>(terminal, question, ({ password }, common) => password({ ...common, validate }))
 
-export const askWhether = (terminal: Terminal, question: Question) =>
+export const askWhether = (terminal: Terminal, question: Prompt) =>
   ask<boolean>(terminal, question, ({ confirm }, common) => confirm({ ...common, initialValue: false }))

@@ -6,7 +6,7 @@ import { completeSignIn } from './second-factor.ts'
 import { Mistake, NotSignedIn, type Terminal } from './terminal.ts'
 
 /** Total wait for an unreachable or busy server. */
-const patienceMs = 15_000
+const requestTimeoutMs = 15_000
 /** Shorter waits are not reported. */
 const toldFromMs = 1000
 
@@ -18,7 +18,7 @@ const reasons: Record<Waiting['why'], string> = {
 }
 
 export const manners = (terminal: Terminal) => ({
-  patienceMs,
+  patienceMs: requestTimeoutMs,
   onWaiting: ({ why, ms }: Waiting) => {
     if (ms >= toldFromMs) terminal.tell(`${reasons[why]}: trying again in ${Math.ceil(ms / 1000)} s`)
   },

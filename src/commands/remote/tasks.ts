@@ -57,11 +57,11 @@ const progressOf = (task: Row) => {
 }
 
 const firstPauseMs = 200
-const longestPauseMs = 2000
+const maxPollPauseMs = 2000
 
 /** Polls until the task ends. */
 async function* looksAt(site: Site, id: string) {
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPollPauseMs)) {
     const task = await read(site, id)
     yield task
     if (hasEnded(task)) return

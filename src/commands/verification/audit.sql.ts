@@ -85,7 +85,7 @@ const letGo = shape({ id: text(), sequence: integer() })
 const lines = shape({ id: text(), beforeDoc: text() })
 
 // Entries that are read together, and the size of their texts.
-const maxAtOnce = 500
+const maxEntriesPerRead = 500
 const maxCharacters = 4_000_000
 
 const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${eventAction}'`
@@ -138,7 +138,7 @@ const createVerificationStore = ({ scan }: Store) => ({
       `SELECT max(sequence) AS sequence FROM (
         SELECT sequence, ${length} AS own, sum(${length}) OVER (ORDER BY sequence) AS total FROM (
           SELECT * FROM audit_log WHERE account_id = $1 AND sequence > $2 AND ${inChain}
-            ORDER BY sequence LIMIT ${maxAtOnce}) AS next) AS sized
+            ORDER BY sequence LIMIT ${maxEntriesPerRead}) AS next) AS sized
         WHERE total - own <= ${maxCharacters}`,
       [accountId, after],
     )

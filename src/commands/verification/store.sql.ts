@@ -29,12 +29,12 @@ const tables: readonly Documents[] = [
 ]
 
 // Documents may be large.
-const atOnce = 200
+const rowsPerPage = 200
 
 const pageOf = ({ table, key, columns }: Documents) => {
   const places = key.map((_, index) => `$${index + 1}`).join(', ')
   return `SELECT ${[...key, ...columns].join(', ')} FROM ${table} WHERE (${key.join(', ')}) > (${places})
-    ORDER BY ${key.join(', ')} LIMIT ${atOnce}`
+    ORDER BY ${key.join(', ')} LIMIT ${rowsPerPage}`
 }
 
 const whyUnreadable = (text: unknown) => {
@@ -64,7 +64,7 @@ async function* rowsOf({ scan }: Pick<Store, 'scan'>, documents: Documents): Asy
     const rows = await scan(sql, after)
     yield* rows
     const last = rows.at(-1)
-    if (!last || rows.length < atOnce) return
+    if (!last || rows.length < rowsPerPage) return
     after = documents.key.map((name) => String(last[name]))
   }
 }

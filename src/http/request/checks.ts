@@ -29,7 +29,7 @@ interface Visit {
   peerAddress: string
 }
 
-interface Question {
+interface AccessCheck {
   actor: Actor
   account: AccountRecord | undefined
   path: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ export const admit = async (visit: Visit, credential: Credential): Promise<Actor
   return actor
 }
 
-const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
+const assertInScope = ({ actor, endpoint, access, rule }: AccessCheck) => {
   const { key, scopes, hasReplacedKey } = actor
   if (hasReplacedKey && (rule === 'unlimited' || rule === 'none'))
     throw accessDenied('the API key that opened this session was replaced')
@@ -69,7 +69,7 @@ const assertInScope = ({ actor, endpoint, access, rule }: Question) => {
 }
 
 /** Checks scopes, restrictions and the policy of the route. */
-export const assertAllowed = async (frame: ServerContext, question: Question) => {
+export const assertAllowed = async (frame: ServerContext, question: AccessCheck) => {
   const { actor, account, path, allow } = question
   assertInScope(question)
   if (!(await frame.isUnrestricted(question))) throw accessDenied('access denied by token restrictions')

@@ -53,7 +53,7 @@ const bytesOfNews = 1000
 const longestMs = 600_000
 const newsAtOnce = 64
 const shortestPauseMs = 50
-const longestPauseMs = 1000
+const maxLockPauseMs = 1000
 
 type Place = Pick<KeyClaim, 'accountId' | 'asker' | 'key'>
 
@@ -119,7 +119,7 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
   const tellAll = async () => {
     while (untold.size > 0) {
       if (!(await tellSome())) {
-        pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+        pauseMs = Math.min(pauseMs * 2, maxLockPauseMs)
         return
       }
     }

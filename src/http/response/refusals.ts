@@ -58,7 +58,7 @@ const tellDenial = (error: Failure): Told | undefined => {
 }
 
 /** Undefined for other failures, and for the request for a second factor. */
-const told = (exchange: RequestContext, error: Failure) => {
+const refusalLine = (exchange: RequestContext, error: Failure) => {
   const isSignIn = exchange.route?.spec.price?.is === 'signIn' || bringsPassword(exchange, error)
   return isSignIn || error.cause instanceof SignInRefusal ? tellSignIn(error) : tellDenial(error)
 }
@@ -66,7 +66,7 @@ const told = (exchange: RequestContext, error: Failure) => {
 export const logRefusal = (exchange: RequestContext, error: unknown, status: number) => {
   const { frame, clientAddress, account, actor, route, id } = exchange
   if (!(error instanceof Failure) || !frame.log.enabled('info')) return
-  const line = told(exchange, error)
+  const line = refusalLine(exchange, error)
   if (!line) return
   frame.log.write('info', line.message, {
     client_address: clientAddress,

@@ -95,7 +95,7 @@ export const claimRoom = (exchange: RequestContext, bytes: number): Release =>
 // Smaller responses are not counted.
 const countedBytes = 16_384
 // Larger ones are written in chunks, so that a slow client is seen to make progress.
-const maxAtOnce = 262_144
+const maxWriteBytes = 262_144
 
 /** Counts a response until the client has received it. Only reads without reserved memory can be rejected. */
 const count = (exchange: RequestContext, status: number, bytes: number) => {
@@ -131,7 +131,7 @@ const sendAsItIs = async (
   headers['content-length'] = String(bytes)
   writeHead(exchange, status, headers)
   if (exchange.method === 'HEAD') return void exchange.response.end()
-  if (counted && bytes > maxAtOnce)
+  if (counted && bytes > maxWriteBytes)
     return writeInPieces(exchange, [typeof body === 'string' ? Buffer.from(body) : body])
   // One byte a character means ASCII: latin1 gives the same bytes and is faster.
   exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
@@ -161,7 +161,7 @@ const sendPiecesAsTheyAre = async (
   writeHead(exchange, 200, headers)
   const { response } = exchange
   if (exchange.method === 'HEAD') return void response.end()
-  if (counted && length > maxAtOnce) return writeInPieces(exchange, pieces)
+  if (counted && length > maxWriteBytes) return writeInPieces(exchange, pieces)
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()

@@ -14,15 +14,16 @@ interface Patience {
 const untilWhole: Patience = { milliseconds: bodyMs, renewed: false }
 const untilSilence: Patience = { milliseconds: silenceMs, renewed: true }
 
-const held = new WeakMap<IncomingMessage, ServerResponse>()
+const pausedResponses = new WeakMap<IncomingMessage, ServerResponse>()
 
 /** For `Expect: 100-continue`: the client waits until the body is read. */
-export const holdBody = (request: IncomingMessage, response: ServerResponse) => held.set(request, response)
+export const holdBody = (request: IncomingMessage, response: ServerResponse) =>
+  pausedResponses.set(request, response)
 
 const letCome = (request: IncomingMessage) => {
   if (request.headers.expect === undefined) return
-  held.get(request)?.writeContinue()
-  held.delete(request)
+  pausedResponses.get(request)?.writeContinue()
+  pausedResponses.delete(request)
 }
 
 /** Undefined for chunked bodies. */

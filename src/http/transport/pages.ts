@@ -118,7 +118,7 @@ const proxyHeaders = [
 ]
 
 // Prometheus gives up after ten seconds.
-const patienceMs = 2000
+const networksTimeoutMs = 2000
 
 const isDirect = ({ headers }: IncomingMessage) => proxyHeaders.every((name) => headers[name] === undefined)
 
@@ -129,7 +129,10 @@ export const metricsPage = ({ text, networks }: FiguresDeps): PlainPage => {
 
   const isAllowed = async (request: IncomingMessage) => {
     // Metrics matter most when the store is down: then the last known networks are allowed.
-    known = await Promise.race([networks().catch(() => known), sleep(patienceMs, known, { ref: false })])
+    known = await Promise.race([
+      networks().catch(() => known),
+      sleep(networksTimeoutMs, known, { ref: false }),
+    ])
     const peer = parseAddress(canonicalPeer(request.socket.remoteAddress ?? ''))
     if (!peer || !isDirect(request)) return false
     return known.some((network) => {

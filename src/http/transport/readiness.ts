@@ -17,7 +17,7 @@ interface Deps {
 export type Readiness = ReturnType<typeof createReadiness>
 
 /** The result is cached for this time. */
-const heldMs = 1000
+const cachedMs = 1000
 const usualPatienceMs = 5000
 
 // The write-ahead log may grow by this before it is written back.
@@ -83,7 +83,7 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
 
   const isFresh = () =>
     verdict !== undefined &&
-    performance.now() - verdict.at < heldMs &&
+    performance.now() - verdict.at < cachedMs &&
     // A write failed since then.
     (verdict.obstacle !== undefined || verdict.outages === store.outages())
 

@@ -34,7 +34,7 @@ interface EdgeDeps {
 }
 
 // Phones that are looked up within one timeout.
-const maxAtOnce = 100
+const maxRowsPerCall = 100
 
 const registrationOf = ({ at: _, path: __, ...registration }: Contact): Registration => registration
 
@@ -47,7 +47,9 @@ const createKamailio = ({ outgoing, settings, resting }: EdgeDeps): MediaSwitch 
   const { timeout_ms: timeoutMs } = settings
 
   const contactsOf = (phones: readonly Phone[], asked = edges) =>
-    askAllInParts(asked, [phones], maxAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
+    askAllInParts(asked, [phones], maxRowsPerCall, (edge, part) =>
+      contactsAt(edge, { phones: part, timeoutMs }),
+    )
 
   /** Returns the hosts of edges that did not answer. An edge that is no longer in the settings is not asked. */
   const tellInParts = async <Item>(
@@ -79,7 +81,7 @@ const createKamailio = ({ outgoing, settings, resting }: EdgeDeps): MediaSwitch 
     },
 
     endRegistrations: (batches, hosts) =>
-      tellInParts(batches, maxAtOnce, hosts, (edge, part) =>
+      tellInParts(batches, maxRowsPerCall, hosts, (edge, part) =>
         removeRegistration(edge, { phones: part, timeoutMs }),
       ),
 

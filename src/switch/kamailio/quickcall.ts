@@ -16,7 +16,7 @@ import {
   type SipRequest,
 } from './requests.ts'
 
-type Outcome = 'answered' | 'unanswered'
+type RingOutcome = 'answered' | 'unanswered'
 
 interface QuickcallEnd {
   [key: string]: unknown
@@ -24,7 +24,7 @@ interface QuickcallEnd {
   sip_code: number
   call_id?: string
   device_id?: string
-  destination?: Outcome
+  destination?: RingOutcome
 }
 
 interface Answered {
@@ -70,7 +70,7 @@ const silence = [
   '',
 ].join('\r\n')
 
-const lookMs = 500
+const ringPollMs = 500
 
 /** The phone shows the number that it will call, unless the request sets something else. */
 const shownAs = ({ phoneDisplay, number }: Quickcall, { phone: { realm } }: Contact) => {
@@ -185,11 +185,14 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
   }
 
   /** What the edge sees of the phone's call. Undefined: no call. */
-  const followUp = async (contact: Contact, before: ReadonlySet<string>): Promise<Outcome | undefined> => {
+  const followUp = async (
+    contact: Contact,
+    before: ReadonlySet<string>,
+  ): Promise<RingOutcome | undefined> => {
     const from = identityOf(contact)
     let isBegun = false
-    for (let waitedMs = 0; waitedMs < ringMs; waitedMs += lookMs) {
-      await sleep(lookMs, undefined, { ref: false })
+    for (let waitedMs = 0; waitedMs < ringMs; waitedMs += ringPollMs) {
+      await sleep(ringPollMs, undefined, { ref: false })
       const calls = (await callsOf(contact, from)).filter(({ callId }) => !before.has(callId))
       if (calls.some(({ isAnswered }) => isAnswered)) return 'answered'
       if (isBegun && calls.length === 0) return 'unanswered'

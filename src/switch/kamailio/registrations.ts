@@ -6,7 +6,7 @@ import { type Edge, EdgeRefusal, forEachFew } from './edges.ts'
 const table = 'location'
 
 // A look-up is fast at the edge: most of the time is network latency.
-const atOnce = 8
+const maxConcurrentLookups = 8
 
 /** A registration, with what the edge needs to send something there. */
 export interface Contact extends Registration {
@@ -66,7 +66,7 @@ const lookUp = async (edge: Edge, phone: Phone, place: string, timeoutMs: number
     }),
   )
 
-interface Asked<Named extends Identity> {
+interface RegistrationsQuery<Named extends Identity> {
   phones: readonly Named[]
   /** For all of them. */
   timeoutMs: number
@@ -84,10 +84,13 @@ const placed = <Named extends Identity>(phones: readonly Named[]) =>
  * The contacts of phones at one edge. Each phone is looked up: the edge has no list by account, and a list of
  * everything would grow with all accounts.
  */
-export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked<Phone>): Promise<Contact[]> => {
+export const contactsAt = async (
+  edge: Edge,
+  { phones, timeoutMs }: RegistrationsQuery<Phone>,
+): Promise<Contact[]> => {
   const deadline = performance.now() + timeoutMs
   const found: Contact[] = []
-  await forEachFew(placed(phones), atOnce, async ({ phone, place }) => {
+  await forEachFew(placed(phones), maxConcurrentLookups, async ({ phone, place }) => {
     found.push(...(await lookUp(edge, phone, place, leftOf(deadline))))
   })
   return found
@@ -108,10 +111,10 @@ const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: num
     })
 }
 
-export const removeRegistration = async (edge: Edge, { phones, timeoutMs }: Asked<Identity>) => {
+export const removeRegistration = async (edge: Edge, { phones, timeoutMs }: RegistrationsQuery<Identity>) => {
   const deadline = performance.now() + timeoutMs
   await outdateAt(edge, phones, timeoutMs)
-  await forEachFew(placed(phones), atOnce, async ({ place }) => {
+  await forEachFew(placed(phones), maxConcurrentLookups, async ({ place }) => {
     await edge.ask('ul.rm', [table, place], leftOf(deadline))
   })
 }

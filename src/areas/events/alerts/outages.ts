@@ -27,7 +27,7 @@ interface Outage {
 }
 
 // A restart of the other system is not reported.
-const patienceMs = 60_000
+const alertAfterMs = 60_000
 
 export type Outages = ReturnType<typeof createOutages>
 
@@ -57,7 +57,7 @@ export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) =>
         log.write('warn', `${noun} cannot be reached`, { host, reason: inOneLine(reason) })
       const outage = outages.get(cause) ?? { since: now, isRaised: false }
       outages.set(cause, outage)
-      if (outage.isRaised || now - outage.since < patienceMs) return
+      if (outage.isRaised || now - outage.since < alertAfterMs) return
       const master = await store.records.claimant(masterClaim)
       if (!master || outage.isRaised) return
       // Set before the commit, so that a failure at the same time raises no second alert.

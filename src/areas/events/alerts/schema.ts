@@ -35,7 +35,7 @@ const Recipient = open({
   ),
 })
 
-const Mark = open({
+const AlertMark = open({
   name: anyText(),
   state: anyText(),
   transition: list(anyObject()),
@@ -49,7 +49,7 @@ const fields = {
   category: text(1, 128),
   level: text(1, 64, { default: 'info' }),
   expiration_date: gregorian('When it is not shown any more'),
-  metadata: typed(['object', 'array'], { items: Mark }),
+  metadata: typed(['object', 'array'], { items: AlertMark }),
   from: must(list(Sender, { minItems: 1, maxItems: 100 })),
   to: must(list(Recipient, { minItems: 1, maxItems: 100 })),
 }

@@ -58,14 +58,14 @@ export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
 })
 
 // Rows of one write. As many may be missing from the index: they are read from the table.
-const atOnce = 1000
+const batchSize = 1000
 
 export const createAuditIndexing = ({ store }: DepsOf<'store'>) => {
   const rows = createAuditIndexStore(store)
 
   const nextEnd = async () => {
     const begin = await rows.indexed()
-    const end = await rows.endOf(begin, atOnce)
+    const end = await rows.endOf(begin, batchSize)
     return end === undefined ? undefined : { begin, end }
   }
 

@@ -6,12 +6,12 @@ import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 import type { Audit } from './operations.ts'
 import {
   type AuditEntry,
+  type AuditQuery,
   csvHeader,
   csvLineOf,
   entryJson,
   filterable,
   timeBounds,
-  type Wanted,
   weightOf,
 } from './views.ts'
 
@@ -29,7 +29,7 @@ const cursorOf = ({ sequence, id }: Pick<AuditEntry, 'sequence' | 'id'>): Cursor
 
 const isTime = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'
 
-const listing = (audit: Audit, wanted: Wanted): Listing<AuditEntry> => ({
+const listing = (audit: Audit, wanted: AuditQuery): Listing<AuditEntry> => ({
   async page({ after, limit, descending, long }) {
     const place = { after: after && sequenceOf(after[0]), limit, descending, long }
     const { items, next } = await audit.page(wanted, place)
@@ -52,7 +52,7 @@ const given = (query: URLSearchParams, name: string) => query.get(name) || undef
 export const auditAnswer = (
   audit: Audit,
   query: URLSearchParams,
-  place: Pick<Wanted, 'accountId' | 'kind' | 'recordId'>,
+  place: Pick<AuditQuery, 'accountId' | 'kind' | 'recordId'>,
 ) =>
   new ListResponse(
     listing(audit, {

@@ -5,7 +5,7 @@ import { systemScope } from '../../../storage/change-set.ts'
 import { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type AuditPlace, createAuditStore } from './store.ts'
-import { type AuditEntry, treeIn, type Wanted } from './views.ts'
+import { type AuditEntry, type AuditQuery, treeIn } from './views.ts'
 
 export type Audit = ReturnType<typeof createAudit>
 
@@ -45,7 +45,7 @@ export const createAudit = ({ store, feed }: { store: Store; feed: Pick<Feed, 's
     settled: feed.settled,
 
     /** The first page waits until earlier commits are in the log. */
-    async page(wanted: Wanted, place: AuditPlace) {
+    async page(wanted: AuditQuery, place: AuditPlace) {
       if (place.after === undefined && place.descending) await feed.settled()
       return rows.page(wanted, place)
     },
@@ -58,7 +58,7 @@ export const createAudit = ({ store, feed }: { store: Store; feed: Pick<Feed, 's
       return entry
     },
 
-    async knows(wanted: Required<Pick<Wanted, 'accountId' | 'kind' | 'recordId'>>): Promise<boolean> {
+    async knows(wanted: Required<Pick<AuditQuery, 'accountId' | 'kind' | 'recordId'>>): Promise<boolean> {
       await feed.settled()
       const { items } = await rows.page(wanted, { limit: 1, descending: true, long: false })
       return items.length > 0

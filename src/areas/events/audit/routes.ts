@@ -41,9 +41,9 @@ const idIn = ({ path }: Route, variables: Variables) => variables[lastVariable.e
 
 const accountIn = (variables: Variables) => variables.account_id
 
-const gone = new Set<FailureKind>([badIdentifier, numberNotFound])
+const notFoundFailures = new Set<FailureKind>([badIdentifier, numberNotFound])
 
-const isGone = (error: unknown) => error instanceof Failure && gone.has(error.kind)
+const isGone = (error: unknown) => error instanceof Failure && notFoundFailures.has(error.kind)
 
 const ownerOf = ({ owner }: AuditedRecord, { path, actor }: Call) => {
   if (owner === 'nobody') return undefined

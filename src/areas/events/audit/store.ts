@@ -6,7 +6,7 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, json, optional, shape, text } from '../../../storage/table.ts'
 import { createAuditIndexStore, type Subject, subjects } from './indexing.sql.ts'
 import { removalKind } from './removal.ts'
-import type { AuditEntry, Wanted } from './views.ts'
+import type { AuditEntry, AuditQuery } from './views.ts'
 
 const entries = shape({
   accountId: text(),
@@ -98,7 +98,7 @@ export const createAuditStore = (store: Store) => {
   }
 
   /** A short period is found by ids. */
-  const byTime = async ({ accountId, from, to }: Wanted): Promise<Source | undefined> => {
+  const byTime = async ({ accountId, from, to }: AuditQuery): Promise<Source | undefined> => {
     if (from === undefined && to === undefined) return undefined
     const params = [accountId, idAt(from ?? 0), to === undefined ? afterAllIds : idAt(to + idSlackMs)]
     const range = 'account_id = $1 AND id >= $2 AND id < $3'
@@ -109,14 +109,14 @@ export const createAuditStore = (store: Store) => {
     return Number(row?.count) === maxLookedThrough ? undefined : sourceWhere(range, params)
   }
 
-  const sourceOf = async (wanted: Wanted): Promise<Source> => {
+  const sourceOf = async (wanted: AuditQuery): Promise<Source> => {
     const { accountId, recordId, actorId } = wanted
     if (recordId !== undefined) return bySubject(accountId, 'record', recordId)
     if (actorId !== undefined) return bySubject(accountId, 'actor', actorId)
     return (await byTime(wanted)) ?? sourceWhere('account_id = $1', [accountId])
   }
 
-  const restOf = ({ actorId, kind, action, from, to }: Wanted, params: Value[]) => {
+  const restOf = ({ actorId, kind, action, from, to }: AuditQuery, params: Value[]) => {
     const rest = createTerms(params)
     rest.add((place) => `actor_id = ${place}`, actorId)
     rest.add((place) => `kind = ${place}`, kind)
@@ -129,7 +129,7 @@ export const createAuditStore = (store: Store) => {
   return {
     /** Returns fewer entries than requested if they are large, and where to continue. */
     async page(
-      wanted: Wanted,
+      wanted: AuditQuery,
       place: AuditPlace,
     ): Promise<{ items: AuditEntry[]; next: number | undefined }> {
       const { after, limit, descending } = place

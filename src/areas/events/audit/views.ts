@@ -85,7 +85,7 @@ export const csvLineOf = (entry: AuditEntry) => {
   return csvLine(columns.map((column) => cells[column]))
 }
 
-export interface Wanted {
+export interface AuditQuery {
   accountId: string
   actorId?: string | undefined
   kind?: string | undefined

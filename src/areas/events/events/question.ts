@@ -5,7 +5,7 @@ import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { isTrue } from '../../../lib/json.ts'
 import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 
-export type Wanted = Omit<EventQuery, 'after' | 'limit'>
+export type EventFilter = Omit<EventQuery, 'after' | 'limit'>
 
 const maxTypes = 100
 
@@ -35,7 +35,7 @@ export const wantedIn = (
   query: URLSearchParams,
   { accountId, isTop }: { accountId: string; isTop: boolean },
   typeNames: ReadonlySet<string>,
-): Wanted => {
+): EventFilter => {
   const { from, to } = timeBoundsIn(query)
   return {
     accountId,

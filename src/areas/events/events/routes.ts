@@ -7,7 +7,7 @@ import { type Call, get, type Route } from '../../../http/route.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { isTrue } from '../../../lib/json.ts'
 import { anyObject, anyText, choice, closed, gregorian, must } from '../../../lib/schema.ts'
-import { placeIn, type Wanted, wantedIn } from './question.ts'
+import { type EventFilter, placeIn, wantedIn } from './question.ts'
 import type { Streams } from './streams.ts'
 
 const Person = closed({ id: anyText(), account_id: anyText() })
@@ -58,7 +58,7 @@ const sequenceIn = ([text]: Cursor) => {
 }
 
 export const eventRoutes = (feed: Feed, streams: Streams, typeNames: ReadonlySet<string>): Route[] => {
-  const listing = (wanted: Wanted, begin: number, withBefore: boolean): Listing<FeedEvent> => ({
+  const listing = (wanted: EventFilter, begin: number, withBefore: boolean): Listing<FeedEvent> => ({
     async page({ after, limit }) {
       const { events, next } = await feed.page({
         ...wanted,

@@ -4,7 +4,7 @@ import type { Line } from '../../../http/response/responses.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { actorOf } from '../../../storage/audit-log.ts'
 import type { DepsOf } from '../../area.ts'
-import type { Wanted } from './question.ts'
+import type { EventFilter } from './question.ts'
 
 // Bytes that a live reader may have pending before the stream ends.
 const maxWaiting = 262_144
@@ -31,7 +31,7 @@ const createHeartbeat = () => {
   return { lines, stop: () => clearInterval(timer) }
 }
 
-const headFilter = ({ accountId, below, isTop, types = [] }: Wanted) => {
+const headFilter = ({ accountId, below, isTop, types = [] }: EventFilter) => {
   const isType = typeFilter(types)
   return (head: FeedHead) =>
     (head.accountId === accountId || (below && (isTop || head.above.includes(accountId)))) &&
@@ -39,7 +39,7 @@ const headFilter = ({ accountId, below, isTop, types = [] }: Wanted) => {
 }
 
 const restFilter =
-  ({ recordId, actorId, from, to }: Wanted, actorOf: (event: FeedEvent) => string | undefined) =>
+  ({ recordId, actorId, from, to }: EventFilter, actorOf: (event: FeedEvent) => string | undefined) =>
   (event: FeedEvent) =>
     (recordId === undefined || event.recordId === recordId) &&
     (actorId === undefined || actorOf(event) === actorId) &&
@@ -52,7 +52,7 @@ interface Deps extends DepsOf<'feed' | 'log'> {
 }
 
 interface StreamOrder {
-  wanted: Wanted
+  wanted: EventFilter
   after: number
   withBefore: boolean
 }

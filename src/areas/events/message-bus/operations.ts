@@ -13,11 +13,11 @@ interface Deps extends DepsOf<'store' | 'settings' | 'feed' | 'log' | 'calls'> {
   alerts: { outagesOf(watched: Watched): Outages }
 }
 
-const maxAtOnce = 200
+const maxEventsPerPublish = 200
 // After a crash, events since the last save are published again.
 const cursorMs = 250
 
-interface Shift {
+interface BusState {
   guard: Statement
   target: Target
   broker: Broker
@@ -46,14 +46,14 @@ export const createMessageBus = (tools: Deps) => {
     return url === undefined ? undefined : { url, exchange }
   }
 
-  const save = async (shift: Shift) => {
+  const save = async (shift: BusState) => {
     if (shift.saved === shift.position) return
     const { position } = shift
     await store.writeUnrecorded([mark.moveTo(position), shift.guard])
     shift.saved = position
   }
 
-  const saveSoon = (shift: Shift) => {
+  const saveSoon = (shift: BusState) => {
     shift.timer ??= setTimeout(() => {
       shift.timer = undefined
       save(shift).catch((error) =>
@@ -62,7 +62,7 @@ export const createMessageBus = (tools: Deps) => {
     }, cursorMs).unref()
   }
 
-  const begin = async (target: Target, guard: Statement): Promise<Shift> => {
+  const begin = async (target: Target, guard: Statement): Promise<BusState> => {
     await outages.withdraw(hostOf(target))
     const position = await mark.read()
     const broker = createBroker(target, calls)
@@ -70,7 +70,7 @@ export const createMessageBus = (tools: Deps) => {
   }
 
   /** After a failure it connects again and continues with the last confirmed event. */
-  const publish = async (shift: Shift, events: Parameters<Broker['publish']>[0]) => {
+  const publish = async (shift: BusState, events: Parameters<Broker['publish']>[0]) => {
     const host = hostOf(shift.target)
     try {
       await shift.broker.publish(events)
@@ -85,8 +85,8 @@ export const createMessageBus = (tools: Deps) => {
     return true
   }
 
-  const publishNext = async (shift: Shift): Promise<boolean> => {
-    const events = await feed.all(shift.position, maxAtOnce)
+  const publishNext = async (shift: BusState): Promise<boolean> => {
+    const events = await feed.all(shift.position, maxEventsPerPublish)
     const last = events.at(-1)
     if (!last || !(await publish(shift, events))) return false
     shift.position = last.sequence

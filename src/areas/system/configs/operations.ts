@@ -13,7 +13,7 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
-import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
+import type { SystemConfigs, UpdateMode } from '../system-configs/operations.ts'
 import { configsSettings } from './settings.ts'
 
 const accountConfigKind = 'account_config'
@@ -102,7 +102,7 @@ export const createAccountConfigs = (tools: Deps) => {
     return after
   }
 
-  const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: Sent) =>
+  const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: UpdateMode) =>
     withStoredSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
 
   /** Imported values that are invalid here are dropped. */
@@ -139,7 +139,7 @@ export const createAccountConfigs = (tools: Deps) => {
     own: ownValues,
 
     /** Documents without a schema are stored as they are. */
-    async judge(subject: AccountConfigSubject, values: Json, sent: Sent): Promise<Problems> {
+    async judge(subject: AccountConfigSubject, values: Json, sent: UpdateMode): Promise<Problems> {
       const schema = schemaOf(subject.id)
       return schema ? (await validate(schema, wholeOf(subject, values, sent))).problems : {}
     },
@@ -159,7 +159,7 @@ export const createAccountConfigs = (tools: Deps) => {
     async replace(
       author: Author,
       subject: AccountConfigSubject,
-      { values, sent }: { values: Json; sent: Sent },
+      { values, sent }: { values: Json; sent: UpdateMode },
     ): Promise<AccountConfigSubject> {
       const doc = withoutDefaults(wholeOf(subject, values, sent), subject.below)
       if (Object.keys(doc).length > 0) {

@@ -5,7 +5,7 @@ import { type Call, del, get, patch, post, put, type Route } from '../../../http
 import type { Json } from '../../../lib/json.ts'
 import { anyObject, anyText, must, open } from '../../../lib/schema.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
-import type { Sent } from '../system-configs/operations.ts'
+import type { UpdateMode } from '../system-configs/operations.ts'
 import {
   type AccountConfigStored,
   type AccountConfigSubject,
@@ -33,7 +33,7 @@ const metadataOf = (id: string, record: AccountConfigStored | undefined) => ({
   ...(record ? { created: record.created, modified: record.modified } : {}),
 })
 
-const told = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
+const warningsMetadata = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
 
 export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
   const subject = ({ path, account }: { path: { config_id: string }; account: AccountRecord }) =>
@@ -43,10 +43,10 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
   const view = (config: AccountConfigSubject) =>
     answer({
       data: { ...configs.read(config), id: config.id },
-      metadata: { ...metadataOf(config.id, config.record), ...told(configs.warnings(config)) },
+      metadata: { ...metadataOf(config.id, config.record), ...warningsMetadata(configs.warnings(config)) },
     })
 
-  const writing = (sent: Sent) => ({
+  const writing = (sent: UpdateMode) => ({
     allow: accountAdmin,
     subject,
     prepare,

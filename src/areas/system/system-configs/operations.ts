@@ -61,11 +61,11 @@ export interface SystemConfigSubject {
 }
 
 /** A whole document, or changes that are merged already. */
-export type Sent = 'whole' | 'changed'
+export type UpdateMode = 'whole' | 'changed'
 
 interface SentSection {
   values: Json
-  sent: Sent
+  sent: UpdateMode
 }
 
 const unknownDocument =
@@ -149,7 +149,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     return after
   }
 
-  const wholeOf = ({ name, sections }: SystemConfigSubject, given: SettingsDoc, sent: Sent) =>
+  const wholeOf = ({ name, sections }: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode) =>
     withStoredSecrets(documentShape(schemaOf(name)), given, sections, sent) as SettingsDoc
 
   const sectionOf = (
@@ -262,7 +262,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return schema ? warningsOf(schema, values) : []
     },
 
-    async judge(subject: SystemConfigSubject, given: SettingsDoc, sent: Sent): Promise<Problems> {
+    async judge(subject: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode): Promise<Problems> {
       const sections = wholeOf(subject, given, sent)
       const found: Problems[] = [nameProblems(sections)]
       for (const [section, values] of Object.entries(sections)) {
@@ -274,7 +274,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     judgeSection: (subject: SystemConfigSubject, section: string, { values, sent }: SentSection) =>
       judgeSection(subject, section, sectionOf(subject, section, { values, sent })),
 
-    replace: (author: Author, subject: SystemConfigSubject, given: SettingsDoc, sent: Sent) =>
+    replace: (author: Author, subject: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode) =>
       save(author, subject, wholeOf(subject, given, sent)),
 
     async replaceSection(author: Author, subject: SystemConfigSubject, section: string, given: SentSection) {

@@ -8,7 +8,7 @@ import { anyObject } from '../../../lib/schema.ts'
 import type { SettingsDoc } from '../../../settings/settings.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import { systemScope } from '../../../storage/change-set.ts'
-import type { Sent, SystemConfigStored, SystemConfigSubject, SystemConfigs } from './operations.ts'
+import type { SystemConfigStored, SystemConfigSubject, SystemConfigs, UpdateMode } from './operations.ts'
 import {
   SystemConfig,
   SystemConfigName,
@@ -29,7 +29,7 @@ const metadataOf = (record: SystemConfigStored | undefined, id: string) => ({
   ...(record ? { created: record.created, modified: record.modified } : {}),
 })
 
-const shown = (id: string, record: SystemConfigStored | undefined, data: Json, extra: Json = {}) =>
+const configResponse = (id: string, record: SystemConfigStored | undefined, data: Json, extra: Json = {}) =>
   answer({
     data: { id, ...data },
     metadata: { ...metadataOf(record, id), ...extra },
@@ -54,7 +54,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
   const told = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
 
   const shownWhole = ({ name }: SystemConfigSubject, record: SystemConfigStored, extra: Json = {}) =>
-    shown(name, record, configs.shown(name, record.doc), {
+    configResponse(name, record, configs.shown(name, record.doc), {
       ...told(configs.warnings(name, record.doc)),
       ...extra,
     })
@@ -64,14 +64,14 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     part: string,
     { record, values, extra }: { record: SystemConfigStored | undefined; values: Json; extra?: Json },
   ) =>
-    shown(`${name}/${part}`, record, configs.shownSection(name, values), {
+    configResponse(`${name}/${part}`, record, configs.shownSection(name, values), {
       ...told(configs.sectionWarnings(name, values)),
       ...extra,
     })
 
   const common = { allow: superduper, answers: SystemConfigRecord }
 
-  const writing = (sent: Sent) => ({
+  const writing = (sent: UpdateMode) => ({
     ...common,
     subject,
     prepare,
@@ -82,7 +82,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     },
   })
 
-  const writingSection = (sent: Sent) => ({
+  const writingSection = (sent: UpdateMode) => ({
     ...common,
     subject: sectionSubject,
     prepare,
@@ -124,7 +124,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
         const { name, record } = call.subject
         const view = wantsAll(call) ? 'all' : 'default'
         const warnings = told(configs.warnings(name, call.subject.sections))
-        const { fields } = shown(
+        const { fields } = configResponse(
           name,
           record,
           configs.shown(name, configs.read(call.subject, view)),

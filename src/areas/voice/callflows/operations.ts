@@ -39,7 +39,7 @@ const claims = ({ accountId, id, doc }: CallflowRecord): StoredClaim[] => [
   ...(doc.patterns?.length ? [{ scope: accountId, name: patternClaim, value: id, orElse: conflict }] : []),
 ]
 
-const atOnce = 500
+const claimsPerRead = 500
 
 const createCallflowStore = (store: Store) => {
   const { records } = store
@@ -70,9 +70,9 @@ const createCallflowStore = (store: Store) => {
     async withPatterns(accountId: string): Promise<string[]> {
       const ids: string[] = []
       for (;;) {
-        const found = await records.claimants(accountId, patternClaim, '', atOnce, ids.at(-1))
+        const found = await records.claimants(accountId, patternClaim, '', claimsPerRead, ids.at(-1))
         ids.push(...found.map(({ id }) => id))
-        if (found.length < atOnce) return ids
+        if (found.length < claimsPerRead) return ids
       }
     },
   }

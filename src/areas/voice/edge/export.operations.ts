@@ -19,7 +19,7 @@ interface Deps extends Pick<AreaDeps, 'store' | 'feed'> {
   resources: Pick<Resources, 'isCarriers'>
 }
 
-interface Wanted {
+interface RealmQuery {
   realm: string
   withCredentials: boolean
 }
@@ -34,7 +34,7 @@ interface KnownSender {
 // Rows that are computed at the same time: a few milliseconds of work.
 const maxConcurrentRows = 25
 
-const questionOf = ({ realm, withCredentials }: Wanted, username?: string) => ({
+const questionOf = ({ realm, withCredentials }: RealmQuery, username?: string) => ({
   realm,
   username,
   address: undefined,
@@ -83,14 +83,14 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
   }
 
   /** Addresses of carriers are not senders. */
-  const rowsOf = async ({ sender, username, address: text }: KnownSender, wanted: Wanted) => {
+  const rowsOf = async ({ sender, username, address: text }: KnownSender, wanted: RealmQuery) => {
     const address = text === undefined ? undefined : parseAddress(text)
     if (address && (await resources.isCarriers(address))) return []
     const answer = await edge.answerOf(sender, questionOf(wanted, username))
     return [{ ...present({ username, address: text }), ...answer }]
   }
 
-  async function* rows(head: EdgeExportRow, known: AsyncIterable<KnownSender[]>, wanted: Wanted) {
+  async function* rows(head: EdgeExportRow, known: AsyncIterable<KnownSender[]>, wanted: RealmQuery) {
     yield [head]
     for await (const batch of known)
       for (let at = 0; at < batch.length; at += maxConcurrentRows) {
@@ -104,7 +104,7 @@ export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks,
      * Rows in batches: first the answer for unknown senders, then one row for each user name and each address.
      * A client that continues with the events after `sequence` misses nothing.
      */
-    async of(actor: Actor, wanted: Wanted) {
+    async of(actor: Actor, wanted: RealmQuery) {
       assertMayHaveCredentials(actor, wanted)
       const sequence = sequenceText(await feed.newest())
       // Reads after the fence include everything up to `sequence`.

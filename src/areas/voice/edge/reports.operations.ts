@@ -38,7 +38,7 @@ interface Deps extends Pick<AreaDeps, 'refusals' | 'validate'> {
 }
 
 /** The request of an edge, not validated. */
-interface Sent {
+interface ReportBatch {
   records: readonly unknown[]
   refusals: readonly unknown[]
   emergencies: readonly unknown[]
@@ -155,7 +155,7 @@ export const createEdgeReporting = (deps: Deps) => {
      */
     async take(
       author: Author,
-      { records, refusals: turnedAway, emergencies: emergencyCalls }: Sent,
+      { records, refusals: turnedAway, emergencies: emergencyCalls }: ReportBatch,
     ): Promise<EdgeReportsTaken> {
       const parted = records.map((record) => partedRecord(dropNulls(record)))
       const taken = await takeRecords(

@@ -22,7 +22,7 @@ interface Calling {
   request: RequestFacts
 }
 
-type Asked<Path> = Pick<Call, 'account'> & { visitor: Actor | undefined; path: Path }
+type QuickcallRequest<Path> = Pick<Call, 'account'> & { visitor: Actor | undefined; path: Path }
 
 const query = {
   auto_answer: 'false lets the phones ring (default true)',
@@ -41,7 +41,11 @@ const query = {
 const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['devices', 'quickcall'] } }
 
 const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {
-  const ofDevice = async ({ visitor, account, path }: Asked<{ account_id: string; device_id: string }>) => {
+  const ofDevice = async ({
+    visitor,
+    account,
+    path,
+  }: QuickcallRequest<{ account_id: string; device_id: string }>) => {
     const device = await devices.find(path.account_id, path.device_id)
     const called = device && { doc: device.doc, ownerId: device.doc.owner_id }
     await quickcalls.assertMayCall(visitor, account, called)
@@ -49,7 +53,11 @@ const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Reco
     return { devices: [device] }
   }
 
-  const ofUser = async ({ visitor, account, path }: Asked<{ account_id: string; user_id: string }>) => {
+  const ofUser = async ({
+    visitor,
+    account,
+    path,
+  }: QuickcallRequest<{ account_id: string; user_id: string }>) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
     await quickcalls.assertMayCall(visitor, account, user && { doc: user.doc, ownerId: user.id })
     if (!user) throw failure(badIdentifier, { cause: path.user_id })

@@ -36,7 +36,7 @@ interface OwnerKind<Found extends Owner> {
   effective(account: AccountRecord, owner: Found): Promise<object>
 }
 
-const shown = ({ id, created, modified, revision, doc }: Owner, metadata: object) =>
+const limitsResponse = ({ id, created, modified, revision, doc }: Owner, metadata: object) =>
   answer({ data: doc.rate_limits, metadata: { id, created, modified, ...metadata }, revision })
 
 const routesFor = <Found extends Owner>(kind: OwnerKind<Found>): Route[] => {
@@ -51,7 +51,7 @@ const routesFor = <Found extends Owner>(kind: OwnerKind<Found>): Route[] => {
       async run({ account, subject: owner }) {
         const metadata = { effective: await effective(account, owner) }
         // Without limits of its own an owner is bound by those of the next level.
-        return isKept(owner) ? shown(owner, metadata) : answer({ data: {}, metadata })
+        return isKept(owner) ? limitsResponse(owner, metadata) : answer({ data: {}, metadata })
       },
     }),
     post(path, {
@@ -64,7 +64,7 @@ const routesFor = <Found extends Owner>(kind: OwnerKind<Found>): Route[] => {
       judge: async ({ data }) => problems(data),
       async run({ author, account, subject: before, data }) {
         const owner = await replace(author, account, before, data)
-        return shown(owner, { effective: await effective(account, owner) })
+        return limitsResponse(owner, { effective: await effective(account, owner) })
       },
     }),
     del(path, {
@@ -76,7 +76,7 @@ const routesFor = <Found extends Owner>(kind: OwnerKind<Found>): Route[] => {
       async run({ author, account, subject: owner }) {
         if (!isKept(owner)) return {}
         await replace(author, account, owner)
-        return shown(owner, { deleted: true })
+        return limitsResponse(owner, { deleted: true })
       },
     }),
   ]

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dns } from '../../../dns/dns.ts'
 import { DnsFault } from '../../../dns/exchange.ts'
-import type { LookUpResult, LookUp } from '../../../dns/resolver.ts'
+import type { LookUp, LookUpResult } from '../../../dns/resolver.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import type { CarrierHost } from './hosts.rules.ts'
@@ -33,11 +33,11 @@ const [shortestMs, longestMs] = [30_000, 3_600_000]
 // How long a failed look-up is cached.
 const failedMs = 5000
 // A caller waits for the decision: later answers serve the next call.
-const patienceMs = 500
+const dnsTimeoutMs = 500
 const maxHosts = 10_000
 const maxServices = 8
 
-const heldMs = (all: readonly LookUpResult[]) => {
+const cacheMsOf = (all: readonly LookUpResult[]) => {
   const ttls = all.flatMap(({ ttlSeconds }) => (ttlSeconds === undefined ? [] : [ttlSeconds * 1000]))
   return Math.min(longestMs, Math.max(shortestMs, ttls.length === 0 ? 0 : Math.min(...ttls)))
 }
@@ -99,7 +99,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     return {
       places: [...behind.places, ...own.flatMap((found) => placesIn(found))],
       isSure,
-      until: clock.now() + (isSure ? heldMs(all) : failedMs),
+      until: clock.now() + (isSure ? cacheMsOf(all) : failedMs),
     }
   }
 
@@ -136,7 +136,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
   const learnAll = async (hosts: readonly CarrierHost[]) => {
     const unknown = hosts.filter((host) => !current(keyOf(host)))
     if (unknown.length === 0) return
-    const patience = sleep(patienceMs, undefined, { ref: false })
+    const patience = sleep(dnsTimeoutMs, undefined, { ref: false })
     await Promise.race([patience, Promise.all(unknown.map(learn))])
   }
 

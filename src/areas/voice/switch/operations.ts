@@ -30,11 +30,11 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'feed' | 'log' | 'o
 
 // Interval in which edges are probed.
 const probeMs = 5000
-const maxAtOnce = 2000
+const maxChangesPerRead = 2000
 // Changes before the first notification that another process may not have sent.
 const maxMissed = 2000
 
-interface Shift {
+interface NotifierState {
   edges: readonly EdgeNotifier[]
   /** The edges were notified up to here. */
   position: number
@@ -91,7 +91,7 @@ export const createEdgeFollower = (tools: Deps) => {
     return revoked
   }
 
-  const begin = async (way: EdgeSettings): Promise<Shift> => {
+  const begin = async (way: EdgeSettings): Promise<NotifierState> => {
     const edges = edgesOf({ outgoing, settings: way, isQuiet: true })
     // The process that met an outage may be gone.
     for (const { host } of edges) await outages.withdraw(host)
@@ -110,7 +110,7 @@ export const createEdgeFollower = (tools: Deps) => {
   const hasBelow = async (accountId: string) => ((await accounts.find(accountId))?.tally ?? 0) > 0
 
   /** The realms that changes make stale. Each account is read once. */
-  const staleBy = async (found: readonly FollowedChange[], ownRealms: Shift['ownRealms']) => {
+  const staleBy = async (found: readonly FollowedChange[], ownRealms: NotifierState['ownRealms']) => {
     const stale = new Set<string>()
     const touched = new Set<string>()
     const withOwn = new Set<string>()
@@ -134,11 +134,11 @@ export const createEdgeFollower = (tools: Deps) => {
     return [...stale]
   }
 
-  const tellNext = async (shift: Shift): Promise<boolean> => {
+  const tellNext = async (shift: NotifierState): Promise<boolean> => {
     const newest = await feed.newest()
     if (newest === shift.position) return false
-    const found = await changes.behind(shift.position, newest, maxAtOnce)
-    const isCut = found.length === maxAtOnce
+    const found = await changes.behind(shift.position, newest, maxChangesPerRead)
+    const isCut = found.length === maxChangesPerRead
     const position = isCut ? (found.at(-1)?.sequence ?? newest) : newest
     const realms = await staleBy(found, shift.ownRealms)
     const revoked = await revokedIn(found)
@@ -147,7 +147,7 @@ export const createEdgeFollower = (tools: Deps) => {
     return isCut
   }
 
-  const probe = (shift: Shift) => {
+  const probe = (shift: NotifierState) => {
     const isDue = clock.now() - shift.probedAt >= probeMs
     if (isDue) shift.probedAt = clock.now()
     for (const one of shift.edges) if (isDue || !one.isReached()) void one.look()

@@ -7,7 +7,7 @@ const table = 'generations'
 
 // Changes within this time are sent together: a bulk import is a few requests.
 const paceMs = 400
-const atOnce = 4
+const maxConcurrentRequests = 4
 // If more realms change at once, everything is stale.
 const maxRealms = 200
 // If more records change at once or while the edge is away, no earlier answer is used without the server.
@@ -37,7 +37,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const tell = (name: string, generation: number) => edge.ask('htable.seti', [table, name, generation])
 
   const revoke = async (records: readonly [string, number][]) => {
-    await forEachFew(records, atOnce, async ([record, generation]) => {
+    await forEachFew(records, maxConcurrentRequests, async ([record, generation]) => {
       await tell(record, generation)
       if (revoked.get(record) === generation) revoked.delete(record)
     })
@@ -51,7 +51,12 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
     // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
     const isForAll = isBehind || realms.length > maxRealms || revoked.has(everyRecord)
     if (isForAll) await tell(everyRealm, newest)
-    else await forEachFew(realms, atOnce, async ([realm, generation]) => void (await tell(realm, generation)))
+    else
+      await forEachFew(
+        realms,
+        maxConcurrentRequests,
+        async ([realm, generation]) => void (await tell(realm, generation)),
+      )
     await revoke(records)
     isBehind = false
   }

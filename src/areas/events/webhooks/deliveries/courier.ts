@@ -43,11 +43,11 @@ export interface Tried {
 
 const maxKeptBytes = 2048
 
-type Outcome = { verdict: Verdict; reason?: string } & Partial<
+type DeliveryOutcome = { verdict: Verdict; reason?: string } & Partial<
   Pick<Attempt, 'resp_status_code' | 'resp_headers' | 'resp_body' | 'client_error'>
 >
 
-const words = {
+const errorTexts = {
   timeout: 'no answer within the time',
   unreachable: 'no connection',
   private: 'the address leads to no host of the internet that may be called',
@@ -56,13 +56,13 @@ const words = {
   aborted: 'given up',
 } as const
 
-const outcomeOfFault = ({ fault }: OutgoingError): Outcome => ({
+const outcomeOfFault = ({ fault }: OutgoingError): DeliveryOutcome => ({
   verdict: fault === 'private' ? 'failed' : 'again',
-  reason: words[fault],
+  reason: errorTexts[fault],
   client_error: fault,
 })
 
-const outcomeOf = ({ status, headers, text }: OutgoingResponse, told: object): Outcome => {
+const outcomeOf = ({ status, headers, text }: OutgoingResponse, told: object): DeliveryOutcome => {
   const verdict = verdictOf(status)
   return {
     verdict,
@@ -99,7 +99,7 @@ export const createWebhookSender = ({ store: { clock }, settings, outgoing }: De
       trace,
       signal,
     }: { headers: Record<string, string>; trace: string | undefined; signal: AbortSignal },
-  ): Promise<Outcome> => {
+  ): Promise<DeliveryOutcome> => {
     const { request_timeout_ms: timeoutMs } = await settings.of(webhookSettings)
     try {
       const answer = await outgoing.send({

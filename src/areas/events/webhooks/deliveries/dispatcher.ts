@@ -31,7 +31,7 @@ const maxKnown = 5000
 
 type NewDelivery = Omit<Delivery, 'attempts'>
 
-interface Shift {
+interface DispatcherState {
   guard: Statement
   /** The sequence up to which the feed was read, and the one that the mark has. */
   seen: number
@@ -181,13 +181,13 @@ export const createDispatcher = (tools: Deps) => {
   }
 
   /** Writes deliveries and the position. */
-  const reach = async (shift: Shift, sequence: number, deliveries: readonly NewDelivery[]) => {
+  const reach = async (shift: DispatcherState, sequence: number, deliveries: readonly NewDelivery[]) => {
     await write(deliveries, mark.moveTo(sequence), shift.guard)
     shift.noted = sequence
   }
 
   /** Reads the next events of the feed; returns whether there may be more. */
-  const readNext = async (shift: Shift) => {
+  const readNext = async (shift: DispatcherState) => {
     const { mentions, last, isFull } = await feed.behind(shift.seen, {
       limit: eventsAtOnce,
       wants: audience.wants,
@@ -233,7 +233,7 @@ export const createDispatcher = (tools: Deps) => {
     return true
   }
 
-  return createFollower<object, Shift>(tools, {
+  return createFollower<object, DispatcherState>(tools, {
     name: 'webhooks',
     complaint: 'webhooks could not be queued',
     gatherMs: 10,

@@ -48,7 +48,7 @@ export interface WebhookPayload {
 
 const ofFamily = (hook: string) => hook === 'object' || hook === 'cdr' || hook === 'notifications'
 
-const told = ({ type, kind, action }: WebhookEvent) => ({ type, kind, action })
+const eventRef = ({ type, kind, action }: WebhookEvent) => ({ type, kind, action })
 
 export const hookEventOf = ({ hook }: Webhook, { type }: WebhookEvent) => (ofFamily(hook) ? hook : type)
 
@@ -59,12 +59,12 @@ const flat = (hook: Webhook, event: WebhookEvent): Json => ({
   id: event.record_id,
   account_id: event.account_id,
   type: hook.hook === 'notifications' ? hook.custom_data?.type : event.kind,
-  action: actionWord(told(event)),
+  action: actionWord(eventRef(event)),
 })
 
 const nested = (hook: Webhook, event: WebhookEvent): Json => ({
   action: 'event',
-  name: hook.hook === 'object' ? actionWord(told(event)) : hookEventOf(hook, event),
+  name: hook.hook === 'object' ? actionWord(eventRef(event)) : hookEventOf(hook, event),
   account_id: event.account_id,
   timestamp: gregorianOfUnix(event.at / 1000),
   data: {
@@ -146,14 +146,14 @@ export const keysOf = ({ security_settings: { sha256_key: key, previous_key: pre
   key === undefined ? [] : [key, ...(previous === undefined ? [] : [previous])]
 
 const firstPauseMs = 3000
-const longestPauseMs = 3_600_000
+const maxRetryPauseMs = 3_600_000
 const growth = 3
 
 /** A delivery that has failed for this time is dropped. */
 export const maxDeliveryLifeMs = 3 * 24 * 3_600_000
 
 export const pauseAfter = (attempts: number) =>
-  Math.min(firstPauseMs * growth ** Math.min(attempts - 1, 20), longestPauseMs)
+  Math.min(firstPauseMs * growth ** Math.min(attempts - 1, 20), maxRetryPauseMs)
 
 /** Undefined: no further attempt. */
 export const nextTry = ({ attempts, since, now }: { attempts: number; since: number; now: number }) => {

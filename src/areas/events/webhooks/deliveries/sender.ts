@@ -43,7 +43,7 @@ const lookEveryMs = 500
 // Another process delivers to this webhook.
 const occupiedPauseMs = 300
 // Deliveries of a disabled webhook are checked again after this time.
-const heldMs = 60_000
+const deliveryLeaseMs = 60_000
 const maxKnown = 10_000
 const maxNoted = 100
 
@@ -172,7 +172,7 @@ export const createSender = (tools: Deps) => {
   /** Deliveries of a disabled webhook wait for three days in total. */
   const hold = async (turn: Turn) => {
     const { hookId } = turn.place
-    held.set(hookId, clock.now() + heldMs)
+    held.set(hookId, clock.now() + deliveryLeaseMs)
     evictOldest(held, maxKnown)
     await rows.forgetBefore(hookId, clock.now() - maxDeliveryLifeMs, turn.signal)
   }

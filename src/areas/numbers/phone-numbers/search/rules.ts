@@ -17,7 +17,7 @@ import {
   usualCountry,
 } from './schema.ts'
 
-const wholeNumber = /^-?\d{1,9}$/
+const integerPattern = /^-?\d{1,9}$/
 
 /** The query with numbers as numbers. */
 export const searchQueryIn = (query: URLSearchParams): Json => {
@@ -27,7 +27,7 @@ export const searchQueryIn = (query: URLSearchParams): Json => {
     if (text === null) continue
     // An unencoded plus arrives as a space.
     if (key === 'prefix') question.prefix = text.replace(/^ /, '+')
-    else question[key] = key !== 'country' && wholeNumber.test(text) ? Number(text) : text
+    else question[key] = key !== 'country' && integerPattern.test(text) ? Number(text) : text
   }
   return question
 }
