@@ -1,4 +1,3 @@
-import { eventTypesOf } from '../events/events.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/transport/pages.ts'
 import type { Upgrade } from '../http/transport/web-socket.ts'
@@ -106,7 +105,6 @@ export const assemble = <const List extends readonly Area[]>(
   const contributions = [...all.values()]
   const routes = contributions.flatMap((made) => made.routes ?? [])
   const derived = contributions.flatMap((made) => made.derives?.(routes) ?? [])
-  store.declareEvents(eventTypesOf(declarationsOf(list)))
   for (const { hears = [], gates = [] } of contributions) {
     store.hear(...hears)
     for (const gate of gates) store.guard(gate)

@@ -340,10 +340,6 @@ const placeOf = (accountId: string, { at, author, actorId, standingOf }: EntryFa
 
 const eventOf = ({ kind, action, event = `${kind}.${action}` }: Change): EventType => event
 
-/** The types of the events that a set of changes emits. */
-export const eventTypesIn = ({ summary, changes, happenings }: ChangeSet): EventType[] =>
-  summary ? [eventOf(summary)] : [...changes.map(eventOf), ...happenings.map(({ type }) => type)]
-
 const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append => {
   const { accountId, kind, id: recordId, action } = change
   const place = placeOf(accountId, facts)

@@ -3,7 +3,7 @@ import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
 import { inSpan } from '../lib/trace.ts'
 import { createGenerations, type GenerationOf } from './cache.ts'
-import { type AccountPath, type Change, type ChangeSet, eventTypesIn, writeOf } from './change-set.ts'
+import { type AccountPath, type Change, type ChangeSet, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, UnrecordedStore, Write } from './db.ts'
 import { type Base, findBase, isPatchable } from './entry-docs.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
@@ -33,8 +33,6 @@ export interface Store
   outages(): number
   hear(...hearings: readonly SignalHandler[]): void
   locate(standingOf: StandingOf): void
-  /** From now on only events of these types can be committed. */
-  declareEvents(types: ReadonlySet<string>): void
   /** For `system` the master account. Undefined if it does not exist. */
   standingOf: StandingOf
   guard(gate: Gate): void
@@ -98,12 +96,6 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
   const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
 
   let standingOf: StandingOf | undefined
-  let eventTypes: ReadonlySet<string> | undefined
-
-  const assertDeclared = (set: ChangeSet) => {
-    const unknown = eventTypesIn(set).find((type) => eventTypes?.has(type) === false)
-    if (unknown !== undefined) throw new Error(`no area declares the event ${unknown}`)
-  }
 
   const standingsOf = async (sets: readonly ChangeSet[], lookUp: StandingOf) => {
     const standings = new Map<string, AccountPath>()
@@ -128,7 +120,6 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
   }
 
   const write = async (sets: readonly ChangeSet[]) => {
-    for (const set of sets) assertDeclared(set)
     // Gates may have added signals.
     if (isTelling(sets)) await deliver(sets, hearings)
     const standings = standingOf && (await standingsOf(sets, standingOf))
@@ -184,9 +175,6 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     standingOf: async (accountId) => standingOf?.(accountId),
     locate(lookUp) {
       standingOf = lookUp
-    },
-    declareEvents(types) {
-      eventTypes = types
     },
     guard: (gate) => void gates.push(gate),
   }
