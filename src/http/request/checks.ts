@@ -198,8 +198,10 @@ const recordIn = (
 ): Pick<StoredRecord, 'docText'> | undefined => {
   if (subject instanceof StoredRecord) return subject
   if (account !== undefined && revisionOf(subject) === account.revision) return account
-  const parts = isObject(subject) ? Object.values(subject) : []
-  return parts.find((part) => part instanceof StoredRecord)
+  const records = Object.values(isObject(subject) ? subject : {}).filter(
+    (part) => part instanceof StoredRecord,
+  )
+  return records.find(({ revision }) => revision === revisionOf(subject)) ?? records[0]
 }
 
 // At most three bytes of UTF-8 for each UTF-16 unit.

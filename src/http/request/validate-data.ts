@@ -71,7 +71,7 @@ export const proposed = (exchange: RequestContext, route: Route, subject: unknow
   return isObject(whole) && isObject(before) ? withStoredUrls(whole, before) : whole
 }
 
-const topKeyOf = (path: string) => path.split('../judge', 1)[0]
+const topKeyOf = (path: string) => path.split('.', 1)[0]
 
 /** Problems of keys that passed the schema. Rules did not see the values of the others. */
 const aboutOthers = (further: Problems, found: Problems): Problems => {

@@ -15,7 +15,7 @@ type Path = readonly string[]
 
 export type Filter = (record: StoredRecord) => boolean
 
-const pathOf = (dotted: string): Path => dotted.split('../answer')
+const pathOf = (dotted: string): Path => dotted.split('.')
 
 /** Inherited and private members do not count. */
 const memberOf = (value: unknown, key: string): unknown => {

@@ -98,7 +98,7 @@ const complaintMilliseconds = 60_000
 
 /** An IPv4 address or an IPv6 /64. */
 const neighbourhoodOf = ({ family, bytes }: Address) =>
-  family === 4 ? bytes.join('../wire') : bytes.slice(0, 8).join(':')
+  family === 4 ? bytes.join('.') : bytes.slice(0, 8).join(':')
 
 export type Places = ReturnType<typeof createPlaces>
 
