@@ -10,8 +10,7 @@ import { accountsArea } from '../../accounts/accounts/area.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
-import type { Devices } from '../devices/operations.ts'
-import type { DeviceRecord } from '../devices/store.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
 
 /** The owner of a list: an account, or a device of it. */
 interface ListOwner {
