@@ -8,7 +8,8 @@ import { lineAt, readSource } from './support/matchers/source-text.ts'
 const root = join(import.meta.dirname, '..')
 
 // The code of one engine, of Citus and of moves between engines, and the schema with its upgrades: tests copy a finished store.
-const ofOneEngine = /^src\/storage\/(?:sqlite|postgres|distribution|moving|schema|upgrades|verification)/
+const ofOneEngine =
+  /^src\/(?:storage\/(?:sqlite|postgres|distribution|moving|schema|upgrades)|commands\/verification\/store)/
 
 const verb = /^\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\b/
 
