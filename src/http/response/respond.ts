@@ -166,7 +166,7 @@ function* textsOf(value: unknown): Generator<string> {
   const isList = Array.isArray(value)
   let separator = ''
   yield isList ? '[' : '{'
-  for (const [key, member] of Object.entries(value as object)) {
+  for (const [key, member] of isList ? value.entries() : Object.entries(value as object)) {
     if (member === undefined && !isList) continue
     yield isList ? separator : `${separator}${JSON.stringify(key)}:`
     yield* textsOf(member)
