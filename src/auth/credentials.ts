@@ -107,11 +107,8 @@ export const derive = (
   return keys
 }
 
-export const digestOfPasswordHash = (
-  salt: string,
-  method: DigestMethod,
-  digest: string,
-): PasswordHashing => ({
+/** The hashing that takes the digest a client sent for a password through all layers. */
+export const hashingOfDigest = (salt: string, method: DigestMethod, digest: string): PasswordHashing => ({
   salt,
   method,
   fromLayer: 1,
@@ -127,7 +124,7 @@ const passwordBytes = 15
 // It begins with a letter, or programs that are given it would take it for an option.
 const passwordForms = [/\d/, /[a-z]/, /[A-Z]/, /[-_]/, /^[A-Za-z]/]
 
-/** A password that is as strong as anybody asks for: twenty characters, all passwordForms among them. */
+/** A password that is as strong as anybody asks for: twenty characters, some of each kind. */
 export const freshPassword = (): string => {
   for (;;) {
     const password = randomKey(passwordBytes).toString('base64url')

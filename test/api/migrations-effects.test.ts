@@ -3,7 +3,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { createUserStore } from '../../src/areas/accounts/users/store.ts'
 import { createCdrRebuild } from '../../src/areas/calls/cdrs/rebuild.sql.ts'
-import { derive, digestOfPasswordHash } from '../../src/auth/credentials.ts'
+import { derive, hashingOfDigest } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Value } from '../../src/storage/db.ts'
@@ -71,7 +71,7 @@ describeEngines('Sign-in keys that are derived again', (engine) => {
     ] as const
     const keys: string[] = []
     for (const [method, digest] of digests)
-      keys.push(derive(digestOfPasswordHash(signInSalt, method, digest), quickLayers)[0] ?? '')
+      keys.push(derive(hashingOfDigest(signInSalt, method, digest), quickLayers)[0] ?? '')
     expect(keys).toEqual([expect.stringMatching(/^md5:/), expect.stringMatching(/^sha:/)])
     await rekey(user, keys)
     return user

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { createUserStore } from '../../src/areas/accounts/users/store.ts'
-import { derive, digestOfPasswordHash } from '../../src/auth/credentials.ts'
+import { derive, hashingOfDigest } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { credentialsOf, describeAnyEngine, quickLayers, useWorld } from '../support/world/world.ts'
@@ -88,7 +88,7 @@ describeAnyEngine('passwords', (engine) => {
     const storeKeysOf = async (password: string) => {
       const signInKeys = (['md5', 'sha'] as const).map((method) => {
         const digest = credentialsOf('empty.one', password, method === 'md5' ? 'md5' : 'sha1')
-        return derive(digestOfPasswordHash(signInSalt, method, digest), quickLayers)[0] ?? ''
+        return derive(hashingOfDigest(signInSalt, method, digest), quickLayers)[0] ?? ''
       })
       const collection = createUserStore(store)
       const record = await collection.get(world.acme.id, user.id)

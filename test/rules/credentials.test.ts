@@ -1,6 +1,6 @@
 // What a world derives quickly, everybody else derives at this cost.
 import { expect, it } from 'vitest'
-import { derive, digestOf, digestOfPasswordHash, renewal } from '../../src/auth/credentials.ts'
+import { derive, digestOf, hashingOfDigest, renewal } from '../../src/auth/credentials.ts'
 import { quickLayers } from '../support/world/world.ts'
 
 const salt = '000102030405060708090a0b0c0d0e0f'
@@ -13,14 +13,14 @@ const known = {
 
 it.each(['md5', 'sha'] as const)('a key of %s is the same in every version, layer by layer', (method) => {
   const digest = digestOf(method, 'Ada', 'ada-secret')
-  expect(derive(digestOfPasswordHash(salt, method, digest))).toEqual(known[method])
+  expect(derive(hashingOfDigest(salt, method, digest))).toEqual(known[method])
   expect(derive(renewal(salt, known[method][0]))).toEqual([known[method][1]])
   expect(derive(renewal(salt, known[method][1]))).toEqual([])
 })
 
 it('a quick key has the layers of another one, and is none', () => {
   const digest = digestOf('md5', 'Ada', 'ada-secret')
-  const quick = derive(digestOfPasswordHash(salt, 'md5', digest), quickLayers)
+  const quick = derive(hashingOfDigest(salt, 'md5', digest), quickLayers)
   expect(quick).toEqual([
     expect.stringMatching(/^md5:[\w-]{32}$/),
     expect.stringMatching(/^2:md5:[\w-]{32}$/),

@@ -13,7 +13,7 @@ import type { SharedThreadState } from '../../threads/shared-state.ts'
 import {
   type DigestMethod,
   digestOf,
-  digestOfPasswordHash,
+  hashingOfDigest,
   type KeyLayer,
   keyLayers,
   type PasswordHashing,
@@ -177,7 +177,7 @@ export const createPasswordHasher = ({
   }
 
   const signInKeys = (asker: Asker, salt: string, method: DigestMethod, digest: string) =>
-    ask(asker, digestOfPasswordHash(salt, method, digest))
+    ask(asker, hashingOfDigest(salt, method, digest))
 
   return {
     acquaintances,
@@ -215,7 +215,7 @@ export const createPasswordHasher = ({
     ): Promise<string> {
       const { salt, method, digest, toLayer } = derivation
       const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
-      const asked = { ...digestOfPasswordHash(salt, method, digest), toLayer }
+      const asked = { ...hashingOfDigest(salt, method, digest), toLayer }
       return elementAt(await ask(asker, asked), -1)
     },
 
