@@ -166,7 +166,7 @@ export interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   tellsOnce?: boolean
   /** The response contains secrets next to foreign data: it is never compressed, because its length would reveal them. */
   tellsSecrets?: boolean
-  /** Only for tokens of this purpose, which can call nothing else. */
+  /** Tokens of this purpose may call it too. Of all other routes that need a token they can call none. */
   servesPurpose?: TokenPurpose
   price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown

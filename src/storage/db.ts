@@ -135,6 +135,7 @@ export interface Database {
 }
 
 export interface UnrecordedStore extends Pick<Database, 'all'> {
+  /** For internal tables (leases, progress, queues): the statements have no audit entry and no event. */
   writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
   /** In its own transaction: other writes would wait for the locks of rows that all processes write. */
   writeAlone(statements: readonly Statement[], stale?: readonly string[]): Promise<void>

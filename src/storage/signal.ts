@@ -13,7 +13,7 @@ export interface SignalHandler {
 
 /**
  * @example
- * on(accountLeaving, (set, account) => files.removeWith(set, account))
+ * on(accountDeleted, (set, account) => files.removeWith(set, account))
  */
 export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): SignalHandler => ({
   name,

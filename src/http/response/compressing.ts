@@ -114,6 +114,7 @@ export const compressedList = (
   if (coding === undefined || tail.length > maxEndingBytes) return undefined
   const front = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (token !== undefined && front.includes(token)) return undefined
+  // Not with the token: its key is in the tail, so the last such key in a row would end the search for secrets.
   if (showsSecret(exchange, headers, front, undefined)) return undefined
   tellCoding(headers, coding)
   return packed(coding).then((front) => closed(front, tail))

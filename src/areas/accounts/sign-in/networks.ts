@@ -8,6 +8,7 @@ import type { DepsOf } from '../../area.ts'
 import type { SignInClient } from '../login-attempts/operations.ts'
 
 interface Networks {
+  /** The newest is the last. */
   networks: readonly string[]
 }
 

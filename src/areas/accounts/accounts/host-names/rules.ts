@@ -141,7 +141,10 @@ const areNamed = (texts: readonly string[], is: (name: string) => boolean) =>
     return name !== undefined && is(name)
   })
 
-/** IP addresses in all forms, names of the machine, public suffixes, and names of the operator with all above them. */
+/**
+ * IP addresses in all forms, names of the machine, public suffixes, and names of the operator: with all above them and,
+ * for brands, all below them.
+ */
 export const reservationOf = (
   host: string,
   use: HostNameUse,

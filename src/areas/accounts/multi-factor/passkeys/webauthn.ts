@@ -66,8 +66,8 @@ export const readAssertion = (
 }
 
 // The library is heavy, and most servers never meet a passkey: it is loaded when the first one is asked for or made.
-// Signatures are held against keys by assertion.ts: the library's own look at ECDSA fails where the packages below it
-// are installed in two versions.
+// `readAssertion` checks signatures itself: the library's own check of ECDSA fails where the packages below it are
+// installed in two versions.
 const webauthnLibrary = () => import('@simplewebauthn/server')
 const helpers = () => import('@simplewebauthn/server/helpers')
 
