@@ -244,4 +244,8 @@ describeAnyEngine('rules for devices', (engine) => {
       },
     )
   })
+
+  it('rules are silent about an object of which the schema already complains', async () => {
+    await refuses(world.acme, { device_type: 'mobile', mobile: 5 }, { mobile: ['type'] })
+  })
 })
