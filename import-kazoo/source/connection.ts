@@ -2,7 +2,11 @@
 // credential.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import { type ConnectionRequest, createConnectionPool, type PooledResponse } from '../../src/outgoing/kept-connections.ts'
+import {
+  type ConnectionRequest,
+  createConnectionPool,
+  type PooledResponse,
+} from '../../src/outgoing/kept-connections.ts'
 import { bytesIn, parsed } from './documents.ts'
 import { SourceTrouble } from './source.ts'
 

@@ -1,12 +1,12 @@
 import { type AccountRecord, type Actor, accountKind } from '../../../auth/identity.ts'
 import { createRunStore, type BatchRun as LongRun } from '../../../batches/store.ts'
 import { createCsvParser } from '../../../lib/csv-parse.ts'
+import { type Problems, valueShown } from '../../../lib/failure.ts'
+import { isTrue } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { recordColumns } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { accountsOfTreeSql, integer, json, type RowOf, table, text } from '../../../storage/table.ts'
-import { type Problems, valueShown } from '../../../lib/failure.ts'
-import { isTrue } from '../../../lib/json.ts'
 
 export interface Reach {
   includesDescendants: boolean
