@@ -28,9 +28,8 @@ export const countable = (statement: Statement): string =>
 /** What grows with calls, files and messages is distributed; the rest and all money stay (decision 30). */
 const tables = {
   /** On the workers, by `account_id`: rows of one account are on one worker. */
-  by_account: (
-    'allotment_uses cdr_interactions cdr_tallies cdrs long_parts mail_attempts ' + 'webhook_attempts'
-  ).split(' '),
+  by_account:
+    'allotment_uses cdr_interactions cdr_tallies cdrs long_parts mail_attempts webhook_attempts'.split(' '),
   /** On the coordinator: what is read across accounts or has one order for all. */
   at_coordinator: (
     'account_tree api_key_uses audit_heads audit_index audit_log balance_watch ' +
