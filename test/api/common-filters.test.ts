@@ -170,6 +170,20 @@ describeAnyEngine('Every list', (engine) => {
   )
 
   it(
+    'and every sum over a window answers for the latest time that it accepts',
+    async () => {
+      const withWindow = world.server.routes.filter(({ spec }) => spec.query && 'created_from' in spec.query)
+      await inParallel(withWindow.filter(isRead), async (route) => {
+        const { status } = await ask(route, {})
+        const latest = '999999999999999'
+        const { status: statusOfLatest } = await ask(route, { created_from: latest, created_to: latest })
+        expect(statusOfLatest, nameOf(route)).toBe(status)
+      })
+    },
+    walkLimitMs,
+  )
+
+  it(
     'honours a filter, and a sum over a window warns of each, and rejects bounds of modification',
     async () => {
       const sums = world.server.routes.filter(
