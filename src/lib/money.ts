@@ -12,7 +12,7 @@ const dollarDecimals = 10
 // Dollars have units.
 const maxDecimals = 4
 
-/** More could need 15 digits. */
+/** With four decimals, a larger amount could need more than 15 digits. */
 export const maxDollars = 99_999_999_999
 
 /** Limit in units of what requests may do to a balance or a month. The space up to 2^53 is for charges that must always fit. */

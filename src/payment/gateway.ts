@@ -13,7 +13,7 @@ interface Movement {
   amount: number
   /** ISO 4217, upper case. */
   currency: string
-  /** The same for every attempt at this movement. */
+  /** The same for every attempt at this movement, and never used for another one. */
   idempotencyKey: string
   description: string
   /** Unix seconds of the first attempt. */
@@ -109,7 +109,7 @@ export interface Vault {
   customerFor(account: { id: string; name: string }, vendorId: string): Promise<string>
   /** What a browser needs to send a new payment method to the gateway. */
   begin(customer: string, vendorId: string): Promise<Record<string, string>>
-  /** Stores a payment method that the gateway got from a browser. */
+  /** Stores a payment method that the gateway got from a browser. Throws a failure if the gateway refuses it. */
   keep(means: PaymentMeans, vendorId: string): Promise<StoredMeans>
   forget(means: PaymentMeans, vendorId: string): Promise<void>
 }

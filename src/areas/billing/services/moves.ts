@@ -10,7 +10,7 @@ export interface CountMove {
   item: string
   own: number
   below: number
-  /** The accounts that it counts for: its own and its parents, nearest first. */
+  /** The accounts that it counts for, nearest first: its own and its parents, or the parents that it leaves or joins. */
   chain: readonly string[]
 }
 

@@ -128,7 +128,7 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Deps) => 
   }
 }
 
-const useOf = ({ accountId, facts }: ImportedRecord): AllotmentUse => {
+const importedUse = ({ accountId, facts }: ImportedRecord): AllotmentUse => {
   const { allotment, minute, seconds } = facts as unknown as Omit<AllotmentUse, 'accountId'>
   return { accountId, allotment, minute, seconds }
 }
@@ -144,7 +144,7 @@ export const createAllotmentUseImporter = (store: Store): Importer => {
   const uses = createAllotmentStore(store)
   return {
     async put(set, arrival) {
-      const use = useOf(arrival)
+      const use = importedUse(arrival)
       const { accountId, allotment, minute, seconds } = use
       if ((await uses.used(accountId, allotment, { from: minute, to: minute + 1 })) === seconds) return false
       uses.put(set, use).record({ accountId, kind: 'allotments', id: accountId, action: 'edited' })

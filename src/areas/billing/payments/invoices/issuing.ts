@@ -189,7 +189,7 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
     const payload: AboutInvoice = { accountId, invoiceId: id }
     const errand = { id: `${accountId}/${id}`, accountId, payload }
     set.errand({ ...errand, kind: invoiceMailKind })
-    // Where nobody is charged there is nothing to do until money comes, or the day on which it should have.
+    // Without a charge nothing happens before money comes or the invoice is due.
     if (status === 'open')
       set.errand({
         ...errand,
@@ -198,7 +198,7 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
       })
   }
 
-  /** What a document needs beside its content. */
+  /** What a document needs besides its content. */
   const frame = async <Doc extends { total: number }>(
     kind: 'invoice' | 'credit_note',
     document: Pick<Issue<Doc>, 'accountId' | 'id' | 'issuerId' | 'doc'>,
@@ -233,6 +233,6 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
   }
 }
 
-// What is charged is heard of when it has ended: this is for what is never heard of.
+// The end of a charge runs the dunning at once. This is for a charge whose end is never reported.
 const chargeMs = 3_600_000
 const firstDunningMs = 24 * 3_600_000

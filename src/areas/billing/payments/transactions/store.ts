@@ -58,18 +58,16 @@ const transactionRowOf = (transaction: Transaction) => ({
 })
 
 const shownTransactions = transactions.pick(
-  ...([
-    'accountId',
-    'id',
-    'created',
-    'place',
-    'madeAt',
-    'type',
-    'status',
-    'amount',
-    'refunded',
-    'doc',
-  ] as const),
+  'accountId',
+  'id',
+  'created',
+  'place',
+  'madeAt',
+  'type',
+  'status',
+  'amount',
+  'refunded',
+  'doc',
 )
 
 export type TransactionStore = ReturnType<typeof createTransactionStore>
