@@ -15,7 +15,7 @@ const sources = join(root, 'src')
 
 const isOwn = (specifier) => specifier.startsWith('.') || specifier.startsWith('/')
 
-/** `areas/calls/cdrs/archive/file-reader.ts` -> `areas-calls-cdrs-archive-file-reader` */
+/** `areas/calls/cdrs/archive/file-thread.ts` -> `areas-calls-cdrs-archive-file-thread` */
 const entryName = (path) =>
   relative(sources, path)
     .replace(/\.(mjs|ts)$/, '')

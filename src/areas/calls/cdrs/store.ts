@@ -27,7 +27,7 @@ import {
   type TimeStretch,
 } from './places.rules.ts'
 
-// Filters on columns as SQL. They mean the same as on the document (http/answer/filters.ts):
+// Filters on columns as SQL. They mean the same as on the document (http/response/filters.ts):
 // test/storage/cdr-reading.test.ts compares them.
 
 /** `column` is undefined for fields that always exist. */
