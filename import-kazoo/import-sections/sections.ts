@@ -296,6 +296,7 @@ export const createImportSections = (
   usesHere: UsesHere,
 ): { settings: ImportSection; chapters: readonly ImportSection[] } => {
   const accountSettings = new Set(Object.keys(declared.accountSettings))
+  const typeNames = typeNamesOf(declared)
   return {
     settings: createSettingsSection(declared),
     chapters: [
@@ -306,9 +307,7 @@ export const createImportSections = (
       perDocument('rates', (facts) => databasesOf(facts, 'ratedeck'), convertRate),
       oneDatabase('alerts', convertAlert),
       oneDatabase('tasks', convertTask),
-      oneDatabase('webhooks', (document, facts) =>
-        convertWebhook(document, { ...facts, typeNames: typeNamesOf(declared) }),
-      ),
+      oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...facts, typeNames })),
       addressesSection,
       phoneCopiesSection,
       yearsSection,

@@ -192,12 +192,13 @@ export const createDispatcher = (tools: Deps) => {
       limit: eventsAtOnce,
       wants: audience.wants,
     })
+    // Before the writes: if a later one fails, the mark may already be behind this event.
+    shift.isReplaying ||= mentions.some(({ type }) => type === 'webhook.replayed')
     for (const part of inParts(await found(mentions))) {
       const deliveries = part.flatMap((one) => one.deliveries)
       if (deliveries.length > 0) await reach(shift, part.at(-1)?.sequence ?? shift.noted, deliveries)
     }
     shift.seen = Math.max(shift.seen, last)
-    shift.isReplaying ||= mentions.some(({ type }) => type === 'webhook.replayed')
     if (shift.seen - shift.noted >= notedEvery) await reach(shift, shift.seen, [])
     return isFull
   }
