@@ -121,54 +121,57 @@ describeEngines('telling a webhook again', (engine) => {
   })
 
   // The trigger is written in the SQL of SQLite.
-  it.runIf(engine === 'sqlite')('happens although a later write of the same batch of events failed', async () => {
-    const { store } = world.server
-    const account = await world.account(world.reseller)
-    const user = await world.user(account)
-    const made = await hook(account, { enabled: false })
-    await rename(user, 'Zora')
-    // Their deliveries stay in the store.
-    hooks.receiver.answers(answerWith(500))
-    await hook(account, { hook: 'webhook.replayed' })
-    for (let count = 0; count < 3; count += 1) await hook(account, { hook: 'cdr.created' })
-    const legs = 400
-    const count = async (table: string, where: string) =>
-      Number((await store.all(`SELECT count(*) AS count FROM ${table} WHERE ${where}`))[0]?.count)
-    const ofAccount = `turn = '' AND account_id = '${account.id}'`
-    const failFrom = (most: number) =>
-      store.writeUnrecorded([
-        { sql: 'DROP TRIGGER IF EXISTS full_queue', params: [] },
-        {
-          sql: `CREATE TRIGGER full_queue BEFORE INSERT ON webhook_deliveries
+  it.runIf(engine === 'sqlite')(
+    'happens although a later write of the same batch of events failed',
+    async () => {
+      const { store } = world.server
+      const account = await world.account(world.reseller)
+      const user = await world.user(account)
+      const made = await hook(account, { enabled: false })
+      await rename(user, 'Zora')
+      // Their deliveries stay in the store.
+      hooks.receiver.answers(answerWith(500))
+      await hook(account, { hook: 'webhook.replayed' })
+      for (let count = 0; count < 3; count += 1) await hook(account, { hook: 'cdr.created' })
+      const legs = 400
+      const count = async (table: string, where: string) =>
+        Number((await store.all(`SELECT count(*) AS count FROM ${table} WHERE ${where}`))[0]?.count)
+      const ofAccount = `turn = '' AND account_id = '${account.id}'`
+      const failFrom = (most: number) =>
+        store.writeUnrecorded([
+          { sql: 'DROP TRIGGER IF EXISTS full_queue', params: [] },
+          {
+            sql: `CREATE TRIGGER full_queue BEFORE INSERT ON webhook_deliveries
             WHEN (SELECT count(*) FROM webhook_deliveries WHERE ${ofAccount}) >= ${most}
             BEGIN SELECT RAISE(ABORT, 'the queue is full'); END`,
-          params: [],
-        },
-      ])
-    await failFrom(0)
-    const answer = await world.operator.post(`${made.path}/replay`, { after: '0'.repeat(16) })
-    expect(answer.status).toBe(202)
-    await sendLegs(
-      world,
-      Array.from({ length: legs }, () => legOf(account, nowOf(world))),
-    )
-    // The first write stores 1000 deliveries: that of the request and those of 333 legs.
-    await failFrom(1000)
-    await eventually(
-      () => count('webhook_deliveries', ofAccount),
-      (found) => found === 1000,
-    )
-    await store.writeUnrecorded([{ sql: 'DROP TRIGGER full_queue', params: [] }])
-    await eventually(
-      () => count('webhook_deliveries', ofAccount),
-      (found) => found === 1 + 3 * legs,
-    )
-    await eventually(
-      () => count('webhook_replays', `hook_id = '${made.id}'`),
-      (found) => found === 0,
-    )
-    expect(await count('webhook_deliveries', `hook_id = '${made.id}'`)).toBeGreaterThan(0)
-  })
+            params: [],
+          },
+        ])
+      await failFrom(0)
+      const answer = await world.operator.post(`${made.path}/replay`, { after: '0'.repeat(16) })
+      expect(answer.status).toBe(202)
+      await sendLegs(
+        world,
+        Array.from({ length: legs }, () => legOf(account, nowOf(world))),
+      )
+      // The first write stores 1000 deliveries: that of the request and those of 333 legs.
+      await failFrom(1000)
+      await eventually(
+        () => count('webhook_deliveries', ofAccount),
+        (found) => found === 1000,
+      )
+      await store.writeUnrecorded([{ sql: 'DROP TRIGGER full_queue', params: [] }])
+      await eventually(
+        () => count('webhook_deliveries', ofAccount),
+        (found) => found === 1 + 3 * legs,
+      )
+      await eventually(
+        () => count('webhook_replays', `hook_id = '${made.id}'`),
+        (found) => found === 0,
+      )
+      expect(await count('webhook_deliveries', `hook_id = '${made.id}'`)).toBeGreaterThan(0)
+    },
+  )
 
   it('is told in the feed with who asked for it', async () => {
     const watcher = await hook(world.acme, { hook: 'webhook.replayed', version: 'v2' })
