@@ -61,7 +61,7 @@ export const stretchesBehind = (
 ): TimeStretch[] => {
   const isOpen = ({ from, to }: TimeStretch) => {
     if (!after) return true
-    // The empty mark sorts first: see endOf.
+    // The empty mark sorts first: see `placeAfterWindow`.
     return descending ? from < after.time || (from === after.time && after.mark !== '') : to >= after.time
   }
   const open = stretches.filter(isOpen)

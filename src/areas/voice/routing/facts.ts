@@ -52,7 +52,7 @@ export interface FactTable {
   funds: Funds
   /** Key: a SIP place without user, as JSON. Undefined: calls to it are not sent. */
   destination: Reached
-  /** Key: a `CarrierQuery` as JSON. */
+  /** Key: a `CarrierCallQuery` as JSON. */
   gateways: readonly GatewayTarget[]
   /** Key: a phone number. The server of the customer that takes its calls. */
   trunk: TrunkTarget | 'disabled'
