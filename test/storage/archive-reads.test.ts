@@ -1,4 +1,5 @@
 // What it takes to read call records that lie in files.
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { CdrRow } from '../../src/areas/calls/cdrs/columns.ts'
 import { createInteractionStore } from '../../src/areas/calls/cdrs/interactions.sql.ts'
@@ -65,6 +66,21 @@ describeEngines('Call records in files', (engine) => {
     reads = []
     expect(await reading.find(accountId, `${month}-noone`)).toBeUndefined()
     expect(reads).toEqual([])
+  })
+
+  it('are read once for several pages, also if their group is larger than the cache of rows', async () => {
+    // A megabyte that does not compress for each record: the cache has room for 32 MB of rows, 12 bytes for each in a file.
+    const long = (at: number) =>
+      createHash('shake256', { outputLength: 750_000 }).update(`${at}`).digest('base64')
+    const { accountId, legs } = await archived(5, (at) => ({ rest: JSON.stringify({ text: long(at) }) }))
+    const { files, register } = place.around
+    const [part] = await register.partsOf(accountId, { first: month, last: month })
+    const [group] = part ? await files.groups(part) : []
+    if (!part || !group) throw new Error('there is no file')
+    reads = []
+    expect(idsOf([...(await files.rows(part, group))])).toEqual(idsOf(legs))
+    expect(idsOf([...(await files.rows(part, group))])).toEqual(idsOf(legs))
+    expect(reads).toEqual([part.path])
   })
 
   const scopeOf = (accountId: string) => ({ accountId, ownerId: 'u1', ...whole })

@@ -126,7 +126,8 @@ const createSizedCache = <T>(maxSize: number) => {
     const known = cache.get(key)
     if (known) return known
     const value = load()
-    cache.set(key, value, { size })
+    // A value that is larger than the cache is cached alone.
+    cache.set(key, value, { size: Math.min(size, maxSize) })
     value.catch(() => cache.peek(key) === value && cache.delete(key))
     return value
   }
