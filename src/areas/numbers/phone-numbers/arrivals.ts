@@ -200,6 +200,7 @@ export const createAssignments = (
       return move(view, request, await wanted(view, request), 'in_service')
     },
 
+    /** Public fields stay: fields that a caller passes are dropped. */
     async reserve(view: NumberView, asked: NumberRequest): Promise<NumberPlan> {
       const { by, author, account, number, orderId } = asked
       const request = { by, author, account, number, ...(orderId === undefined ? {} : { orderId }) }
