@@ -1307,6 +1307,15 @@ describe('what is told of a call', () => {
     })
   })
 
+  it.each([
+    ['no id', {}, ''],
+    ['an id that is not text', { id: 5 }, ''],
+    ['the id of a callflow that does not exist', { id: 'gone' }, 'gone'],
+  ])('contains a step to another callflow that has %s', (_title, data, id) => {
+    const town: Town = { callflows: { f: flow({ module: 'callflow', data, children: {} }) } }
+    expect(answerOf(town, {}).left_out).toEqual([{ type: 'callflow', id, reason: 'not_found' }])
+  })
+
   it('is bounded, whatever groups hold', () => {
     const ids = Array.from({ length: 150 }, (_, index) => `d${index}`)
     const endpoints = Object.fromEntries(ids.map((id) => [id, { type: 'device' }]))

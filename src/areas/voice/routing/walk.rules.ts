@@ -385,9 +385,9 @@ const leave = (call: Call, module: string, data: Json, from: CallPlace): Stage =
     : endingStage({ reason: 'unknown_number' })
 }
 
-const jump = (call: Call, id: unknown, place: CallPlace): Stage => {
-  const callflow = typeof id === 'string' ? call.ask('callflow', place.account.id, id) : undefined
-  return callflow ? enter(call, callflow, place) : leftOut('callflow', String(id), 'not_found')
+const jump = (call: Call, id: string, place: CallPlace): Stage => {
+  const callflow = call.ask('callflow', place.account.id, id)
+  return callflow ? enter(call, callflow, place) : leftOut('callflow', id, 'not_found')
 }
 
 const take = (call: Call, module: string, data: Json, place: CallPlace): Stage => {
@@ -400,7 +400,7 @@ const take = (call: Call, module: string, data: Json, place: CallPlace): Stage =
     case 'ring_group':
       return ringAll(call, data, place)
     case 'callflow':
-      return jump(call, data.id, place)
+      return jump(call, id, place)
     case 'resources':
     case 'offnet':
       return leave(call, module, data, place)
