@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { messageOf } from '../../../../lib/error-facts.ts'
+import { memberOf } from '../../../../lib/member.ts'
 import type { Numbered } from '../../../../storage/worker-link.ts'
 import type { CdrRow } from '../columns.ts'
 import { createFileWriter, fileEndOf, rowsOfGroup } from './file.ts'
@@ -41,5 +42,9 @@ const answerOf = async ({ name, args }: FileCall): Promise<FileAnswer> => {
 
 // Runs in a worker thread: building or parsing a group takes about 100 ms of processor time.
 parentPort?.on('message', async ({ number, content }: Numbered<FileCall>) => {
-  parentPort?.postMessage({ number, content: await answerOf(content) })
+  const answer = await answerOf(content)
+  const bytes = memberOf(answer, 'value', 'bytes')
+  const buffer = bytes instanceof Uint8Array ? bytes.buffer : undefined
+  // A file of 32 MB is handed over without a copy.
+  parentPort?.postMessage({ number, content: answer }, buffer instanceof ArrayBuffer ? [buffer] : [])
 })
