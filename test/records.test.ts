@@ -7,6 +7,7 @@ import { accountAdmin, accountMember } from '../src/auth/policies.ts'
 import { failure, forbidden } from '../src/lib/failure.ts'
 import { recordShape, type StoredDoc } from '../src/lib/record-shape.ts'
 import { anyText, id, integer, must, open, text } from '../src/lib/schema.ts'
+import { readableSecret } from '../src/lib/secrets.ts'
 import { ChangeSet } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { sortKeyOf } from '../src/storage/records.ts'
@@ -16,7 +17,11 @@ import { describeAnyEngine, useWorld } from './support/world/world.ts'
 
 // schema.ts
 const menuShape = recordShape(
-  { name: must(text(1, 128)), retries: integer({ minimum: 1, maximum: 10, default: 3 }) },
+  {
+    name: must(text(1, 128)),
+    retries: integer({ minimum: 1, maximum: 10, default: 3 }),
+    word: text(1, 20, readableSecret),
+  },
   { title: 'Menu', description: 'Asks a caller for a digit. Other fields are kept' },
 )
 type MenuDoc = StoredDoc<typeof menuShape.body>
@@ -66,6 +71,18 @@ const menusArea = area({
 
 describeAnyEngine('an area of records', (engine) => {
   const world = useWorld(engine, undefined, undefined, { more: [menusArea] })
+
+  it('stores a value that its schema marks as a secret encrypted', async () => {
+    const path = `${world.acme.path}/menus`
+    const { data } = await world.operator.put(path, { name: 'With a word', word: '471100' })
+    const [row] = await world.server.store.all("SELECT doc FROM records WHERE kind = 'menu' AND id = $1", [
+      data.id,
+    ])
+    expect(row?.doc).toContain('"With a word"')
+    expect(row?.doc).not.toContain('471100')
+    expect((await world.operator.get(`${path}/${data.id}`)).data.word).toBe('471100')
+    expect(await world.operator.delete(`${path}/${data.id}`)).toSucceed()
+  })
 
   it('lists, creates, reads, replaces, patches and deletes, and tells the history of a record', async () => {
     const account = await world.account(world.reseller)

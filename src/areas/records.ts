@@ -2,6 +2,7 @@ import { type AccountRecord, type Actor, accountKind, userKind } from '../auth/i
 import { invalid, joinProblems, type Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import { type RecordShape, storedPart } from '../lib/record-shape.ts'
+import { marksSecrets } from '../lib/secrets.ts'
 import { type Author, ChangeSet, type Claim, conflict, systemScope } from '../storage/change-set.ts'
 import { type Collection, readsOf, type StoredClaim } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
@@ -59,6 +60,8 @@ export const records = <Doc extends object, Hidden extends object>(
     content = ({ data }): Content<Doc, Hidden> => ({ doc: storedPart<Doc>(data, shape) }),
     adopted = ({ doc }) => ({ doc: doc as Doc, hidden: {} as Hidden }),
   } = definition
+  // A secret must not depend on a second line in the collection.
+  if (marksSecrets(shape.body)) store.sealing.declare(collection.kind, () => shape.body)
   const accountHold = store.words.heldRecords(`account_id = $1 AND kind = '${accountKind}' AND id = $1`)
 
   /** Fails if the account of a new record is gone: nothing would free the record's unique names. */

@@ -2,10 +2,12 @@ import { hash } from 'node:crypto'
 import { isId } from './ids.ts'
 import { isObject, type Json } from './json.ts'
 
-// What is secret, said once in a schema: from the mark follow sealing at rest, masks in answers, in the audit log and in
-// events, and that a value which is sent back masked, or not at all, stays what it was.
+// A mark in a schema makes a value secret: it is encrypted in the store and masked in events and in the audit log. A value that is sent back
+// masked stays as it was.
 
 const markKey = 'x-secret'
+
+export const marksSecrets = (schema: object) => JSON.stringify(schema).includes(`"${markKey}"`)
 
 /** Marks a value that no answer shows: it is only written. */
 export const secret = { [markKey]: 'masked' } as const
