@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { allRoutes } from '../src/commands/openapi.ts'
+import { unbuiltIn } from '../src/http/request/router.ts'
 
 const wordsOf = (path: string) => path.split('/').slice(1)
 
@@ -14,6 +15,10 @@ const partsOf = () => {
   }
   return parts
 }
+
+it('no route has the name of a feature that `unbuilt` in the router calls missing', () => {
+  expect(unbuiltIn(allRoutes().flatMap(({ path }) => wordsOf(path)))).toBeUndefined()
+})
 
 describe('the resource that token restrictions and prices know a route by', () => {
   it('is a word of its path, never a variable', () => {
