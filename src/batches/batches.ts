@@ -247,15 +247,18 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
 
   const takeUp = async (signal: AbortSignal) => {
     const elsewhere: WaitingRun[] = []
+    // After its turn, a run has another place in the list than here: the next pass takes it up.
+    const tried = new Set(running.keys())
     const waiting = await runs.waiting()
     const accounts = new Set(waiting.map(({ accountId }) => accountId))
     lastServed = new Map([...lastServed].filter(([accountId]) => accounts.has(accountId)))
-    const isFree = ({ id }: WaitingRun) => !running.has(id) && !elsewhere.some((other) => other.id === id)
+    const isFree = ({ id }: WaitingRun) => !tried.has(id)
     while (!signal.aborted && !stopping.signal.aborted && (await hasRoom())) {
       const atWork = Map.groupBy([...running.values(), ...elsewhere], ({ accountId }) => accountId)
       const counts = new Map([...atWork].map(([accountId, { length }]) => [accountId, length]))
       const next = nextRun(waiting.filter(isFree), { running: counts, lastServed })
       if (!next) return
+      tried.add(next.id)
       const lease = await leases.take(`${runs.kind}/${next.id}`)
       if (lease) begin(next, lease)
       else elsewhere.push(next)

@@ -142,15 +142,6 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     set.run(`DELETE FROM long_runs WHERE ${which}`, params)
   }
 
-  /** Only while it is executing. */
-  const note = ({ accountId, id }: RunKey, column: 'node' | 'since', value: string | number) =>
-    writeUnrecorded([
-      {
-        sql: `UPDATE long_runs SET ${column} = $3 WHERE account_id = $1 AND id = $2 AND state = 'executing'`,
-        params: [accountId, id, value],
-      },
-    ])
-
   const keysWhere = async (where: string, params: readonly (string | number)[], limit: number) =>
     keys.list(
       await all(`SELECT ${keys.columns} FROM long_runs WHERE kind = $1 AND ${where} LIMIT ${limit}`, [
@@ -257,10 +248,25 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
         kind,
       ]),
 
-    takeOver: (key: RunKey, node: string) => note(key, 'node', node),
+    takeOver: ({ accountId, id }: RunKey, node: string) =>
+      writeUnrecorded([
+        {
+          sql: "UPDATE long_runs SET node = $3 WHERE account_id = $1 AND id = $2 AND state = 'executing'",
+          params: [accountId, id, node],
+        },
+      ]),
 
-    /** Puts it after the account's other runs. */
-    stepBack: (key: RunKey) => note(key, 'since', clock.now()),
+    /** Puts it after the account's other runs, also those of the same millisecond. */
+    stepBack: ({ accountId, id }: RunKey) =>
+      writeUnrecorded([
+        {
+          sql: `UPDATE long_runs SET since = (
+              SELECT CASE WHEN max(other.since) < $4 THEN $4 ELSE max(other.since) + 1 END FROM long_runs AS other
+                WHERE other.account_id = $1 AND other.kind = $3 AND other.state = 'executing')
+            WHERE account_id = $1 AND id = $2 AND state = 'executing'`,
+          params: [accountId, id, kind, clock.now()],
+        },
+      ]),
 
     /** Updates the progress only if it is still `before`, so that no row is done twice. */
     advance: (before: BatchRun<Detail>, after: BatchRun<Detail>, orElse: () => Failure): Statement => ({

@@ -143,6 +143,21 @@ describeEngines('a batch', (engine) => {
       }),
     )
 
+  it('that steps back is behind all others of its account, also behind one that waits since the same moment or a later one', async () => {
+    const [first, second] = [await asked('first'), await asked('second')]
+    const later = systemClock.now() + 60_000
+    const sql = 'UPDATE long_runs SET since = $1 WHERE id = $2'
+    await world.store.writeUnrecorded([{ sql, params: [later, second.id] }])
+    await runs.stepBack(first)
+    const since = new Map((await runs.waiting()).map((run) => [run.id, run.since]))
+    expect(since).toEqual(
+      new Map([
+        [first.id, later + 1],
+        [second.id, later],
+      ]),
+    )
+  })
+
   it('leaves its process to others that wait when its turn is over, and continues behind its last entry', async () => {
     const turns: [name: string, position: string | undefined][] = []
     const keys = [await asked('long'), await asked('short')]
