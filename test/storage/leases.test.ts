@@ -159,9 +159,13 @@ describeEngines('a lease', (engine) => {
 
   onLinux('is free at once when its process was killed and nobody has asked how it ended', async () => {
     if (!birth) throw new Error('this process knows nothing of its birth')
-    // The shell becomes a sleeper that never asks after the child it had.
+    // The shell becomes a sleeper that never reaps the child it had. Until then it would.
     const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'])
     const [output] = await once(parent.stdout, 'data')
+    await eventually(
+      () => readFileSync(`/proc/${parent.pid}/comm`, 'latin1').trim(),
+      (name) => name === 'sleep',
+    )
     const pid = Number(String(output))
     const fieldsOf = () => {
       const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
