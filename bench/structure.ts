@@ -100,7 +100,10 @@ const openProfiler = async (inspector: string) => {
       const run = result.filter(({ functions }) =>
         functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0),
       )
-      return new Set(run.map(({ url }) => url).filter((url) => url.startsWith(`file://${root}`)))
+      const urls = run.map(({ url }) => url)
+      return new Set(
+        urls.filter((url) => url.startsWith(`file://${root}`) && !url.includes('/node_modules/')),
+      )
     },
     close: () => socket.close(),
   }
