@@ -12,7 +12,7 @@ import { converted, finding, imported, leftOut, type Notes, notesOf, unconverted
 import { noteFilesElsewhere, preserveDocument } from './preserved.rules.ts'
 import { integer, readFields, text, writeFields } from './tables.ts'
 
-export interface OwnerContext {
+interface OwnerContext {
   accounts: { has(accountId: string): boolean }
   /** Whose what belongs to no account is. */
   systemId: string

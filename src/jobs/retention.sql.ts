@@ -31,7 +31,7 @@ const putMark = (name: string, sequence: number): Statement => ({
   params: [name, sequence],
 })
 
-export const createRetentionStore = (store: Store) => {
+const createRetentionStore = (store: Store) => {
   const markOf = async (name: string) => {
     const [row] = await store.all('SELECT sequence FROM feed_marks WHERE name = $1', [name])
     return Number(row?.sequence ?? 0)

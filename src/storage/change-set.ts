@@ -46,7 +46,7 @@ export const actOf = (author: Author): string => {
 }
 
 /** `user.edited`, `task.finished`: areas declare them. */
-export type EventType = `${string}.${string}`
+type EventType = `${string}.${string}`
 
 export interface Change {
   accountId: string

@@ -68,7 +68,7 @@ class Lines extends pg.Query {
 }
 
 /** One reconnecting connection: one export after the other. */
-export const createCopyLink = (options: Parameters<typeof createLink>[0]) => {
+const createCopyLink = (options: Parameters<typeof createLink>[0]) => {
   const link = createLink(options)
   let room = leastRoom
 

@@ -49,7 +49,7 @@ const sql = {
 /**
  * Orders rows of the audit log in the transaction that adds them. Its memory is valid until a rollback or a write of another process.
  */
-export const createCommitOrder = (prepared: ReturnType<typeof createStatements>) => {
+const createCommitOrder = (prepared: ReturnType<typeof createStatements>) => {
   const heads = new Map<string, Head | undefined>()
   const moved = new Set<string>()
   let last = 0

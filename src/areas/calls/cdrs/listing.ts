@@ -144,7 +144,7 @@ const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): ListSource['narro
   }
 }
 
-export interface ListView {
+interface ListView {
   view: RowView
   moving: MovingBounds
 }

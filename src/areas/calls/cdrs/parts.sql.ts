@@ -77,7 +77,7 @@ export const selectedColumns = storedColumns.join(', ')
 /** Adds a value to a statement and returns its placeholder. */
 export type AddParam = (value: Value) => string
 
-export interface Params {
+interface Params {
   params: Value[]
   mark: AddParam
 }

@@ -15,28 +15,28 @@ import { dimensions, quarterSeconds, type Span, sumNames } from './stats/rules.t
 import { legSums, tallyTurn, totalSums } from './stats/store.ts'
 
 /** A UTC month, and the months whose tables may have its records: see columns.ts. */
-export interface RebuildPeriod extends Span {
+interface RebuildPeriod extends Span {
   month: number
   tables: readonly number[]
 }
 
-export const periodAt = (gregorian: number): RebuildPeriod => {
+const periodAt = (gregorian: number): RebuildPeriod => {
   const month = monthAt(gregorian)
   const { from, to } = windowOf(month)
   return { from, end: to + 1, month, tables: [monthBefore(month), month, monthAfter(month)] }
 }
 
-export type DaySums = ReadonlyMap<number, string>
+type DaySums = ReadonlyMap<number, string>
 
 /** The number of days with different sums. */
-export const daysApart = (here: DaySums, there: DaySums) =>
+const daysApart = (here: DaySums, there: DaySums) =>
   [...new Set([...here.keys(), ...there.keys()])].filter((day) => here.get(day) !== there.get(day)).length
 
 /**
  * The correct cost of a stored leg. A leg that was rated here keeps its cost, because the record shows the rate in
  * whole units only.
  */
-export const dueCosts = (leg: CdrRow): Pick<CdrRow, 'cost' | 'reseller_cost'> => {
+const dueCosts = (leg: CdrRow): Pick<CdrRow, 'cost' | 'reseller_cost'> => {
   const record: Cdr = { ...documentOf(leg), call_id: leg.id }
   if (!('rate_id' in (record.custom_channel_vars ?? {}))) return costsOf(record)
   const payers = payersOf(record)

@@ -117,7 +117,7 @@ const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Ad
   }
 }
 
-export const createConditions = (words: SqlWords) => {
+const createConditions = (words: SqlWords) => {
   const fields = fieldsByPath(words)
   return {
     isCondition: ({ key }: ListQuery) => fields.has(key),

@@ -3,7 +3,7 @@ import type { CdrRow } from './columns.ts'
 import { createParams, legOrder, monthsOf, ownedBy, rangeSql, type Scope } from './parts.sql.ts'
 import type { CdrStore } from './store.ts'
 
-export interface SummaryGroup {
+interface SummaryGroup {
   direction: 'inbound' | 'outbound'
   domain: string
   rate_name: string | null
@@ -25,7 +25,7 @@ const before = (text: string, at: number) => (at < 0 ? text : text.slice(0, at))
 const behind = (text: string, at: number) => (at < 0 ? '' : text.slice(at + 1))
 
 /** One group for each leg. */
-export const groupsOfLegs = (legs: readonly CdrRow[]): SummaryGroup[] =>
+const groupsOfLegs = (legs: readonly CdrRow[]): SummaryGroup[] =>
   legs.filter(isSummarized).map((leg) => {
     const direction = leg.call_direction === 'inbound' ? 'inbound' : 'outbound'
     const peer = (direction === 'inbound' ? leg.sip_from : leg.sip_to) ?? ''

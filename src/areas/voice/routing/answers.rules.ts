@@ -43,7 +43,7 @@ const toldOfCalled = Object.keys(codes).slice(Object.keys(codes).indexOf('forbid
 const strongestOf = ({ leftOut: out }: Stage) =>
   toldOfCalled.find((reason) => out.some((one) => one.reason === reason)) ?? 'no_devices'
 
-export interface RouteFacts {
+interface RouteFacts {
   number: string
   variables: Record<string, string>
   limits: { calls?: number; carrier_calls?: number }

@@ -2,7 +2,7 @@
 import type { RouteAnswer } from './schema.ts'
 
 /** A target of the answer. Targets with the same `delay_s` ring together. */
-export type StageTarget = RouteAnswer['targets'][number] & {
+type StageTarget = RouteAnswer['targets'][number] & {
   /** The called party has forwarded the call. */
   isForwarded?: boolean
 }

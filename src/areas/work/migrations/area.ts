@@ -30,7 +30,7 @@ const by = {
   original_auth_owner_id: anyText(),
 }
 
-export const MigrationList = keyed(anyText(), {
+const MigrationList = keyed(anyText(), {
   title: 'Migrations by id',
   description: 'What each one does',
 })
@@ -38,7 +38,7 @@ export const MigrationList = keyed(anyText(), {
 const onOrOff = (description: string) => typed(['boolean', 'string'], { description })
 
 /** What a client sends. `perform_migration` is checked before the id, so not by the schema. */
-export const MigrationOrder = open(
+const MigrationOrder = open(
   {
     perform_migration: typed(['string', 'integer', 'boolean', 'object', 'array'], {
       description: 'Must be `now`',
@@ -73,7 +73,7 @@ const MigrationRun = closed(
   { title: 'Run of a migration' },
 )
 
-export const MigrationSummary = closed(
+const MigrationSummary = closed(
   {
     id: must(anyText()),
     description: must(anyText()),
@@ -86,7 +86,7 @@ export const MigrationSummary = closed(
   { title: 'Migration of an account' },
 )
 
-export const MigrationAnswer = closed(
+const MigrationAnswer = closed(
   {
     performed_on: list(anyText(), {
       description:
@@ -100,7 +100,7 @@ export const MigrationAnswer = closed(
 const migrationsPath = '/v2/accounts/{account_id}/migrations'
 const migrationPath = `${migrationsPath}/{migration_id}` as const
 
-export const migrationRoutes = (migrations: Migrations): Route[] => [
+const migrationRoutes = (migrations: Migrations): Route[] => [
   get(migrationsPath, {
     summary: 'List the migrations that can be performed',
     allow: accountAdmin,

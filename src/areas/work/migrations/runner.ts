@@ -17,7 +17,7 @@ const statementsPerTurn = 1000
 const turnMs = 300
 
 /** `accountsAtOnce`: accounts that are planned concurrently, 1 for CPU-bound work. */
-export interface MigrationWork {
+interface MigrationWork {
   plan: StepwiseWork
   accountsAtOnce: number
 }

@@ -33,7 +33,7 @@ export const reachProblems = (sent: RequestValue): Problems => {
   )
 }
 
-export interface Performer {
+interface Performer {
   auth_account_id?: string
   auth_account_name?: string
   auth_user_id?: string

@@ -8,7 +8,7 @@ import { badIdentifier, failure, invalid } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { anyText, choice, closed, gregorian, integer, must } from '../../../lib/schema.ts'
 
-export const WorkRecord = closed(
+const WorkRecord = closed(
   {
     id: must(anyText({ description: 'One within its kind' })),
     kind: must(anyText({ description: 'mail, transactions, synchronization and the like' })),

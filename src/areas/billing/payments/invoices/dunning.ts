@@ -38,7 +38,7 @@ const isIssued = <I extends InvoiceDocument>(
   invoice: I,
 ): invoice is I & { status: Exclude<InvoiceDocument['status'], 'draft'> } => invoice.status !== 'draft'
 
-export type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
+type InvoiceProgress = ReturnType<typeof createInvoiceProgress>
 
 export interface InvoiceDeps extends PaymentDeps {
   rows: InvoiceStore

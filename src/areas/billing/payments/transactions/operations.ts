@@ -39,7 +39,7 @@ import {
 } from './rules.ts'
 import { createTransactionStore, type TransactionPage, type TransactionStore } from './store.ts'
 
-export interface TransactionDeps extends PaymentDeps {
+interface TransactionDeps extends PaymentDeps {
   /** Called with the change set that books how a transaction ended. */
   ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
 }

@@ -87,7 +87,7 @@ interface TakeOptions {
 
 export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
-export type IntakeSource = 'api' | 'freeswitch'
+type IntakeSource = 'api' | 'freeswitch'
 
 interface SentRecord {
   record: unknown

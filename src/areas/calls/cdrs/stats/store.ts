@@ -50,7 +50,7 @@ const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, 
   return `(((${time} + (${offset})) / ${length}) * ${length} - (${offset}))`
 }
 
-export interface TotalsQuery {
+interface TotalsQuery {
   accountId: string
   dimension: Dimension
   /** Undefined: all groups. */

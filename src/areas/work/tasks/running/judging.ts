@@ -64,7 +64,7 @@ export type RowVerdict = Judged<RowEnd>
 /** A verdict, or an external request that returns it. */
 export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
 
-export interface RowValidation {
+interface RowValidation {
   verdicts: readonly OpenVerdict[]
   /** The action returned `stop`. */
   stopped: boolean
