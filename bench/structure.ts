@@ -161,13 +161,15 @@ try {
 }
 
 const server = await textsOf('src')
-const importer = await textsOf('import-kazoo')
+const packages = ['import-kazoo', 'cli', 'demo']
 const linesOf = (files: typeof server) =>
   files.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
 const names = namesWithSeveralMeanings(server)
-say(
-  `server: ${linesOf(server)} lines in ${server.length} files; importer: ${linesOf(importer)} lines in ${importer.length} files`,
-)
+say(`server: ${linesOf(server)} lines in ${server.length} files`)
+for (const name of packages) {
+  const files = await textsOf(name)
+  say(`${name}: ${linesOf(files)} lines in ${files.length} files`)
+}
 say(
   `names with several meanings in three or more files: ${names.length}  goal 120: ${names.length <= 120 ? 'reached' : 'MISSED'}`,
 )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 // Code, and the texts and documents that a build copies next to it.
 const isFile = /\.\w+$/
-const folders = ['src', 'import-kazoo']
+const folders = ['src', 'cli', 'demo', 'import-kazoo']
 const others = ['package-lock.json', 'scripts/build-bundle.mjs']
 
 /** The folder of bundles: whoever runs on an older one may still load parts of it. */

@@ -77,8 +77,8 @@ const createRandom = (seed: number) => {
   }
 }
 
-const sources = globSync('{src,import-kazoo}/**/*.ts', { cwd: root })
-  .filter((path) => !/storage\/schema\/|distribution\/|commands\/demo\/|shapes\.ts$|schema\.ts$/.test(path))
+const sources = globSync('{src,cli,demo,import-kazoo}/**/*.ts', { cwd: root })
+  .filter((path) => !/storage\/schema\/|distribution\/|^demo\/|shapes\.ts$|schema\.ts$/.test(path))
   .toSorted()
 
 const candidates = (kind: string, find: (typeof kinds)[string]): Mutant[] =>

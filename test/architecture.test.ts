@@ -6,7 +6,9 @@ import { findViolations } from './support/matchers/architecture.ts'
 const root = join(import.meta.dirname, '..')
 
 const sourcesOnDisk = () => {
-  const paths = globSync('{src,bin,console,client,import-kazoo}/**/*.{ts,js,mjs}', { cwd: root }).sort()
+  const paths = globSync('{src,bin,cli,demo,console,client,import-kazoo}/**/*.{ts,js,mjs}', {
+    cwd: root,
+  }).sort()
   const own = paths.filter((path) => !/\.test\.ts$|(?:^|\/)(?:node_modules|dist|generated)\//.test(path))
   return Object.fromEntries(own.map((path) => [path, readFileSync(join(root, path), 'utf8')]))
 }
@@ -59,6 +61,9 @@ const breaches: [path: string, text: string, says: string][] = [
   ['src/auth/tokens.ts', 'const id = crypto.randomUUID()', 'rule 6'],
   ['src/auth/tokens.ts', 'const delay = Math.random() * 100', 'rule 6'],
   ['src/areas/index.ts', "import { kazooArea } from '../../import-kazoo/area.ts'", 'only commands'],
+  ['src/compose.ts', "import { fillWithDemo } from '../demo/fill.ts'", 'only commands'],
+  ['cli/cdrs.ts', "import { startServer } from '../src/compose.ts'", 'cli/ is a client'],
+  ['cli/cdrs.ts', 'const started = Date.now()', 'rule 6'],
   ['console/app.ts', "import { csv } from '../src/lib/csv.ts'", 'rule 7'],
   ['client/src/csv.ts', "import { csv } from '../../src/lib/csv.ts'", 'rule 7'],
   ['client/src/csv.ts', "import { open } from 'node:fs'", 'nothing of Node'],
@@ -109,6 +114,8 @@ const allowed: [path: string, text: string][] = [
   ['import-kazoo/area.ts', "import { bArea } from '../src/areas/voice/b/area.ts'"],
   ['import-kazoo/commands/import.ts', "import { areas } from '../../src/areas/index.ts'"],
   ['src/commands/kazoo-commands.ts', "await import('../../import-kazoo/commands/import.ts')"],
+  ['src/commands/program.ts', "import { addCdrs } from '../../cli/cdrs.ts'"],
+  ['cli/cdrs.ts', "import { status } from '../src/commands/statuses.ts'"],
   ['bin/crosspoint.ts', "console.log('Crosspoint is ready')"],
   ['console/app.ts', "import { table } from './table.ts'\nconsole.log(new Date())"],
 ]

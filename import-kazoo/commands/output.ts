@@ -1,4 +1,4 @@
-import { printable } from '../../src/commands/remote/terminal.ts'
+import { printable } from '../../cli/terminal.ts'
 import type { ReportedDifference, Tally } from '../comparing/differences.ts'
 import { formatCount } from '../report/report.ts'
 

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import tab from '@bomb.sh/tab/commander'
 import type { Command } from 'commander'
-import { profileNames } from './remote/profiles.ts'
-import { printable } from './remote/terminal.ts'
+import { profileNames } from '../../cli/profiles.ts'
+import { printable } from '../../cli/terminal.ts'
 
 const shells = ['bash', 'zsh', 'fish']
 const scripts = new URL('completion/', import.meta.url)

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { remotely } from '../../cli/running.ts'
 import { month, wholeNumber } from './arguments.ts'
-import { remotely } from './remote/running.ts'
 import type { Run } from './statuses.ts'
 
 const count = wholeNumber('A whole number is wanted.', { min: 1 })

@@ -28,7 +28,7 @@ export const addDemo = (program: Command, run: Run) =>
       'after',
       '\nWhoever can sign in is printed at the end, with passwords that are stored nowhere. A store that has accounts below its master account is refused, and nothing is changed: the status is 1. A demo that was interrupted is begun again in an empty store.',
     )
-    .action((options) => run(async () => (await import('./demo.ts')).fillWithDemo(options)))
+    .action((options) => run(async () => (await import('../../demo/fill.ts')).fillWithDemo(options)))
 
 const adminActions = {
   reset:

@@ -1,4 +1,12 @@
 import { Command, CommanderError } from 'commander'
+import { addAccounts } from '../../cli/accounts.ts'
+import { addApi } from '../../cli/api.ts'
+import { addCdrs } from '../../cli/cdrs.ts'
+import { addEvents } from '../../cli/events.ts'
+import { addLogin } from '../../cli/login.ts'
+import { addNumbers } from '../../cli/numbers.ts'
+import { type RunRemote, remotely } from '../../cli/running.ts'
+import { addTasks } from '../../cli/tasks.ts'
 import { addCompletion } from './completion.ts'
 import { addCompare, addExport, addImport } from './kazoo-commands.ts'
 import {
@@ -16,14 +24,6 @@ import {
   addStoredNumbers,
   addVerify,
 } from './local-commands.ts'
-import { addAccounts } from './remote/accounts.ts'
-import { addApi } from './remote/api.ts'
-import { addCdrs } from './remote/cdrs.ts'
-import { addEvents } from './remote/events.ts'
-import { addLogin } from './remote/login.ts'
-import { addNumbers } from './remote/numbers.ts'
-import { type RunRemote, remotely } from './remote/running.ts'
-import { addTasks } from './remote/tasks.ts'
 import { type Run, status } from './statuses.ts'
 
 const pathOf = (command: Command): string =>

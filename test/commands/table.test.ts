@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import truncatedWidth from 'fast-string-truncated-width'
 import { describe, expect, it } from 'vitest'
-import { type Column, createTable, fitted } from '../../src/commands/remote/table.ts'
-import { printable, type Terminal } from '../../src/commands/remote/terminal.ts'
+import { type Column, createTable, fitted } from '../../cli/table.ts'
+import { printable, type Terminal } from '../../cli/terminal.ts'
 
 type Row = readonly [string, string, string]
 

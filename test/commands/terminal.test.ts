@@ -1,6 +1,6 @@
 // What a terminal is shown of a file that the server has sent.
 import { describe, expect, it } from 'vitest'
-import { printableText } from '../../src/commands/remote/terminal.ts'
+import { printableText } from '../../cli/terminal.ts'
 
 /** Sends so many bytes at a time. */
 async function* inPieces(bytes: Uint8Array, size: number) {

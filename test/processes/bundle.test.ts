@@ -94,7 +94,7 @@ describe('the bundle of the server', () => {
     expect(files.filter((file) => !file.startsWith(`file://${bundleOf(root)}/`))).toEqual([])
     expect(files.length).toBeLessThan(120)
     expect(text).toContain('\n// node_modules/typebox/')
-    expect(text).not.toContain('\n// import-kazoo/')
+    expect(text).not.toMatch(/\n\/\/ (?:cli|demo|import-kazoo)\//)
     for (const name of ['commander', 'pg', '@clack', '@bomb.sh', 'hyparquet', 'fast-string-truncated-width'])
       expect(text).not.toContain(`\n// node_modules/${name}/`)
     // In parentheses, what a start calls is compiled with its file, and kept.
@@ -111,13 +111,18 @@ describe('the bundle of the server', () => {
 it('is another one when a source changes by size or time, and only then', () => {
   const place = mkdtempSync(join(tmpdir(), 'crosspoint-bundle-'))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
-  for (const name of ['src', 'import-kazoo', 'scripts', 'package-lock.json'])
+  for (const name of ['src', 'cli', 'demo', 'import-kazoo', 'scripts', 'package-lock.json'])
     cpSync(join(root, name), join(place, name), { recursive: true, preserveTimestamps: true })
   const before = bundleOf(place)
   expect(bundleOf(place)).toBe(before)
   // Nothing is built there: the sources run.
   expect(programOf(place)).toBe(join(place, 'bin/crosspoint.mjs'))
-  const changed = ['src/compose.ts', 'src/http/openapi/examples/users.json', 'import-kazoo/area.ts']
+  const changed = [
+    'src/compose.ts',
+    'src/http/openapi/examples/users.json',
+    'cli/api.ts',
+    'import-kazoo/area.ts',
+  ]
   const bundles = changed.map((name) => {
     const source = join(place, name)
     const { atime, mtimeMs } = statSync(source)
@@ -125,7 +130,7 @@ it('is another one when a source changes by size or time, and only then', () => 
     return bundleOf(place)
   })
   appendFileSync(join(place, 'package-lock.json'), '\n')
-  expect(new Set([before, ...bundles, bundleOf(place)]).size).toBe(5)
+  expect(new Set([before, ...bundles, bundleOf(place)]).size).toBe(6)
 })
 
 it('stays as long as a process runs that was started from it, however many newer ones there are', async () => {

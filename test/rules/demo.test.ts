@@ -2,10 +2,10 @@
 import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHistory } from '../../src/commands/demo/api-client.ts'
-import { type CallingCompany, legsByHour, legsOf, weightOf } from '../../src/commands/demo/calls.ts'
-import { drawPicture } from '../../src/commands/demo/picture.ts'
-import { createRandom, splitBy } from '../../src/commands/demo/random.ts'
+import { createHistory } from '../../demo/api-client.ts'
+import { type CallingCompany, legsByHour, legsOf, weightOf } from '../../demo/calls.ts'
+import { drawPicture } from '../../demo/picture.ts'
+import { createRandom, splitBy } from '../../demo/random.ts'
 
 import { unixOfGregorian } from '../../src/lib/gregorian.ts'
 

@@ -24,8 +24,9 @@ const outsideWorld =
 const webServer = /^(?:node:)?(?:http|https|http2)$/
 const databaseDriver = /^(?:pg|(?:node:)?sqlite)$/
 const nodeProcess = /^(?:node:)?process$/
-// The package of the importer, which keeps to the rules of areas.
+// Packages beside the server, which only commands load. The importer keeps the rules of areas.
 const importer = 'import-kazoo'
+const packages = ['cli', 'demo', importer]
 const roomsWithRows = [
   ...['areas', 'auth', 'batches', 'commands', 'events', 'jobs', 'mail', 'payment'].map(
     (name) => `src/${name}`,
@@ -59,7 +60,7 @@ const isIn = (path: string, ...folders: string[]) => folders.some((folder) => pa
 /** Files of one folder may have names before it: `legs.rules.ts`. */
 const isNamed = (path: string, ...names: string[]) =>
   names.some((name) => posix.basename(path) === name || path.endsWith(`.${name}`))
-const isServerCode = (path: string) => isIn(path, 'src', 'bin', importer)
+const isServerCode = (path: string) => isIn(path, 'src', 'bin', ...packages)
 const isAreaFile = (path: string, ...names: string[]) =>
   isIn(path, 'src/areas', importer) && isNamed(path, ...names)
 const isPureAreaFile = (path: string) => isAreaFile(path, 'rules.ts', 'schema.ts')
@@ -167,9 +168,19 @@ const rules: Rule[] = [
     find: importsWhere(({ target }) => isIn(target, 'src/areas')),
   },
   {
-    says: 'only commands load the importer',
+    says: 'only commands load cli/, demo/ and import-kazoo/',
     appliesTo: (path) => isIn(path, 'src') && !isIn(path, 'src/commands'),
-    find: importsWhere(({ target }) => isIn(target, importer)),
+    find: importsWhere(({ target }) => isIn(target, ...packages)),
+  },
+  {
+    says: 'cli/ is a client: of the server it imports only pure helpers, settings, and how commands print and end',
+    appliesTo: (path) => isIn(path, 'cli'),
+    find: importsWhere(
+      ({ target }) =>
+        isIn(target, 'src', 'demo', importer) &&
+        !isIn(target, 'src/lib', 'src/config') &&
+        !isNamed(target, 'output.ts', 'statuses.ts'),
+    ),
   },
   {
     says: 'process.env is read only in config/env.ts (rule 6)',
@@ -200,7 +211,7 @@ const rules: Rule[] = [
   },
   {
     says: 'only bin/ writes to the terminal; the rest of the server logs',
-    appliesTo: (path) => isIn(path, 'src', importer),
+    appliesTo: (path) => isIn(path, 'src', ...packages),
     find: codeMatching(consoleUse),
   },
 ]

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { isObject } from '../../lib/json.ts'
+import { isObject } from '../src/lib/json.ts'
 import { withConsent } from './consent.ts'
 import { printJson } from './lists.ts'
 import { column, idColumn, type Row, textIn } from './rows.ts'

@@ -1,4 +1,4 @@
-import { elementAt } from '../../lib/list.ts'
+import { elementAt } from '../src/lib/list.ts'
 
 /** Random values that are the same in every run with the same seed and the same order of calls. */
 export interface Random {

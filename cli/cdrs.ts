@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { gregorianOfUnix } from '../../lib/gregorian.ts'
+import { gregorianOfUnix } from '../src/lib/gregorian.ts'
 import { column, idColumn, timeColumn } from './rows.ts'
 import {
   type Listed,

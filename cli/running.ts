@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Query } from '../../../client/src/core.ts'
-import type { Run } from '../statuses.ts'
+import type { Query } from '../client/src/core.ts'
+import type { Run } from '../src/commands/statuses.ts'
 import { accountNamed, type Connection, connect } from './connection.ts'
 import { printFailure } from './failures.ts'
 import { firstOf, printRows } from './lists.ts'

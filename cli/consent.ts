@@ -1,4 +1,4 @@
-import { ChargesNeeded, type Envelope, type QuotedInvoice } from '../../../client/src/core.ts'
+import { ChargesNeeded, type Envelope, type QuotedInvoice } from '../client/src/core.ts'
 import { askWhether } from './ask.ts'
 import { textIn } from './rows.ts'
 import { type Column, createTable } from './table.ts'

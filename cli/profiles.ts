@@ -1,10 +1,10 @@
 // Sign-ins: a file for each profile, readable by its owner only.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Session, SessionStore } from '../../../client/src/core.ts'
-import { personalFolder } from '../../config/env.ts'
-import { codeOf } from '../../lib/error-facts.ts'
-import { isObject } from '../../lib/json.ts'
+import type { Session, SessionStore } from '../client/src/core.ts'
+import { personalFolder } from '../src/config/env.ts'
+import { codeOf } from '../src/lib/error-facts.ts'
+import { isObject } from '../src/lib/json.ts'
 import { Mistake } from './terminal.ts'
 
 export interface Profile {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CrosspointEvent } from '../../../client/src/core.ts'
+import type { CrosspointEvent } from '../client/src/core.ts'
 import { firstOf, jsonText } from './lists.ts'
 import { textIn, timeText } from './rows.ts'
 import { type AtServer, count, onAccount, openSite, type RunRemote, type Site } from './running.ts'

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { createCrosspoint, type Proof, Unreachable } from '../../../client/src/core.ts'
+import { createCrosspoint, type Proof, Unreachable } from '../client/src/core.ts'
 import { askFor, askHidden } from './ask.ts'
 import { manners } from './connection.ts'
 import { openProfile, type Profile } from './profiles.ts'

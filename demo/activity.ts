@@ -1,9 +1,9 @@
 // What the people of the demo do: each function is one part of the history.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLocalities } from '../../areas/numbers/phone-numbers/localities/operations.ts'
-import { dayMs, gregorianOfUnix } from '../../lib/gregorian.ts'
-import { memberOf } from '../../lib/member.ts'
-import { Refusal } from '../../storage/saved-store.ts'
+import { createLocalities } from '../src/areas/numbers/phone-numbers/localities/operations.ts'
+import { dayMs, gregorianOfUnix } from '../src/lib/gregorian.ts'
+import { memberOf } from '../src/lib/member.ts'
+import { Refusal } from '../src/storage/saved-store.ts'
 import { type BuiltCompany, type BuiltReseller, type Demo, numberPath } from './accounts.ts'
 import { idIn, type Send } from './api-client.ts'
 import { numberOf, numbersInStock, places } from './companies.ts'

@@ -1,4 +1,4 @@
-import { type CrosspointCore, createCrosspoint, type Waiting } from '../../../client/src/core.ts'
+import { type CrosspointCore, createCrosspoint, type Waiting } from '../client/src/core.ts'
 import { askHidden } from './ask.ts'
 import { openProfile, type Profile } from './profiles.ts'
 import { textIn } from './rows.ts'

@@ -1,6 +1,6 @@
 // Error messages and exit statuses.
-import { ChargesNeeded, CrosspointError, SignedOut, Unreachable } from '../../../client/src/core.ts'
-import { status } from '../statuses.ts'
+import { ChargesNeeded, CrosspointError, SignedOut, Unreachable } from '../client/src/core.ts'
+import { status } from '../src/commands/statuses.ts'
 import { Interrupted, Mistake, NotSignedIn, printable, type Terminal } from './terminal.ts'
 
 const statusOf = (error: CrosspointError) => {

@@ -1,5 +1,5 @@
-import { unixOfGregorian } from '../../lib/gregorian.ts'
-import { memberOf } from '../../lib/member.ts'
+import { unixOfGregorian } from '../src/lib/gregorian.ts'
+import { memberOf } from '../src/lib/member.ts'
 import type { Column } from './table.ts'
 
 export type Row = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
-import type { Entry } from '../../areas/calls/cdrs/intake/operations.ts'
-import { dayMs } from '../../lib/gregorian.ts'
-import { elementAt } from '../../lib/list.ts'
+import type { Entry } from '../src/areas/calls/cdrs/intake/operations.ts'
+import { dayMs } from '../src/lib/gregorian.ts'
+import { elementAt } from '../src/lib/list.ts'
 import { type BuiltCompany, buildAccounts, type Demo } from './accounts.ts'
 import {
   billAll,

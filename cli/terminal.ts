@@ -1,6 +1,6 @@
 // Results go to standard output, everything else to standard error.
 import { styleText } from 'node:util'
-import { status } from '../statuses.ts'
+import { status } from '../src/commands/statuses.ts'
 
 type Style = Parameters<typeof styleText>[0]
 

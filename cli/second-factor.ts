@@ -1,4 +1,4 @@
-import type { SecondFactorNeeded, SignedIn } from '../../../client/src/core.ts'
+import type { SecondFactorNeeded, SignedIn } from '../client/src/core.ts'
 import { askFor } from './ask.ts'
 import { Mistake, printable, type Terminal } from './terminal.ts'
 

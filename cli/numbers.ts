@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { isObject } from '../../lib/json.ts'
-import { status } from '../statuses.ts'
+import { status } from '../src/commands/statuses.ts'
+import { isObject } from '../src/lib/json.ts'
 import { yesOption } from './accounts.ts'
 import { withConsent } from './consent.ts'
 import { printJson, printRows } from './lists.ts'

@@ -1,5 +1,5 @@
-import type { Cdr } from '../../areas/calls/cdrs/schema.ts'
-import { gregorianOfUnix } from '../../lib/gregorian.ts'
+import type { Cdr } from '../src/areas/calls/cdrs/schema.ts'
+import { gregorianOfUnix } from '../src/lib/gregorian.ts'
 import { personOf, type Tongue } from './people.ts'
 import { createRandom, type Random, splitBy } from './random.ts'
 

@@ -1,10 +1,10 @@
 // Users of the demo at work: their requests go over HTTP, and each takes some time of a clock that runs through the past.
-import type { RunningServer } from '../../compose.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { dayMs } from '../../lib/gregorian.ts'
-import { isObject, type Json } from '../../lib/json.ts'
-import { memberOf } from '../../lib/member.ts'
-import { Refusal } from '../../storage/saved-store.ts'
+import type { RunningServer } from '../src/compose.ts'
+import type { Clock } from '../src/lib/clock.ts'
+import { dayMs } from '../src/lib/gregorian.ts'
+import { isObject, type Json } from '../src/lib/json.ts'
+import { memberOf } from '../src/lib/member.ts'
+import { Refusal } from '../src/storage/saved-store.ts'
 import type { Random } from './random.ts'
 
 /** A clock that goes through the past when it is moved: never backwards, and never beyond the end. */

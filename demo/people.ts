@@ -1,4 +1,4 @@
-import { randomHex } from '../../lib/ids.ts'
+import { randomHex } from '../src/lib/ids.ts'
 import type { Random } from './random.ts'
 
 /** A person, before there is a user. */
