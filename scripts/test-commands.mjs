@@ -20,7 +20,9 @@ const quickTests = [
 // Each compares generated files with the committed ones. The second ones read the examples that the first one writes.
 const generatingTests = [
   ['test/permissions.test.ts'],
-  ['openapi', 'settings-page', 'events-page', 'properties'].map((name) => `test/${name}.test.ts`),
+  ['openapi', 'settings-page', 'events-page', 'properties', 'rules/wording'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
 ]
 
 export const testCommands = new Set(['test', 'test:all', 'test:chance', 'check', 'generate'])

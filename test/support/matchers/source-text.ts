@@ -21,6 +21,8 @@ export interface SourceFile {
   /** As long as the file, line for line; comments and the insides of texts are blank. */
   code: string
   literals: Literal[]
+  /** With their marks; several lines that begin with // are several comments. */
+  comments: Literal[]
   imports: Import[]
 }
 
@@ -34,6 +36,7 @@ interface Scan {
   at: number
   code: string
   literals: Literal[]
+  comments: Literal[]
   templates: Template[]
 }
 
@@ -101,9 +104,14 @@ const takeSlash = (scan: Scan) => {
   else take(scan, 1, '/')
 }
 
+const takeComment = (scan: Scan, text: string) => {
+  scan.comments.push({ start: scan.at, text })
+  take(scan, text.length, blank(text))
+}
+
 const takeToken = (scan: Scan) => {
   const found = match(token, scan)
-  if (found.startsWith('//') || found.startsWith('/*')) take(scan, found.length, blank(found))
+  if (found.startsWith('//') || found.startsWith('/*')) takeComment(scan, found)
   else if (found === '`') startTemplate(scan)
   else if (found === '{' || found === '}') takeBrace(scan, found)
   else if (found === '/') takeSlash(scan)
@@ -146,7 +154,8 @@ const findImports = (path: string, { code, literals }: Scan) => {
 }
 
 export const readSource = (path: string, text: string): SourceFile => {
-  const scan: Scan = { text, at: 0, code: '', literals: [], templates: [] }
+  const scan: Scan = { text, at: 0, code: '', literals: [], comments: [], templates: [] }
   while (scan.at < text.length) takeToken(scan)
-  return { path, code: scan.code, literals: scan.literals, imports: findImports(path, scan) }
+  const { code, literals, comments } = scan
+  return { path, code, literals, comments, imports: findImports(path, scan) }
 }
