@@ -27,7 +27,7 @@ const list = (terminal: Terminal, { all, ...options }: Listed & { all?: boolean 
   printList(terminal, options, {
     path: all ? 'descendants' : 'children',
     columns: all ? columns.filter(({ title }) => title !== 'BELOW') : columns,
-    none: 'no accounts below',
+    none: 'no sub-accounts',
   })
 
 interface Branch {
@@ -118,25 +118,25 @@ const create = async (terminal: Terminal, name: string, { realm, ...options }: N
   await terminal.say(`${printable(textIn(made.data, 'id'))}\n`)
 }
 
-export const yesOption = ['--yes', 'agree to what it costs'] as const
+export const yesOption = ['--yes', 'accept the charges without asking'] as const
 
 export const addAccounts = (program: Command, run: RunRemote) => {
-  const accounts = program.command('accounts').description('look at the accounts below, make one')
+  const accounts = program.command('accounts').description('list, show and create sub-accounts')
   listing(accounts.command('list'))
-    .description('list the accounts directly below')
-    .option('--all', 'all that are below, at any depth')
+    .description('list direct sub-accounts')
+    .option('--all', 'list sub-accounts at every depth')
     .action((options) => run((terminal) => list(terminal, options)))
   onAccount(accounts.command('tree'))
-    .description('draw all accounts below, each under the one above it')
+    .description('show all sub-accounts as a tree')
     .action((options) => run((terminal) => tree(terminal, options)))
   onAccount(accounts.command('show'))
-    .argument('[ACCOUNT]', 'id or name')
+    .argument('[ACCOUNT]', 'ID or name')
     .description('show an account')
     .action((named: string | undefined, options) => run((terminal) => show(terminal, named, options)))
   onAccount(accounts.command('create'))
     .argument('<NAME>')
-    .description('make an account below; prints its id')
-    .option('--realm <REALM>', 'its SIP domain; one is made up else')
+    .description('create a sub-account and print its ID')
+    .option('--realm <REALM>', 'SIP domain; generated if omitted')
     .option(...yesOption)
     .action((name: string, options) => run((terminal) => create(terminal, name, options)))
 }

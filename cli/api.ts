@@ -26,7 +26,7 @@ const jsonIn = (json: string): unknown => {
   try {
     return JSON.parse(json)
   } catch (error) {
-    throw new Mistake(`the data is no JSON: ${error instanceof Error ? error.message : error}`)
+    throw new Mistake(`--data is not valid JSON: ${error instanceof Error ? error.message : error}`)
   }
 }
 
@@ -72,14 +72,13 @@ const jsonPairs = (said: string, before: Readonly<Record<string, unknown>> = {})
     const value: unknown = JSON.parse(json)
     return { ...before, [name]: value }
   } catch {
-    throw new InvalidArgumentError('The value has to be JSON.')
+    throw new InvalidArgumentError('The value must be JSON.')
   }
 }
 
 const headers = (said: string, before: Readonly<Record<string, string>> = {}) => {
   const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(said) ?? []
-  if (name === undefined || value === undefined)
-    throw new InvalidArgumentError("It is written as 'Name: value'.")
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("Write it as 'Name: value'.")
   return { ...before, [name]: value }
 }
 
@@ -102,7 +101,7 @@ const api = async (terminal: Terminal, method: string, said: string, asked: ApiO
     return body === null ? undefined : terminal.file(body)
   }
   if (asked.all) {
-    if (options.method !== 'GET') throw new Mistake('--all reads a list, with GET')
+    if (options.method !== 'GET') throw new Mistake('--all reads lists: use it with GET')
     return printJsonRows(terminal, crosspoint.eachOf(path, query))
   }
   const answer = await withConsent(terminal, asked, async () => (await crosspoint.request(options)).envelope)
@@ -115,24 +114,30 @@ export const addApi = (program: Command, run: RunRemote) =>
   program
     .command('api')
     .argument('<METHOD>', 'GET, PUT, POST, PATCH or DELETE')
-    .argument('<PATH>', 'such as /accounts/{account}/devices; {account} is the account that is signed in')
-    .summary('send any request')
-    .description(
-      'sends any request of the API in the session of a profile, and prints the data of the answer',
-    )
+    .argument('<PATH>', 'such as /accounts/{account}/devices; {account} is the signed-in account')
+    .summary('send an API request')
+    .description('Sends an API request with the session of a profile and prints `data` of the response')
     .addOption(
       new Option(
         '-d, --data <JSON>',
-        'the data, by itself or as {"data": ...}; @FILE reads a file, @- standard input',
+        'request data, plain or as {"data": ...}; @FILE reads a file, @- standard input',
       ).conflicts(['field', 'jsonField']),
     )
-    .option('-f, --field <KEY=TEXT>', 'one field of the data; a.b=c goes inside; may be repeated', pairs)
-    .option('-F, --json-field <KEY=JSON>', 'the same, with a value that is a number, true, a list', jsonPairs)
+    .option(
+      '-f, --field <KEY=TEXT>',
+      'set one field of the data; a.b=c sets a nested field; repeatable',
+      pairs,
+    )
+    .option(
+      '-F, --json-field <KEY=JSON>',
+      'the same with a JSON value, such as a number, true or a list',
+      jsonPairs,
+    )
     .addOption(queryOption())
-    .option('-H, --header <HEADER>', 'such as \'If-Match: "..."\'; may be repeated', headers)
-    .option('--accept <TYPE>', 'ask for something else than JSON, such as text/csv, and print it as it comes')
+    .option('-H, --header <HEADER>', 'such as \'If-Match: "..."\'; repeatable', headers)
+    .option('--accept <TYPE>', 'request another type, such as text/csv, and print the response unchanged')
     .addOption(
-      new Option('--all', 'all pages of a list').conflicts([
+      new Option('--all', 'read all pages of a list').conflicts([
         'data',
         'field',
         'jsonField',
@@ -141,8 +146,8 @@ export const addApi = (program: Command, run: RunRemote) =>
         'envelope',
       ]),
     )
-    .option('--envelope', 'print the whole answer')
-    .option('--yes', 'agree to what it costs')
+    .option('--envelope', 'print the whole response')
+    .option('--yes', 'accept the charges without asking')
     .addOption(profileOption())
     .action((method: string, path: string, options) =>
       run((terminal) => api(terminal, method, path, options)),

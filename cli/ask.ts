@@ -16,7 +16,7 @@ const ask = async <Answer extends string | boolean>(
   { message, option, initialValue }: Prompt,
   prompt: (prompts: Prompts, common: { message: string }) => Promise<Answer | symbol>,
 ): Promise<Answer> => {
-  if (!isAttended) throw new Mistake(`${option} is missing, and there is no terminal to ask at`)
+  if (!isAttended) throw new Mistake(`${option} is missing, and there is no terminal to prompt on`)
   const initial = initialValue === undefined ? {} : { initialValue }
   const common = { output: process.stderr, withGuide: false, message, ...initial }
   const answer = await prompt(await import('@clack/prompts'), common)
@@ -25,7 +25,7 @@ const ask = async <Answer extends string | boolean>(
   return answer
 }
 
-const validate = (value: string | undefined) => (value ? undefined : 'This is needed.')
+const validate = (value: string | undefined) => (value ? undefined : 'A value is required.')
 
 export const askFor = (terminal: Terminal, question: Prompt) =>
   ask<string>(terminal, question, ({ text }, common) => text({ ...common, validate }))

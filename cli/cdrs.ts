@@ -17,8 +17,7 @@ const days = /^\d{4}-\d{2}-\d{2}$/
 /** Gregorian seconds. A date without a time is in the time zone of this machine. */
 const momentIn = (text: string, ofDay: string) => {
   const at = new Date(days.test(text) ? `${text}T${ofDay}` : text).getTime()
-  if (Number.isNaN(at))
-    throw new InvalidArgumentError('A time is written as 2026-01-31 or 2026-01-31T13:45:00Z.')
+  if (Number.isNaN(at)) throw new InvalidArgumentError('Write a time as 2026-01-31 or 2026-01-31T13:45:00Z.')
   return gregorianOfUnix(at / 1000)
 }
 
@@ -43,7 +42,7 @@ const columns = [
 
 const list = (terminal: Terminal, { from, to, ...options }: Listed & Window) => {
   const query = { ...options.query, created_from: from, created_to: to }
-  const none = 'no call detail records of that time'
+  const none = 'no call detail records in this period'
   return printList(terminal, { ...options, query }, { path: 'cdrs', columns, none })
 }
 
@@ -55,15 +54,15 @@ const exportCsv = async (terminal: Terminal, { from, to, ...options }: Listed & 
 
 const inWindow = (command: Command) =>
   command
-    .option('--from <TIME>', 'from this day or time on: 2026-01-31, 2026-01-31T13:45', beginningIn)
-    .option('--to <TIME>', 'up to this day or time, that included', endIn)
+    .option('--from <TIME>', 'first day or time: 2026-01-31, 2026-01-31T13:45', beginningIn)
+    .option('--to <TIME>', 'last day or time, inclusive', endIn)
 
 export const addCdrs = (cdrs: Command, run: RunRemote) => {
   inWindow(listing(cdrs.command('list')))
     .description('list the call detail records of an account')
     .action((options) => run((terminal) => list(terminal, options)))
   inWindow(onAccount(cdrs.command('export')))
-    .description('write them to standard output as CSV, as they come')
+    .description('write the records to standard output as CSV')
     .addOption(queryOption())
     .action((options) => run((terminal) => exportCsv(terminal, options)))
 }

@@ -11,16 +11,16 @@ const requestTimeoutMs = 15_000
 const toldFromMs = 1000
 
 const reasons: Record<Waiting['why'], string> = {
-  unreachable: 'the server cannot be reached',
-  overloaded: 'the server has too much to do',
-  throttled: 'the server wants fewer requests',
-  under_way: 'the same request is being carried out',
+  unreachable: 'Server unreachable',
+  overloaded: 'Server busy (503)',
+  throttled: 'Too many requests (429)',
+  under_way: 'The same request is still running',
 }
 
 export const manners = (terminal: Terminal) => ({
   patienceMs: requestTimeoutMs,
   onWaiting: ({ why, ms }: Waiting) => {
-    if (ms >= toldFromMs) terminal.tell(`${reasons[why]}: trying again in ${Math.ceil(ms / 1000)} s`)
+    if (ms >= toldFromMs) terminal.tell(`${reasons[why]}: retrying in ${Math.ceil(ms / 1000)} s`)
   },
 })
 
@@ -44,7 +44,7 @@ export const connect = async (terminal: Terminal, name: string): Promise<Connect
   const file = openProfile(name)
   const profile = file.read()
   const login = name === 'default' ? 'crosspoint login' : `crosspoint login --profile ${name}`
-  if (!profile) throw new NotSignedIn(`nobody is signed in as profile ${name}: ${login}`)
+  if (!profile) throw new NotSignedIn(`not signed in (profile ${name}): run ${login}`)
   const crosspoint: CrosspointCore = createCrosspoint({
     ...manners(terminal),
     server: profile.server,
@@ -53,7 +53,7 @@ export const connect = async (terminal: Terminal, name: string): Promise<Connect
   })
   if (!profile.session) await signInAgain(terminal, crosspoint, profile)
   const session = crosspoint.session()
-  if (!session) throw new NotSignedIn(`the session has ended: ${login}`)
+  if (!session) throw new NotSignedIn(`the session has ended: run ${login}`)
   return { crosspoint, accountId: session.accountId }
 }
 
@@ -68,7 +68,8 @@ export const accountNamed = async ({ crosspoint, accountId }: Connection, named:
   const own = await crosspoint.request({ path: `/v2/accounts/${accountId}` })
   const rows = [own.data, ...(Array.isArray(data) ? data : [])]
   const [found, ...more] = rows.filter((row) => textIn(row, 'name') === named)
-  if (found === undefined) throw new Mistake(`there is no account ${JSON.stringify(named)} here or below`)
-  if (more.length > 0) throw new Mistake(`several accounts have the name ${JSON.stringify(named)}: say an id`)
+  if (found === undefined) throw new Mistake(`no account is named ${JSON.stringify(named)} here or below`)
+  if (more.length > 0)
+    throw new Mistake(`more than one account is named ${JSON.stringify(named)}: use the account ID`)
   return textIn(found, 'id')
 }

@@ -27,19 +27,19 @@ const lineOf = (item: object, more: Partial<Line> & { note?: string }): Line => 
 
 /** Only the items that the request changes. */
 const linesOf = ({ items, activation_charges, prorations, summary }: QuotedInvoice): Line[] => [
-  ...activation_charges.map((item) => lineOf(item, { note: ', once', today: totalIn(item) })),
-  ...prorations.map((item) => lineOf(item, { note: ', the rest of this month', today: totalIn(item) })),
+  ...activation_charges.map((item) => lineOf(item, { note: ', one-time', today: totalIn(item) })),
+  ...prorations.map((item) => lineOf(item, { note: ', rest of this month', today: totalIn(item) })),
   ...items
     .filter(({ changes }) => changes !== undefined)
     .map((item) => lineOf(item, { monthly: totalIn(item) })),
-  { what: 'in all', quantity: '', today: dollars(summary.today), monthly: dollars(summary.recurring) },
+  { what: 'total', quantity: '', today: dollars(summary.today), monthly: dollars(summary.recurring) },
 ]
 
 const columns: readonly Column<Line>[] = [
   { title: 'CHARGE', of: ({ what }) => what },
   { title: 'QUANTITY', of: ({ quantity }) => quantity, align: 'right' },
   { title: 'TODAY', of: ({ today }) => today, align: 'right' },
-  { title: 'EACH MONTH FROM NOW ON', of: ({ monthly }) => monthly, align: 'right' },
+  { title: 'PER MONTH', of: ({ monthly }) => monthly, align: 'right' },
 ]
 
 /** Written to standard error: the result may be JSON. */
@@ -69,7 +69,7 @@ export const withConsent = async (
   } catch (error) {
     if (!(error instanceof ChargesNeeded)) throw error
     await showCharges(terminal, error)
-    const question = { message: 'Agree to these charges?', option: '--yes' }
+    const question = { message: 'Accept these charges?', option: '--yes' }
     const isAgreed = agreement.yes || (terminal.isAttended && (await askWhether(terminal, question)))
     if (!isAgreed) throw error
     return withConsent(terminal, agreement, () => error.accept())

@@ -46,8 +46,8 @@ const followed = ({ crosspoint, terminal, path }: Site, { type, after = 'now', b
     ...(types ? { types } : {}),
     ...(below ? { includeSubaccounts: true } : {}),
     onState(state) {
-      if (state === 'waiting' && !isBroken) terminal.tell('the line is broken: trying again')
-      if (state === 'live' && isBroken) terminal.tell('the line is there again, nothing was missed')
+      if (state === 'waiting' && !isBroken) terminal.tell('connection lost: reconnecting')
+      if (state === 'live' && isBroken) terminal.tell('connected again, no event was missed')
       if (state !== 'connecting') isBroken = state === 'waiting'
     },
   })
@@ -67,16 +67,13 @@ const events = async (terminal: Terminal, { limit, ...options }: Watched) => {
 
 export const addEvents = (program: Command, run: RunRemote) =>
   onAccount(program.command('events'))
-    .summary('tell what happens, or has happened')
+    .summary('show events, past and live')
     .description(
-      'tells what has happened in an account, oldest first, a line each; with --follow what happens from now on, over broken lines. With --json each line is an event as JSON',
+      'Prints the events of an account, oldest first, one per line. With --follow it waits for new events and reconnects by itself when the connection breaks. With --json each line is an event as JSON',
     )
-    .option('-f, --follow', 'go on with what happens, until Ctrl-C')
-    .option(
-      '--type <TYPES>',
-      'only these: user.edited,task.*; calls (cdr.created) are told only when they are named',
-    )
-    .option('--after <SEQUENCE>', 'only what came later than an event')
-    .option('--below', 'also what happens in the accounts below')
-    .option('--limit <COUNT>', 'end after so many', count)
+    .option('-f, --follow', 'wait for new events until Ctrl-C')
+    .option('--type <TYPES>', 'only these types: user.edited,task.*; calls (cdr.created) only if listed')
+    .option('--after <SEQUENCE>', 'only events after this one')
+    .option('--below', 'include events of sub-accounts')
+    .option('--limit <COUNT>', 'stop after this number of events', count)
     .action((options) => run((terminal) => events(terminal, options)))

@@ -17,7 +17,7 @@ const reasonIn = (cause: unknown): string => {
 
 const headOf = (error: CrosspointError) => {
   if (error instanceof Unreachable) return `${error.message} (${reasonIn(error.cause)})`
-  if (error instanceof SignedOut) return 'the session has ended: sign in with crosspoint login'
+  if (error instanceof SignedOut) return 'the session has ended: run crosspoint login'
   if (error.problems.length > 0) return `${error.status} ${error.kind}`
   return `${error.status} ${error.message}`
 }
@@ -25,7 +25,7 @@ const headOf = (error: CrosspointError) => {
 /** Field and rule as the server names them: scripts may search for them. */
 const detailsOf = ({ problems, requestId }: CrosspointError) => [
   ...problems.map(({ field, rule, message }) => `${field} (${rule}): ${message}`),
-  ...(requestId === undefined ? [] : [`request id ${requestId}`]),
+  ...(requestId === undefined ? [] : [`request ID ${requestId}`]),
 ]
 
 const tellRefusal = (terminal: Terminal, error: CrosspointError) => {

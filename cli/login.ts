@@ -27,7 +27,7 @@ const serverIn = (given: string) => {
   const address = /^https?:\/\//i.test(given) ? given : `${protocol}://${given}`
   // With /v2, as in the examples of the API.
   if (URL.canParse(address)) return new URL(address).href.replace(/(?:\/v2)?\/*$/, '')
-  throw new Mistake(`${JSON.stringify(given)} is no address of a server`)
+  throw new Mistake(`${JSON.stringify(given)} is not the address of a server`)
 }
 
 const serverFor = async (terminal: Terminal, given: string | undefined, known: Profile | undefined) => {
@@ -94,14 +94,16 @@ const login = async (terminal: Terminal, given: string | undefined, asked: Login
 const logout = async (terminal: Terminal, { profile }: { profile: string }) => {
   const file = openProfile(profile)
   const known = file.read()
-  if (!known) return terminal.tell(`nobody was signed in as profile ${profile}`)
+  if (!known) return terminal.tell(`not signed in (profile ${profile})`)
   const crosspoint = createCrosspoint({ server: known.server, store: file.storeFor(known), patienceMs: 0 })
   try {
     await crosspoint.signOut()
     terminal.tell(`Signed out of ${known.server} (profile ${profile})`)
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    terminal.tell('The session is forgotten here; the server could not be told, where it ends by itself.')
+    terminal.tell(
+      'Session deleted on this machine. The server was unreachable; the token there expires on its own schedule.',
+    )
   } finally {
     file.remove()
   }
@@ -111,26 +113,26 @@ export const addLogin = (program: Command, run: RunRemote) => {
   program
     .command('login')
     .argument('[SERVER]', 'address of the server')
-    .summary('sign in to a server, and stay signed in')
+    .summary('sign in to a server and store the session')
     .description(
-      "asks for what is not said, and keeps the session in the user's folder for settings, where only this user can read it. What was said the last time is offered again",
+      "Prompts for missing values and stores the session in the user's settings folder, readable only by this user. Values of the last sign-in are the defaults",
     )
     .addOption(profileOption())
-    .option('--username <USER>', 'who signs in')
-    .option('--account <NAME>', 'the account of the user, by name or id')
-    .option('--realm <REALM>', 'or by realm')
+    .option('--username <USER>', 'user name')
+    .option('--account <NAME>', 'account of the user, by name or ID')
+    .option('--realm <REALM>', 'account of the user, by realm')
     .option('--password-stdin', 'read the password from standard input')
-    .option('--code <CODE>', 'second factor: a code of the app, or a recovery code')
+    .option('--code <CODE>', 'second factor: a code of the authenticator app, or a recovery code')
     .option(
       '--api-key [KEY]',
-      'sign in with an API key instead; without KEY it is asked for, or read from standard input. The key is kept, so that the session never ends',
+      'sign in with an API key; without KEY it is prompted for or read from standard input. The key is stored, so the session can always be renewed',
     )
     .action((server: string | undefined, options: Login) =>
       run((terminal) => login(terminal, server, options)),
     )
   program
     .command('logout')
-    .description('end the session, here and at the server')
+    .description('end the session here and on the server')
     .addOption(profileOption())
     .action((options) => run((terminal) => logout(terminal, options)))
 }

@@ -45,7 +45,7 @@ const search = async (terminal: Terminal, prefix: string, { country, quantity, .
     rows: rowsIn(data),
     columns: found,
     json,
-    none: `no numbers with ${prefix} are to be had`,
+    none: `no numbers available with prefix ${prefix} are to be had`,
   })
 }
 
@@ -75,14 +75,14 @@ export const addNumbers = (numbers: Command, run: RunRemote) => {
     .description('list the numbers of an account')
     .action((options) => run((terminal) => list(terminal, options)))
   onAccount(numbers.command('search'))
-    .argument('<PREFIX>', 'national digits, such as 415')
-    .description('search for numbers that can be bought')
-    .option('--country <CODE>', 'two letters; US unless it is said')
+    .argument('<PREFIX>', 'national prefix, such as 415')
+    .description('search for available numbers')
+    .option('--country <CODE>', 'two-letter country code; default US')
     .option('--quantity <COUNT>', 'how many', count, 10)
     .action((prefix: string, options) => run((terminal) => search(terminal, prefix, options)))
   onAccount(numbers.command('buy'))
     .argument('<NUMBER...>', 'such as +14155550100')
-    .description('buy numbers; what they cost is shown and asked first')
+    .description('buy numbers; shows the charges and asks first')
     .option(...yesOption)
     .action((wanted: string[], options) => run((terminal) => buy(terminal, wanted, options)))
 }

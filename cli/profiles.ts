@@ -33,13 +33,13 @@ const profileIn = (file: string): Profile | undefined => {
     if (codeOf(error) === 'ENOENT') return undefined
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw new Mistake(`${file} is no profile: remove it, and sign in anew`)
+  throw new Mistake(`${file} is not a profile: remove the file and sign in again`)
 }
 
 export const openProfile = (name: string) => {
   const folder = profilesFolder()
   if (!/^\w[\w.-]*$/.test(name))
-    throw new Mistake(`${JSON.stringify(name)} is no name of a profile: letters, digits, _ . -`)
+    throw new Mistake(`${JSON.stringify(name)} is not a profile name: use letters, digits, _ . -`)
   const file = join(folder, `${name}.json`)
 
   const read = () => profileIn(file)

@@ -59,32 +59,30 @@ export const printList = async (
 }
 
 export const profileOption = () =>
-  new Option('--profile <NAME>', 'which of several sign-ins').default('default', 'default')
+  new Option('--profile <NAME>', 'which stored sign-in to use').default('default', 'default')
 
 const jsonOption = () => new Option('--json', 'print JSON')
 
 export const onAccount = (command: Command) =>
   command
-    .option('--account <ACCOUNT>', 'an account below, by id or name, instead of the own one')
+    .option('--account <ACCOUNT>', 'a sub-account, by ID or name, instead of your own account')
     .addOption(jsonOption())
     .addOption(profileOption())
 
 export const count = (text: string) => {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('A number is wanted.')
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use a whole number.')
   return Number(text)
 }
 
 /** `key=value`; may be repeated. */
 export const pairs = (text: string, before: Readonly<Record<string, string>> = {}) => {
   const at = text.indexOf('=')
-  if (at < 1) throw new InvalidArgumentError('It is written as key=value.')
+  if (at < 1) throw new InvalidArgumentError('Write it as key=value.')
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }
 
 export const queryOption = () =>
-  new Option('-q, --query <KEY=VALUE>', 'a filter or another part of the query; may be repeated').argParser(
-    pairs,
-  )
+  new Option('-q, --query <KEY=VALUE>', 'a filter or another query parameter; repeatable').argParser(pairs)
 
 export const listing = (command: Command) =>
-  onAccount(command).option('--limit <COUNT>', 'no more rows than these', count).addOption(queryOption())
+  onAccount(command).option('--limit <COUNT>', 'maximum number of rows', count).addOption(queryOption())

@@ -7,13 +7,13 @@ const question = { message: 'Code of the authenticator app, or a recovery code',
 /** A QR code of characters. */
 const showPicture = async (terminal: Terminal, address: string) => {
   const { renderUnicodeCompact } = await import('uqr')
-  terminal.tell('This account wants a second factor. Read this with an authenticator app:\n')
+  terminal.tell('This account requires a second factor. Scan this code with an authenticator app:\n')
   terminal.tell(renderUnicodeCompact(address))
   terminal.tell(`\n${printable(address)}\n`)
 }
 
 const showRecoveryCodes = (terminal: Terminal, codes: readonly string[]) => {
-  terminal.tell('Each of these is good once in place of a code. They are shown this one time:\n')
+  terminal.tell('Recovery codes: each replaces a code once. They are shown only now:\n')
   for (const code of codes) terminal.tell(`  ${printable(code)}`)
   terminal.tell('')
 }
@@ -26,7 +26,8 @@ export const completeSignIn = async (
 ): Promise<SignedIn> => {
   if (state.state === 'signed_in') return state
   if (!state.isEnrolled && code === undefined) {
-    if (!terminal.isAttended) throw new Mistake('a second factor has to be set up: sign in at a terminal')
+    if (!terminal.isAttended)
+      throw new Mistake('this account requires a second factor: sign in on a terminal to set it up')
     await showPicture(terminal, await state.enrol())
   }
   const signedIn = await state.answer(code ?? (await askFor(terminal, question)))

@@ -73,10 +73,10 @@ const watchAt = async (site: Site, id: string) => {
   const { terminal, json } = site
   let task = await read(site, id)
   if (textIn(task, 'status') === 'pending') {
-    terminal.tell(`the task was not started yet: crosspoint tasks start ${id}`)
+    terminal.tell(`the task has not started: run crosspoint tasks start ${id}`)
     return status.failed
   }
-  terminal.lastWords(`The task goes on: crosspoint tasks watch ${id}`)
+  terminal.lastWords(`The task continues on the server: crosspoint tasks watch ${id}`)
   const progress = createProgress(progressOf(task).total)
   for await (const look of looksAt(site, id)) {
     task = look
@@ -119,7 +119,7 @@ interface New extends Start {
 const actionIn = (text: string) => {
   const [category, action, ...more] = text.split('/')
   if (!category || !action || more.length > 0)
-    throw new InvalidArgumentError('It is written as category/action: number_management/import.')
+    throw new InvalidArgumentError('Write it as category/action, such as number_management/import.')
   return { category, action }
 }
 
@@ -152,39 +152,37 @@ const create = async (terminal: Terminal, what: Action, file: string | undefined
 
 const withStart = (command: Command) =>
   onAccount(command)
-    .option('--watch', 'stay until it has ended')
-    .option('--no-charges', 'rows that would cost something fail instead')
+    .option('--watch', 'wait until the task has finished')
+    .option('--no-charges', 'rows that cause charges fail')
 
 export const addTasks = (program: Command, run: RunRemote) => {
-  const tasks = program.command('tasks').description('bulk work: make, start and watch it')
+  const tasks = program.command('tasks').description('create, start and watch bulk tasks')
   listing(tasks.command('list'))
     .description('list the tasks of an account, newest first')
     .action((options) => run((terminal) => list(terminal, options)))
   onAccount(tasks.command('show'))
-    .argument('<TASK>', 'its id')
+    .argument('<TASK>', 'task ID')
     .description('show a task')
     .action((id: string, options) => run((terminal) => show(terminal, id, options)))
   withStart(tasks.command('start'))
-    .argument('<TASK>', 'its id')
+    .argument('<TASK>', 'task ID')
     .description('start a task')
     .action((id: string, options) => run((terminal) => start(terminal, id, options)))
   onAccount(tasks.command('watch'))
-    .argument('<TASK>', 'its id')
-    .summary('show how far a task is, until it has ended')
-    .description(
-      'shows how far a task is, until it has ended; the status is 0 when all of its rows were done',
-    )
+    .argument('<TASK>', 'task ID')
+    .summary('show task progress until it finishes')
+    .description('Shows task progress until it finishes. Exit status: 0 if all rows succeeded')
     .action((id: string, options) => run((terminal) => watch(terminal, id, options)))
   withStart(tasks.command('create'))
     .argument('<ACTION>', 'category/action, such as number_management/import', actionIn)
-    .argument('[FILE]', 'the input, as CSV')
-    .summary('make a task from a file')
+    .argument('[FILE]', 'input file (CSV)')
+    .summary('create a task from a CSV file')
     .description(
-      'makes a task from a CSV file and prints its id. `crosspoint api GET /tasks` tells what there is to do, and with which columns',
+      'Creates a task from a CSV file and prints its ID. `crosspoint api GET /tasks` lists all actions with their columns',
     )
-    .option('--dry-run', 'judge every row, and change nothing')
-    .option('--start', 'start it at once')
-    .option('-q, --query <KEY=VALUE>', 'what an action takes besides; may be repeated', pairs)
+    .option('--dry-run', 'validate every row, change nothing')
+    .option('--start', 'start the task immediately')
+    .option('-q, --query <KEY=VALUE>', 'further parameters of the action; repeatable', pairs)
     .action((what: Action, file: string | undefined, options) =>
       run((terminal) => create(terminal, what, file, options)),
     )

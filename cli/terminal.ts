@@ -43,10 +43,7 @@ const printableLines = (text: string) =>
     .map((part, index) => (index % 2 === 0 ? printable(part) : part))
     .join('')
 
-const noText = () =>
-  new Mistake(
-    'what the server has sent is no text, and nothing for a terminal: send it into a file, with > FILE',
-  )
+const noText = () => new Mistake('the response is not text: redirect it to a file, with > FILE')
 
 const decoded = (decoder: TextDecoder, chunk?: Uint8Array) => {
   try {

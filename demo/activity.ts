@@ -73,7 +73,7 @@ const putBrand = async (by: Send, path: string, { colour, welcome, fields }: Bra
 export const putBrands = async ({ operator, masterId }: Demo, { path, admin }: BuiltReseller) => {
   await putBrand(operator, `accounts/${masterId}`, {
     colour: [38, 84, 160],
-    welcome: '<h1>Welcome</h1><p>Everything here was made up by <code>crosspoint demo</code>.</p>',
+    welcome: '<h1>Welcome</h1><p>Sample data of <code>crosspoint demo</code>.</p>',
     fields: { company_name: 'Crosspoint Demo', domain: 'demo.example.com' },
   })
   await putBrand(admin, path, {

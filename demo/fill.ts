@@ -22,16 +22,16 @@ interface DemoOptions {
 const masterOf = async ({ store, areas }: RunningServer) => {
   const holder = await store.records.claimant(masterClaim)
   const account = holder && (await areas.accounts.find(holder.accountId))
-  if (!account) throw new Error('the start has made no master account')
+  if (!account) throw new Error('the start created no master account')
   if (account.tally > 0)
-    throw new Refusal('nothing was changed: there are accounts below the master account already')
+    throw new Refusal('the master account already has sub-accounts, nothing was changed: use an empty store')
   return account
 }
 
 const adminOf = async ({ areas }: RunningServer, accountId: string) => {
   const users = await areas.users.page({ accountId, limit: 100, descending: false })
   const admin = users.find(({ doc }) => doc.priv_level === 'admin' && doc.enabled !== false)
-  if (!admin) throw new Refusal('the master account has no admin who is enabled')
+  if (!admin) throw new Refusal('the master account has no enabled admin')
   return admin
 }
 
@@ -53,7 +53,7 @@ const seed = async (server: RunningServer, config: Config, history: History, opt
     ...{ server, history, random, signIn, operator, signIns, counts },
     masterId: account.id,
     newPassword: () => options.password ?? freshPassword(),
-    onAccount: (name: string) => progress.show(0, `${name} with its people and phones`),
+    onAccount: (name: string) => progress.show(0, `${name} with its users and phones`),
   }
   let calls = 0
   await runHistory(demo, options.calls, (count) => {
@@ -69,7 +69,7 @@ const textOf = (result: Awaited<ReturnType<typeof seed>>) => {
   const { accounts, users, devices, numbers, calls, sign_ins: signIns } = result
   const rows = [
     ['username', 'password', 'role', 'account'],
-    ...signIns.map(({ username, password = '(as before)', role, account }) => [
+    ...signIns.map(({ username, password = '(unchanged)', role, account }) => [
       username,
       password,
       role,
@@ -87,7 +87,7 @@ const textOf = (result: Awaited<ReturnType<typeof seed>>) => {
 
 ${lines.join('\n')}
 
-These passwords are shown once and stored nowhere.`
+These passwords are shown only once.`
 }
 
 export const fillWithDemo = async (options: DemoOptions) => {

@@ -40,14 +40,14 @@ interface Work {
 const masterOf = async ({ records }: Store, { accounts }: Work['offers']) => {
   const holder = await records.claimant(masterClaim)
   const account = holder && (await accounts.find(holder.accountId))
-  if (!account) throw new Refusal('there is no master account yet: the first start of the server makes it')
+  if (!account) throw new Refusal('no master account yet: the first start of the server creates it')
   return account
 }
 
 const adminOf = async ({ offers, account, username }: Work): Promise<UserRecord> => {
   const user = await offers.users.byUsername(account.id, username)
   if (user?.doc.priv_level === 'admin') return user
-  throw new Refusal(`there is no admin ${JSON.stringify(username)} of the account ${account.doc.name}`)
+  throw new Refusal(`the account ${account.doc.name} has no admin named ${JSON.stringify(username)}`)
 }
 
 const reset = async (work: Work): Promise<Result> => {
@@ -120,5 +120,5 @@ export const changeAdmin = async (action: Action, name: string, asJson: boolean)
   const { username, password } = result
   if (asJson) print(JSON.stringify(result))
   else if (password === undefined) print(`user ${username} may sign in`)
-  else print(`user ${username}, password ${password}\nThis password is shown once and stored nowhere.`)
+  else print(`user ${username}, password ${password}\nThis password is shown only once.`)
 }

@@ -11,6 +11,6 @@ export const wholeNumber =
 
 export const month = (text: string) => {
   const found = monthIn(text)
-  if (found === undefined) throw new InvalidArgumentError('A month is written as 202601.')
+  if (found === undefined) throw new InvalidArgumentError('Write a month as 202601.')
   return found
 }

@@ -25,7 +25,7 @@ const printResult = (result: Verification) => {
   const { faults } = result
   for (const { accountId, entryId, sequence, reason } of faults)
     print(`account ${accountId}: entry ${entryId ?? `with sequence ${sequence}`} ${reason}`)
-  const verdict = faults.length === 0 ? 'sound' : `${counted(faults.length, 'account', 'accounts')} not sound`
+  const verdict = faults.length === 0 ? 'sound' : `${counted(faults.length, 'account', 'accounts')} faulty`
   print(`${readSoFar(result)}: ${verdict}`)
 }
 

@@ -32,7 +32,8 @@ export const backUp = async (file: string, { recipient: recipients = [], json }:
   const config = configFromEnvironment()
   process.umask(0o077)
   tidyWhenInterrupted()
-  if (file === '-' && process.stdout.isTTY) throw new Refusal('a backup is nothing to be read on a terminal')
+  if (file === '-' && process.stdout.isTTY)
+    throw new Refusal('refusing to write a backup to a terminal: name a FILE or redirect the output')
   const surroundings = { config, clock: systemClock, environment: environmentOfPrograms() }
   const { manifest, bytes } = await makeBackup(surroundings, { file, recipients })
   const result = { file, bytes, encrypted: recipients.length > 0, ...factsOf(manifest) }

@@ -7,7 +7,7 @@ const unused: never = new Proxy(() => unused, {
   // Some areas build texts from them.
   get(_target, key) {
     // A promise with this `then` would never settle.
-    if (key === 'then') throw new Error('an operation needs a part that this command does not have')
+    if (key === 'then') throw new Error('an operation needs a part that this command does not create')
     return key === Symbol.toPrimitive ? () => '' : unused
   },
 }) as never

@@ -26,7 +26,7 @@ const onCdrs = (work: (cdrs: ReturnType<typeof cdrsOf>) => Promise<unknown>) =>
     onStore(async ({ store, config }) => work(cdrsOf(store, config))),
     (error) =>
       isFailure(error, badIdentifier)
-        ? 'there are no records of that month'
+        ? 'no records of this month'
         : `${error.kind.name}: ${JSON.stringify(error.details)}`,
   )
 
@@ -56,7 +56,7 @@ const isGzipped = async (file: string) => {
 const summaryOf = (report: Readonly<IntakeReport>) =>
   [
     `${formatCount(report.accepted)} records stored`,
-    `${formatCount(report.duplicates)} were there`,
+    `${formatCount(report.duplicates)} already stored`,
     `${formatCount(report.ignored)} ignored`,
     `${formatCount(report.rejected_total)} rejected`,
   ].join(', ')
@@ -104,7 +104,7 @@ export const importFile = (file: string, { paidElsewhere = false }: { paidElsewh
     const { rejected, rejected_total: total } = report
     for (const { line, reason } of rejected) printError(`line ${line}: ${reason}`)
     if (total > rejected.length)
-      printError(`... and ${formatCount(total - rejected.length)} more lines were rejected`)
+      printError(`... and ${formatCount(total - rejected.length)} more rejected lines`)
     print(summaryOf(report))
     return total > 0 ? status.failed : status.done
   })
@@ -122,14 +122,14 @@ export const archiveMonth = (month: number, file: string) =>
     }
     await writeNew(file, lines())
     progress.end()
-    print(`${formatCount(records)} records of ${month} are in ${file}`)
+    print(`${formatCount(records)} records of ${month} written to ${file}`)
   })
 
 export const dropMonth = (month: number, { yes = false }: { yes?: boolean }) =>
   onCdrs(async ({ months, author }) => {
     if (!yes)
       throw new Refusal(
-        `${formatCount(await months.count(month))} records of ${month} would be gone for good: say --yes`,
+        `${formatCount(await months.count(month))} records of ${month} would be deleted permanently: confirm with --yes`,
       )
-    print(`${formatCount(await months.drop(author, month))} records of ${month} are gone`)
+    print(`${formatCount(await months.drop(author, month))} records of ${month} were deleted`)
   })

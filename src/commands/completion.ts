@@ -38,11 +38,9 @@ export const addCompletion = (program: Command) => {
   const completion = tab(program, { completionCommandName: 'completion' })
   const printing = commandAt(program, 'completion')
   printing?.registeredArguments[0]?.choices(shells)
-  printing
-    ?.description('print what a shell reads to complete commands and options')
-    .action((shell: string) => {
-      process.stdout.write(scriptFor(shell))
-    })
+  printing?.description('print the completion script for a shell').action((shell: string) => {
+    process.stdout.write(scriptFor(shell))
+  })
   for (const [path, offered] of completion.commands) {
     // Completions have one line.
     offered.description = commandAt(program, path)?.summary() || offered.description

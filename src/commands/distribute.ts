@@ -6,14 +6,13 @@ import { print } from './output.ts'
 
 const outcomeTexts: Record<Placed['outcome'], string> = {
   distributed: 'distributed by account_id',
-  distributed_before: 'was distributed before',
-  at_coordinator: 'stays at the coordinator',
+  distributed_before: 'already distributed',
+  at_coordinator: 'stays on the coordinator',
 }
 
 export const distribute = async ({ json }: { json?: boolean }) => {
   const { databaseUrl } = configFromEnvironment()
-  if (!databaseUrl)
-    throw new Refusal('the embedded store is one file: only a store on PostgreSQL with Citus is distributed')
+  if (!databaseUrl) throw new Refusal('the embedded store cannot be distributed: use PostgreSQL with Citus')
   const client = await connectTo(databaseUrl)
   const placed: Placed[] = []
   try {

@@ -49,7 +49,7 @@ const isPlain = (text: string) => /^[\x20-\x7e]*$/.test(text) && !/["\\$]/.test(
 const written = (name: string, value: Value) => {
   if (value === true) return `#!define ${name}`
   if (typeof value === 'number') return `#!define ${name} ${value}`
-  if (!isPlain(value)) throw new Refusal(`${name} has characters that Kamailio would not read as they are`)
+  if (!isPlain(value)) throw new Refusal(`${name} contains characters that Kamailio does not read literally`)
   return `#!define ${name} "${value}"`
 }
 
@@ -100,7 +100,7 @@ export const writeEdgeFiles = ({ folder, isForced, owner }: Place, values: EdgeV
   const there = edgeFiles.filter((name) => existsSync(join(folder, name)))
   if (there.length > 0 && !isForced)
     throw new Refusal(
-      `nothing was written: ${folder} has ${there.join(', ')} already; --force writes them anew`,
+      `nothing was written: ${folder} has ${there.join(', ')} already: use --force to overwrite them`,
     )
   mkdirSync(folder, { recursive: true })
   for (const name of copied) writeFileSync(join(folder, name), templateOf(name))
@@ -142,13 +142,14 @@ const ownAddress = () =>
 const keyOf = ({ key, keyFile }: EdgeOptions) => {
   const given = keyFile === undefined ? key : readFileSync(keyFile, 'utf8').trim()
   if (given === undefined || given === '')
-    throw new Refusal('an API key of the master account is wanted: --key-file FILE or --key KEY')
+    throw new Refusal('an API key of the master account is missing: --key-file FILE or --key KEY')
   return given
 }
 
 const listenersOf = ({ address, advertise, port, tls, websocket }: EdgeOptions) => {
   const own = address ?? ownAddress()
-  if (own === undefined) throw new Refusal('this machine has no address that others reach: --address ADDRESS')
+  if (own === undefined)
+    throw new Refusal('this machine has no public address: name one with --address ADDRESS')
   const listener = (protocol: string, at: number) =>
     `${protocol}:${own}:${at}${advertise === undefined ? '' : ` advertise ${advertise}:${at}`}`
   return [
@@ -205,8 +206,8 @@ export const writeKamailio = async (options: EdgeOptions) => {
     rpc_url: rpcUrl,
   }
   const ownership = owner
-    ? `which belongs to ${ownerName}`
-    : `which belongs to you and must belong to ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
+    ? `owned by ${ownerName}`
+    : `owned by you; it must be owned by ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
   const text = json
     ? JSON.stringify(facts)
     : `${folder}: ${edgeFiles.length} files; requests at ${rpcUrl}, with the secret in values.cfg, ${ownership}`

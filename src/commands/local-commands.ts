@@ -13,29 +13,28 @@ export const addServe = (program: Command, run: Run) =>
     )
 
 const usualCalls = 50_000
-const countOfCalls = wholeNumber('A whole number up to 5,000,000 is wanted.', { max: 5_000_000 })
+const countOfCalls = wholeNumber('Use a whole number up to 5,000,000.', { max: 5_000_000 })
 export const addDemo = (program: Command, run: Run) =>
   program
     .command('demo')
-    .summary('fill a new store with a made-up company, to have something to see')
+    .summary('fill a new store with sample data')
     .description(
-      'fills the store that the environment names with a made-up telephone company: two resellers, their customers with people, phones and numbers, plans, money and invoices, tasks, alerts, and the calls of 60 days. It works beside a running server or without one; a store that is new gets its master account first',
+      'Fills the configured store with a sample telephone company: two resellers and their customers with users, phones, numbers, plans, payments, invoices, tasks, alerts and the calls of 60 days. The server may run. A new store gets its master account first',
     )
-    .option('--calls <N>', 'so many call detail records', countOfCalls, usualCalls)
-    .option('--password <PASSWORD>', 'of everybody who can sign in; without it each has one of their own')
+    .option('--calls <N>', 'number of call detail records', countOfCalls, usualCalls)
+    .option('--password <PASSWORD>', 'one password for all sample users; without it each gets its own')
     .option('--json', 'print {"accounts", "users", "devices", "numbers", "calls", "sign_ins"}')
     .addHelpText(
       'after',
-      '\nWhoever can sign in is printed at the end, with passwords that are stored nowhere. A store that has accounts below its master account is refused, and nothing is changed: the status is 1. A demo that was interrupted is begun again in an empty store.',
+      '\nThe users and their passwords are printed at the end and shown only once. A store whose master account has sub-accounts is refused and left unchanged. After an interruption, start again with an empty store.\n\nExit status: 0 if the store was filled, else 1.',
     )
     .action((options) => run(async () => (await import('../../demo/fill.ts')).fillWithDemo(options)))
 
 const adminActions = {
   reset:
-    'give an admin a new password, which is printed once, and enable the user. Sessions, second factors, passkeys and mailed links of the user end; what was locked by failed sign-ins is open',
-  unlock:
-    'let an admin sign in with the password that there is: lift the lock after failed sign-ins, enable the user',
-  create: 'make a further admin, with a password that is printed once',
+    'set a new password, print it once, and enable the user. Ends sessions, removes second factors, passkeys and mailed links, and lifts the lock after failed sign-ins',
+  unlock: 'lift the lock after failed sign-ins and enable the user; the password stays',
+  create: 'create an admin and print the password once',
 } as const
 
 type AdminAction = keyof typeof adminActions
@@ -45,14 +44,14 @@ const isAdminAction = (name: string): name is AdminAction => Object.hasOwn(admin
 export const addAccount = (program: Command, run: Run) => {
   const admin = program
     .command('account')
-    .description('let an admin of the master account in again')
+    .description('reset, unlock or create a master account admin')
     .command('admin')
     .usage('--reset USERNAME | --unlock USERNAME | --create USERNAME [--json]')
-    .description('lets somebody into the master account again, beside a running server or without one')
+    .description('Resets, unlocks or creates an admin of the master account. The server may run')
     .option('--json', 'print {"username", "password"}; {"username"} after --unlock')
     .addHelpText(
       'after',
-      "\nThe status is 1, and nothing is changed, when there is no such admin, or when the new one's name is taken.",
+      '\nExit status: 1 if the admin does not exist or the new name is taken; nothing is changed then.',
     )
   for (const [name, meaning] of Object.entries(adminActions)) {
     const others = Object.keys(adminActions).filter((other) => other !== name)
@@ -62,7 +61,7 @@ export const addAccount = (program: Command, run: Run) => {
     const [asked] = Object.entries(options).filter(([name]) => isAdminAction(name))
     const [action, username] = asked ?? []
     if (!action || !isAdminAction(action) || typeof username !== 'string' || username === '')
-      return admin.error('error: one of --reset, --unlock and --create has to be said, with a name')
+      return admin.error('error: one of --reset, --unlock and --create is required, with a user name')
     return run(async () => {
       const { changeAdmin } = await import('./account.ts')
       return changeAdmin(action, username, options.json === true)
@@ -73,11 +72,11 @@ export const addAccount = (program: Command, run: Run) => {
 export const addAudit = (program: Command, run: Run) =>
   program
     .command('audit')
-    .description('find what was altered in the audit')
+    .description('verify the audit log')
     .command('verify')
-    .summary('hold every entry against the chain of its account')
+    .summary('verify the hash chain of each account')
     .description(
-      'holds every entry of the audit against the chain of its account, beside a running server or without one: an entry that was altered, removed, put in or moved is found, and what retention removed is known by the line that it left',
+      'Verifies every audit entry against the hash chain of its account and reports altered, removed, inserted or moved entries. Entries removed by retention are known by the record it left. The server may run',
     )
     .option(
       '--json',
@@ -85,30 +84,26 @@ export const addAudit = (program: Command, run: Run) =>
     )
     .addHelpText(
       'after',
-      '\nThe status is 0 when all chains are sound, and 1 when one is not: each such account is told with its first bad entry.',
+      '\nExit status: 0 if all chains are intact, else 1; the first bad entry of each account is listed.',
     )
     .action((options) => run(async () => (await import('./audit.ts')).verifyAudit(options)))
 
 export const addBackup = (program: Command, run: Run) =>
   program
     .command('backup')
-    .argument('<FILE>', 'takes its name when all of it is on the disk; - is standard output')
-    .summary('save the store and its keys to a file')
+    .argument('<FILE>', 'gets its name when it is complete on disk; - is standard output')
+    .summary('back up the store and its keys to a file')
     .description(
-      'saves the store that the environment names to one file, with the keys, the mail in the outbox and the certificates of the data directory, beside a running server or without one. What was acknowledged before it began is in it. PostgreSQL is saved by its own pg_dump',
+      'Writes the configured store to one file, with keys, queued mail and certificates of the data directory. The server may run. Everything acknowledged before the start is included. PostgreSQL is saved by its own pg_dump',
     )
-    .option(
-      '--recipient <RECIPIENT>',
-      'encrypt it for this recipient (age1...); may be said several times',
-      collect,
-    )
+    .option('--recipient <RECIPIENT>', 'encrypt for this recipient (age1...); repeatable', collect)
     .option(
       '--json',
       'print {"file", "bytes", "encrypted", "crosspoint", "engine", "upgrade", "as_of", "counts"}',
     )
     .addHelpText(
       'after',
-      '\nWithout --recipient the file holds all secrets in clear, as the data directory does: only its owner can read it.',
+      '\nWithout --recipient the file contains all secrets in clear text: only its owner can read it.',
     )
     .action((file: string, options) => run(async () => (await import('./backup.ts')).backUp(file, options)))
 
@@ -118,26 +113,26 @@ export const addRestore = (program: Command, run: Run) =>
   program
     .command('restore')
     .argument('<FILE>', 'a backup; - is standard input')
-    .summary('put a backup into an empty place')
+    .summary('restore a backup to an empty store')
     .description(
-      'puts a backup into the place that the environment names: all of it or nothing. A store that is not empty, a damaged backup and one of a newer version are refused',
+      'Restores a backup to the configured store, completely or not at all. A store that is not empty, a damaged backup and a backup of a newer version are refused',
     )
-    .option('--identity <FILE>', 'what opens an encrypted backup, as age-keygen writes it')
+    .option('--identity <FILE>', 'key file of an encrypted backup, as age-keygen writes it')
     .option('--json', 'print {"crosspoint", "engine", "upgrade", "as_of", "counts"}')
     .action((file: string, options) => run(async () => (await import('./backup.ts')).restore(file, options)))
 
 export const addVerify = (program: Command, run: Run) =>
   program
     .command('verify')
-    .summary('look whether everything in the store is sound')
+    .summary('check the data store for inconsistencies')
     .description(
-      'looks through the whole store that the environment names, beside a running server or without one: every record can be read and its secrets be opened, every entry of the audit stands in its chain, balances are the sums of their entries, counts are what there is, names have their holders, indices agree with their tables',
+      'Checks the whole configured store: records and secrets can be read, audit chains are intact, balances equal the sums of their entries, counters and unique names are right, indexes match their tables. The server may run',
     )
     .option(
       '--json',
       'print {"sound", "checks": [{"name", "looked_at", "sound"}], "faults": [{"check", "place", "reason"}], "faults_untold", "left_out"}',
     )
-    .addHelpText('after', '\nThe status is 0 when all is sound, else 1: what is not is named.')
+    .addHelpText('after', '\nExit status: 0 if no fault was found, else 1; faults are listed.')
     .action((options) => run(async () => (await import('./verify.ts')).verifyStore(options)))
 
 export const addMove = (program: Command, run: Run) =>
@@ -146,7 +141,7 @@ export const addMove = (program: Command, run: Run) =>
     .usage('--to URL | --cancel [--json]')
     .summary('copy the store to the other engine')
     .description(
-      'copies the store that the environment names, with its files, to an empty database or data directory on the other engine, and compares both. As soon as the new store has its tables, the old one takes no writes: its servers only read. If it was interrupted, the same command resumes',
+      'Copies the configured store, with its files, to an empty database or data directory on the other engine, and compares both. Once the new store has its tables, the old one takes no writes: its servers only read. After an interruption, run the same command again',
     )
     .addOption(
       new Option(
@@ -156,144 +151,155 @@ export const addMove = (program: Command, run: Run) =>
     )
     .option('--cancel', 'let the old store take writes again; the new one stays as it is')
     .option('--json', 'print {"to", "tables", "rows", "seconds", "sound", "faults"}')
-    .addHelpText('after', '\nThe status is 0 when the new store is complete and verified, else 1.')
+    .addHelpText('after', '\nExit status: 0 if the new store is complete and verified, else 1.')
     .action((options) => run(async () => (await import('./move.ts')).move(options)))
 
 export const addDistribute = (program: Command, run: Run) =>
   program
     .command('distribute')
-    .summary('lay what grows with use on the workers of Citus')
+    .summary('distribute large tables across Citus workers')
     .description(
-      'distributes the tables of the store that the environment names over the workers of its Citus: call records, their sums, files of tasks and what was told by mail and webhook, by account; all other tables stay at the coordinator. The servers have to be stopped. It may be said again: after it was interrupted, and after each upgrade',
+      'Distributes tables of the configured store across the workers of its Citus cluster, by account: call records and their sums, task files, sent mail and webhook deliveries. Other tables stay on the coordinator. Stop the servers first. Run it again after an interruption and after each upgrade',
     )
     .option('--json', 'print {"tables": [{"table", "outcome"}]}')
     .addHelpText(
       'after',
-      '\nThe status is 1, and nothing is changed, when the store is not on Citus, has no workers, or is in use.',
+      '\nExit status: 1 if the store is not on Citus, has no workers or is in use; nothing is changed then.',
     )
     .action((options) => run(async () => (await import('./distribute.ts')).distribute(options)))
 
 export const addOpenApi = (program: Command, run: Run) =>
   program
     .command('openapi')
-    .description('print the OpenAPI 3.1 document that a running server has at /openapi.json')
+    .description('print the OpenAPI 3.1 document that a server has at /openapi.json')
     .action(() => run(async () => (await import('./openapi.ts')).printOpenApi()))
 
-const portIn = wholeNumber('A port is wanted.', { min: 1, max: 65_534 })
-const minutesIn = wholeNumber('Minutes up to a day are wanted.', { max: 1440 })
+const portIn = wholeNumber('PORT must be a number from 1 to 65534.', { min: 1, max: 65_534 })
+const minutesIn = wholeNumber('Use minutes, at most 1440.', { max: 1440 })
 
 const tlsFilesIn = (text: string) => {
   const files = text.split(',')
   if (files.length === 2 && !files.includes('')) return files
-  throw new InvalidArgumentError('Two files are wanted: CERTIFICATE,KEY.')
+  throw new InvalidArgumentError('Name two files: CERTIFICATE,KEY.')
 }
 
 const originsIn = (text: string) => {
   if (text === '*' || text.split(',').every((origin) => URL.parse(origin)?.origin === origin)) return text
-  throw new InvalidArgumentError('Origins are written as https://phone.example.com, separated by commas.')
+  throw new InvalidArgumentError('Write origins as https://phone.example.com, separated by commas.')
 }
 
 export const addEdge = (program: Command, run: Run) =>
   program
     .command('edge')
-    .description('what a SIP edge is set up with')
+    .description('set up a SIP edge')
     .command('kamailio')
     .usage('--write DIR --key-file FILE [options]')
-    .summary('write the configuration of a Kamailio that asks this server')
+    .summary('write the Kamailio configuration of an edge')
     .description(
-      "writes the configuration of Debian's Kamailio for a host: a registrar and proxy for all realms, which asks the server who may pass. Every value stands in values.cfg",
+      "Writes the configuration of Debian's Kamailio for a host: a registrar and proxy for all realms that asks this server to authorize phones and calls. All values are in values.cfg",
     )
-    .requiredOption('--write <DIR>', 'where to, /etc/kamailio/crosspoint as a rule')
-    .option('--server <URL>', 'where the edge reaches the server', 'http://127.0.0.1:8000')
-    .option('--key-file <FILE>', 'holds an API key of the master account')
+    .requiredOption('--write <DIR>', 'target folder, usually /etc/kamailio/crosspoint')
+    .option('--server <URL>', 'server URL as the edge reaches it', 'http://127.0.0.1:8000')
+    .option('--key-file <FILE>', 'file with an API key of the master account')
     .addOption(
-      new Option('--key <KEY>', 'the key itself; others see it in the list of processes').conflicts(
+      new Option('--key <KEY>', 'the key itself; other users can see it in the process list').conflicts(
         'keyFile',
       ),
     )
+    .option('--address <ADDRESS>', 'address that phones use; default: the first address of this machine')
+    .option('--advertise <ADDRESS>', 'public address of the edge behind NAT')
+    .option('--port <PORT>', 'UDP and TCP port; TLS uses the next one', portIn, 5060)
+    .option('--tls <CERTIFICATE,KEY>', 'PEM files: listen for TLS, too', tlsFilesIn)
+    .option('--websocket <PORT>', 'listen for browsers; wss with --tls', portIn)
     .option(
-      '--address <ADDRESS>',
-      'where phones reach the edge; the first address of this machine unless it is said',
+      '--websocket-origins <ORIGINS>',
+      'web origins that may connect, separated by commas',
+      originsIn,
+      '*',
     )
-    .option('--advertise <ADDRESS>', 'what phones see of it, behind a NAT')
-    .option('--port <PORT>', 'of UDP and TCP; TLS has the next one', portIn, 5060)
-    .option('--tls <CERTIFICATE,KEY>', 'two files in PEM: listen for TLS as well', tlsFilesIn)
-    .option('--websocket <PORT>', 'listen for browsers as well; wss with --tls', portIn)
-    .option('--websocket-origins <ORIGINS>', 'pages that may connect, separated by commas', originsIn, '*')
-    .option('--rpc-address <ADDRESS>', 'private address at which the server asks the edge', '127.0.0.1')
-    .option('--rpc-port <PORT>', 'its port', portIn, 5080)
-    .option('--rpc-networks <CIDRS>', 'whom it answers, separated by commas', '127.0.0.0/8')
-    .option('--rpc-secret <SECRET>', 'made up unless it is said')
-    .option('--topology-key <KEY>', 'the same for all edges of a cluster; made up unless it is said')
-    .option('--outage-minutes <N>', 'so long known phones pass while the server is away', minutesIn, 15)
-    .option('--state-directory <DIR>', 'where it keeps registrations, calls and reports', '/var/lib/kamailio')
-    .option('--force', 'write files anew that are there already')
+    .option('--rpc-address <ADDRESS>', 'private address for requests of the server', '127.0.0.1')
+    .option('--rpc-port <PORT>', 'port of that address', portIn, 5080)
+    .option(
+      '--rpc-networks <CIDRS>',
+      'networks that may send these requests, separated by commas',
+      '127.0.0.0/8',
+    )
+    .option('--rpc-secret <SECRET>', 'generated if omitted')
+    .option('--topology-key <KEY>', 'the same for all edges of a cluster; generated if omitted')
+    .option(
+      '--outage-minutes <N>',
+      'minutes that known phones stay authorized while the server is unreachable',
+      minutesIn,
+      15,
+    )
+    .option('--state-directory <DIR>', 'folder for registrations, calls and reports', '/var/lib/kamailio')
+    .option('--force', 'overwrite existing files')
     .option('--json', 'print {"folder", "files", "owner", "needs_owner", "rpc_url"}')
     .addHelpText(
       'after',
-      '\nvalues.cfg holds secrets: only its owner can read it, and that must be the user kamailio. Root gives it to that user if Kamailio is installed. The status is 1, and nothing is written, when one of the files is there already.',
+      '\nvalues.cfg contains secrets: only its owner can read it, which must be the user kamailio. Run as root, the command sets that owner if Kamailio is installed.\n\nExit status: 1 if one of the files exists already; nothing is written then.',
     )
     .action((options) => run(async () => (await import('./edge.ts')).writeKamailio(options)))
 
 export const addStoredCdrs = (cdrs: Command, run: Run) => {
   cdrs
     .command('import')
-    .argument('<FILE>', 'one JSON object a line; it may be gzipped')
-    .summary('store call detail records from a file')
+    .argument('<FILE>', 'one JSON object per line; may be gzipped')
+    .summary('import call detail records from a file')
     .description(
-      'stores the call detail records of a file. A record that is stored already stays as it is, so an import can be repeated. Lines that cannot be used are told by number and reason and left out; the status is then 1. Calls that are paid by the minute are taken from the ledger of their account',
+      'Imports the call detail records of a file. Records that are already stored stay unchanged, so an import can be repeated. Per-minute calls are charged to the ledger of their account. Invalid lines are listed with number and reason and skipped; the exit status is then 1',
     )
-    .option('--paid-elsewhere', 'they were paid before they came here: no ledger is touched')
+    .option('--paid-elsewhere', 'the calls were charged elsewhere: charge no ledger')
     .action((file: string, options) => run(async () => (await import('./cdrs.ts')).importFile(file, options)))
   cdrs
     .command('archive')
     .argument('<YYYYMM>', 'the month', month)
-    .argument('<FILE>', 'new; gzipped when its name ends in .gz')
-    .description('write every record of a month to a file that import reads back')
+    .argument('<FILE>', 'new file; gzipped if its name ends in .gz')
+    .description('write all records of a month to a file that import can read')
     .action((of: number, file: string) => run(async () => (await import('./cdrs.ts')).archiveMonth(of, file)))
   cdrs
     .command('drop')
     .argument('<YYYYMM>', 'the month', month)
     .usage('YYYYMM --yes')
-    .description('remove a month with all its records at once; its statistics stay')
-    .option('--yes', 'they are gone for good, and that is wanted')
+    .description('delete all records of a month; its statistics stay')
+    .option('--yes', 'confirm the permanent deletion')
     .action((of: number, options) => run(async () => (await import('./cdrs.ts')).dropMonth(of, options)))
 }
 
 export const addStoredNumbers = (numbers: Command, run: Run) => {
   const change = async (...asked: Parameters<typeof import('./numbers.ts')['changeNumbers']>) =>
     (await import('./numbers.ts')).changeNumbers(...asked)
-  const told = '\nLines that cannot be used are told by number and reason and left out; the status is then 1.'
+  const told = '\nInvalid lines are listed with number and reason and skipped; the exit status is then 1.'
 
   numbers
     .command('localities')
-    .description('where numbers lie')
+    .description('regions and cities of number prefixes')
     .command('import')
     .argument('<FILE>', 'CSV')
-    .summary('put a file in the place of all localities')
+    .summary('replace all localities by a file')
     .description(
-      'puts the rows of a CSV in the place of all localities that were there. Its header is prefix,country,region,city,rate_center,lata,latitude,longitude; a prefix is national digits (415555) or the beginning of an E.164 number (+1415555)',
+      'Replaces all localities by the rows of a CSV file. Header: prefix,country,region,city,rate_center,lata,latitude,longitude. A prefix is national digits (415555) or the beginning of an E.164 number (+1415555)',
     )
     .addHelpText('after', told)
     .action((file: string) => run(() => change('localities import', file)))
 
   const pool = numbers
     .command('pool')
-    .description('the stock of accounts, from which they and those below them may take')
+    .description('numbers in stock that an account and its sub-accounts can take')
   pool
     .command('import')
     .argument('<FILE>', 'CSV with the header e164,account_id')
     .summary('add numbers to the stock of accounts')
     .description(
-      'adds numbers to the stock of accounts; the header is e164,account_id, if wanted with carrier_module (managed, which is the default, or inum)',
+      'Adds numbers to the stock of accounts. Header: e164,account_id and optionally carrier_module (managed, the default, or inum)',
     )
     .addHelpText('after', told)
     .action((file: string) => run(() => change('pool import', file)))
   pool
     .command('remove')
     .argument('<FILE>', 'CSV with the header e164,account_id')
-    .summary('take numbers out of the stock again')
-    .description('takes numbers out of the stock again; numbers in use stay in use')
+    .summary('remove numbers from the stock')
+    .description('Removes numbers from the stock; numbers in use stay in use')
     .addHelpText('after', told)
     .action((file: string) => run(() => change('pool remove', file)))
 }

@@ -56,7 +56,7 @@ const moveStore = async (config: Config, to: string): Promise<Result> => {
     const name = nameOf(target)
     if (begun && begun.to !== name)
       throw new Refusal(
-        `the store is being moved to ${begun.to}, or was moved there: complete that, or run \`crosspoint move --cancel\``,
+        `this store is being moved or was moved to ${begun.to}: complete that move, or run \`crosspoint move --cancel\``,
       )
     const move = begun ?? { id: randomHex(16), to: name }
 
@@ -101,7 +101,7 @@ const textOf = ({ to, tables, rows, seconds }: Result, { databaseUrl, dataDir }:
 const cancel = (config: Config) =>
   withOldStore(config, async ({ db }) => {
     const move = await readMove(db)
-    if (!move) throw new Refusal('no move of this store has begun')
+    if (!move) throw new Refusal('no move of this store has started')
     await cancelMove(db)
     return move
   })

@@ -111,7 +111,7 @@ const createReading = <Columns, T>(
   const refuse = (line: number, reason: string) => {
     reading.refused += 1
     if (reading.refused <= maxPrinted) printError(`line ${line}: ${reason}`)
-    if (reading.refused === maxPrinted) printError('... further lines are only counted')
+    if (reading.refused === maxPrinted) printError('... further lines are not listed')
   }
 
   return reading
@@ -130,7 +130,7 @@ const importLocalities = async ({ store, file, author }: Work) => {
     localityIn,
   )
   const count = await createLocalities(store).replaceAll(author, reading.rows())
-  print(`${count} localities are there now; ${reading.refused} lines were left out`)
+  print(`${count} localities imported; ${reading.refused} lines skipped`)
   return reading.refused
 }
 
@@ -145,7 +145,7 @@ const changePool =
     const { done, unknown } = await createPools(store)[change](author, reading.rows())
     for (const accountId of unknown) printError(`there is no account ${accountId}`)
     print(
-      `${done} numbers ${change === 'add' ? 'added to' : 'removed from'} pools; ${reading.refused} lines were left out`,
+      `${done} numbers ${change === 'add' ? 'added to' : 'removed from'} pools; ${reading.refused} lines skipped`,
     )
     return reading.refused + unknown.length
   }
@@ -162,7 +162,10 @@ export const changeNumbers = (name: keyof typeof actions, file: string): Promise
       const leases = createLeases(store, systemClock, createCommandLog(config, config.logLevel))
       try {
         const lease = await leases.take(`numbers/${name}`)
-        if (!lease) throw new Refusal('nothing was changed: another process is just doing the same')
+        if (!lease)
+          throw new Refusal(
+            'nothing was changed: another process runs the same command. Try again when it has finished',
+          )
         const author = { requestId: newId(systemClock.now()) }
         const refused = await actions[name]({ store, file, author })
         return refused > 0 ? status.failed : status.done

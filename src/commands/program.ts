@@ -70,13 +70,11 @@ const addOnBoth = (program: Command, run: Run) => {
   addCompare(program, run)
   const numbers = program
     .command('numbers')
-    .description('look at, search and buy numbers; import localities and pools')
-  addNumbers(numbers.commandsGroup('At a server:'), remotely(run))
+    .description('list, search and buy numbers; import localities and pools')
+  addNumbers(numbers.commandsGroup('On a server:'), remotely(run))
   addStoredNumbers(numbers.commandsGroup('On this machine:'), run)
-  const cdrs = program
-    .command('cdrs')
-    .description('list and export call detail records; import, archive and drop them')
-  addCdrs(cdrs.commandsGroup('At a server:'), remotely(run))
+  const cdrs = program.command('cdrs').description('list, export, import, archive and drop call records')
+  addCdrs(cdrs.commandsGroup('On a server:'), remotely(run))
   addStoredCdrs(cdrs.commandsGroup('On this machine:'), run)
 }
 
@@ -95,19 +93,19 @@ class Program extends Command {
 const createProgram = (run: Run) => {
   const program = new Program('crosspoint')
     .description(
-      'Runs a Crosspoint server, looks after its store, and works with any server over the network',
+      'Runs a Crosspoint server, maintains its data store, and works with any server over the network',
     )
     .configureHelp({ commandUsage, commandDescription, subcommandTerm: (command) => command.name() })
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error: /, 'crosspoint: ')),
     })
     .showHelpAfterError()
-    .helpOption('--help', 'tell how it is called')
+    .helpOption('--help', 'show help for this command')
     .helpCommand(false)
     .exitOverride()
   addOnStore(program.commandsGroup('On this machine:'), run)
-  addAtServer(program.commandsGroup('At a server, here or elsewhere:'), remotely(run))
-  addOnBoth(program.commandsGroup('At a server, and on this machine:'), run)
+  addAtServer(program.commandsGroup('On a server, local or remote:'), remotely(run))
+  addOnBoth(program.commandsGroup('On a server and on this machine:'), run)
   addCompletion(program.commandsGroup('In the shell:'))
   return program
 }

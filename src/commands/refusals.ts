@@ -7,7 +7,7 @@ import { status } from './statuses.ts'
 
 /** Errors that an operator can fix; undefined for faults of the program. */
 export const reasonOf = (error: unknown): string | undefined => {
-  if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
+  if (error instanceof ConfigError) return `invalid configuration:\n  ${error.mistakes.join('\n  ')}`
   if (isOutage(error)) return `the store cannot be used: ${outageInWords(error)}`
   // System and database errors have a code.
   return error instanceof Refusal || typeof codeOf(error) === 'string' ? messageOf(error) : undefined

@@ -18,7 +18,7 @@ const help = () =>
     '',
     'Runs the server in the foreground.',
     '',
-    '  --new                        starts an empty store although the data directory has the key of an older one',
+    '  --new                        start an empty store although the data directory has the key of an older one',
     '',
     'Settings (environment):',
     '',
@@ -39,7 +39,7 @@ const readSettings = (): Config | undefined => {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const found = [...error.mistakes, ...strangers()].map((mistake) => `  ${mistake}\n`)
-    process.stderr.write(`crosspoint: the settings are wrong, nothing was started:\n${found.join('')}`)
+    process.stderr.write(`crosspoint: invalid configuration, the server did not start:\n${found.join('')}`)
     return undefined
   }
 }
@@ -148,7 +148,7 @@ const run = async (args: readonly string[]): Promise<number> => {
     const { firstAdmin } = server
     if (firstAdmin?.generated) {
       process.stdout.write(
-        `First start: account ${config.masterAccount}, user ${firstAdmin.username}, password ${firstAdmin.generated.password}\nThis password is shown once and stored nowhere.\n`,
+        `First start: account ${config.masterAccount}, user ${firstAdmin.username}, password ${firstAdmin.generated.password}\nThis password is shown only once.\n`,
       )
     }
     if (link) process.stdout.write(`Sign in: ${link} (once, within 30 minutes)\n`)

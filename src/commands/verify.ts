@@ -48,7 +48,7 @@ const requireThisVersion = async ({ databaseUrl, dataDir }: Config) => {
   const known = upgrades.at(-1)?.number ?? 0
   if (reached !== known)
     throw new Refusal(
-      `the store is at upgrade ${reached}, this version is of ${known}: verify it with the version that it belongs to`,
+      `the store has upgrade ${reached}, this version is of ${known}: verify it with the version that wrote it`,
     )
 }
 
@@ -69,7 +69,10 @@ const checkKey = (store: Store, key: Buffer): Check => ({
   name: 'key',
   async run(tell) {
     if ((await isKeyOf(store, key)) === false)
-      tell({ place: 'keys/server.key', reason: 'it is the key of another store' })
+      tell({
+        place: 'keys/server.key',
+        reason: 'it does not match this data store: restore the key that belongs to it',
+      })
     return 1
   },
 })
@@ -176,8 +179,8 @@ const sayAll = ({ checks, faults, untold, leftOut }: VerifyReport) => {
   for (const { check, place, reason } of faults) print(`${check}: ${place}: ${reason}`)
   if (untold > 0) print(`and ${formatCount(untold)} more`)
   for (const { name, lookedAt, sound } of checks)
-    print(`${name}: ${formatCount(lookedAt)} looked at, ${sound ? 'sound' : 'NOT SOUND'}`)
-  for (const what of leftOut) print(`not looked at: ${what}`)
+    print(`${name}: ${formatCount(lookedAt)} checked, ${sound ? 'sound' : 'FAULTY'}`)
+  for (const what of leftOut) print(`not checked: ${what}`)
 }
 
 export const verifyStore = async ({ json }: { json?: boolean }) => {

@@ -38,7 +38,7 @@ describeEngines('the localities of an operator', (engine) => {
   it('are imported from a CSV beside the running server', async () => {
     expect(await run('localities', 'import', sample)).toEqual({
       status: 0,
-      output: '10 localities are there now; 0 lines were left out\n',
+      output: '10 localities imported; 0 lines skipped\n',
       errors: '',
     })
     const audited = await world.server.store.all(
@@ -137,7 +137,7 @@ describeEngines('the localities of an operator', (engine) => {
       "line 11: prefix '+0123': the prefix is no beginning of a number",
       '',
     ])
-    expect([status, output]).toEqual([1, '3 localities are there now; 6 lines were left out\n'])
+    expect([status, output]).toEqual([1, '3 localities imported; 6 lines skipped\n'])
     expect(await cities('San')).toFailWith(500, 'init failed')
     expect(await cities('later')).toSucceedWith({ Later: { state: 'CA', prefixes: ['415'] } })
     const rows = await world.server.store.all('SELECT DISTINCT generation FROM localities')

@@ -229,7 +229,7 @@ describeEngines('the pools of accounts', (engine) => {
       "line 6: 'nobody' is no account id",
       "line 7: carrier 'local' has no pool",
       `there is no account ${'f'.repeat(32)}`,
-      '4 numbers added to pools; 2 lines were left out',
+      '4 numbers added to pools; 2 lines skipped',
       '',
     ])
     expect(filled.status).toBe(1)
@@ -264,7 +264,7 @@ describeEngines('the pools of accounts', (engine) => {
     expect(await find(reseller, '202')).toEqual([{ number: other, state: 'available' }])
 
     const removed = await run('remove', 'account_id,e164', `${reseller.id},+12025550102`)
-    expect(removed).toEqual({ status: 0, told: '1 numbers removed from pools; 0 lines were left out\n' })
+    expect(removed).toEqual({ status: 0, told: '1 numbers removed from pools; 0 lines skipped\n' })
     expect(await find(reseller, '202')).toEqual([])
   })
 })

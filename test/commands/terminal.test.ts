@@ -31,6 +31,6 @@ describe.each([1, 2, 3, 1000])('a file that comes %i bytes at a time', (size) =>
     ['zeros', encoded('a\0b')],
     ['half a letter', encoded('é').subarray(0, 1)],
   ])('is refused when it is no text but %s', async (_what, bytes) => {
-    await expect(shown(bytes, size)).rejects.toThrow('send it into a file, with > FILE')
+    await expect(shown(bytes, size)).rejects.toThrow('redirect it to a file, with > FILE')
   })
 })

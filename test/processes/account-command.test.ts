@@ -147,7 +147,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     expect(await crosspoint('admin', '--reset', 'nobody')).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: there is no admin "nobody" of the account master\n',
+      errors: 'crosspoint: the account master has no admin named "nobody"\n',
     })
     expect(await crosspoint('admin', '--unlock', 'ordinary')).toMatchObject({ status: 1, output: '' })
     expect(await crosspoint('admin', '--create', 'ordinary')).toEqual({
@@ -200,7 +200,7 @@ it('asks for a first start where there is no master account yet', async () => {
   expect(answer).toEqual({
     status: 1,
     output: '',
-    errors: 'crosspoint: there is no master account yet: the first start of the server makes it\n',
+    errors: 'crosspoint: no master account yet: the first start of the server creates it\n',
   })
   rmSync(dataDir, { recursive: true, force: true })
 })

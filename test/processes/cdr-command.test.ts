@@ -79,14 +79,14 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     const sent = session.admin.put('/v2/cdrs', [legOf('by http', february)])
     expect(await crosspoint('import', path)).toEqual({
       status: 0,
-      output: '1,200 records stored, 0 were there, 0 ignored, 0 rejected\n',
+      output: '1,200 records stored, 0 already stored, 0 ignored, 0 rejected\n',
       errors: '',
     })
     expect((await sent).data.accepted).toBe(1)
     const before = await stored()
     expect(before.cdrs).toHaveLength(earlier + 1201)
     expect((await crosspoint('import', path)).output).toBe(
-      '0 records stored, 1,200 were there, 0 ignored, 0 rejected\n',
+      '0 records stored, 1,200 already stored, 0 ignored, 0 rejected\n',
     )
     expect(await stored()).toEqual(before)
   })
@@ -105,7 +105,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     const fresh = file('fresh.ndjson', linesOf([paid('old'), paid('new')]))
     expect(await crosspoint('import', fresh)).toMatchObject({
       status: 0,
-      output: '1 records stored, 1 were there, 0 ignored, 0 rejected\n',
+      output: '1 records stored, 1 already stored, 0 ignored, 0 rejected\n',
     })
     expect(await total()).toBe(-0.01)
     expect(await crosspoint('import', fresh, '--nonsense')).toMatchObject({ status: 2 })
@@ -115,7 +115,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     const path = file('second.gz', gzipSync(linesOf([legOf('second', february)])))
     expect(await crosspoint('import', path)).toMatchObject({
       status: 0,
-      output: '1 records stored, 0 were there, 0 ignored, 0 rejected\n',
+      output: '1 records stored, 0 already stored, 0 ignored, 0 rejected\n',
     })
   })
 
@@ -126,7 +126,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     )
     expect(await crosspoint('import', path)).toEqual({
       status: 1,
-      output: '1 records stored, 0 were there, 0 ignored, 2 rejected\n',
+      output: '1 records stored, 0 already stored, 0 ignored, 2 rejected\n',
       errors: expect.stringMatching(/^line 1: .+\nline 3: custom_channel_vars.account_id: is missing\n$/),
     })
   })
@@ -147,7 +147,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     const path = join(place.dataDir, 'march.ndjson.gz')
     expect(await crosspoint('archive', '202603', path)).toEqual({
       status: 0,
-      output: `2 records of 202603 are in ${path}\n`,
+      output: `2 records of 202603 written to ${path}\n`,
       errors: '',
     })
     const lines = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n')
@@ -164,19 +164,19 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     const unsure = await crosspoint('drop', '202603')
     expect(unsure).toMatchObject({
       status: 1,
-      errors: 'crosspoint: 2 records of 202603 would be gone for good: say --yes\n',
+      errors: 'crosspoint: 2 records of 202603 would be deleted permanently: confirm with --yes\n',
     })
     expect(await stored()).toEqual(before)
     expect(await crosspoint('drop', '202603', '--yes')).toEqual({
       status: 0,
-      output: '2 records of 202603 are gone\n',
+      output: '2 records of 202603 were deleted\n',
       errors: '',
     })
     const without = before.cdrs.filter(({ id }) => !String(id).startsWith('202603'))
     expect(await stored()).toEqual({ cdrs: without, tallies: before.tallies })
 
     expect((await crosspoint('import', path)).output).toBe(
-      '2 records stored, 0 were there, 0 ignored, 0 rejected\n',
+      '2 records stored, 0 already stored, 0 ignored, 0 rejected\n',
     )
     expect(await stored()).toEqual(before)
     // The running server knows the month again.
@@ -196,7 +196,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
   })
 
   it('knows months that have no records, and texts that are no months', async () => {
-    const none = { status: 1, output: '', errors: 'crosspoint: there are no records of that month\n' }
+    const none = { status: 1, output: '', errors: 'crosspoint: no records of this month\n' }
     expect(await crosspoint('drop', '201901', '--yes')).toEqual(none)
     expect(await crosspoint('archive', '201901', join(place.dataDir, 'none.gz'))).toEqual(none)
     expect((await crosspoint('drop', '2019-01', '--yes')).status).toBe(2)

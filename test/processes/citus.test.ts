@@ -115,8 +115,8 @@ describe.runIf(citusPrograms)(title, () => {
       ({ status }) => status === 0,
       startsWithinMs,
     )
-    expect(output).toMatch(/^cdrs: (distributed by account_id|was distributed before)$/m)
-    expect(output).toContain('records: stays at the coordinator\n')
+    expect(output).toMatch(/^cdrs: (distributed by account_id|already distributed)$/m)
+    expect(output).toContain('records: stays on the coordinator\n')
     expect((await distribute()).get('cdrs')).toBe('distributed_before')
     expect(await distributedTables()).toEqual(tablesThatLie('by_account'))
 
@@ -141,7 +141,7 @@ describe.runIf(citusPrograms)(title, () => {
       return errors
     }
     expect(await refusalIn(undefined)).toBe(
-      'crosspoint: the embedded store is one file: only a store on PostgreSQL with Citus is distributed\n',
+      'crosspoint: the embedded store cannot be distributed: use PostgreSQL with Citus\n',
     )
     const { url } = cluster.coordinator
     expect(await refusalIn(url)).toContain('the database has no extension citus')

@@ -90,7 +90,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(nobody).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: there is no account "Nobody" here or below\n',
+      errors: 'crosspoint: no account is named "Nobody" here or below\n',
     })
     const [first, second] = [await account(), await account()]
     await session.admin.put('/v2/system_configs/crossbar.accounts', {
@@ -99,7 +99,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     await account('Twins', first.id)
     await account('Twins', second.id)
     const twins = await crosspoint('numbers', 'list', '--account', 'Twins')
-    const errors = 'crosspoint: several accounts have the name "Twins": say an id\n'
+    const errors = 'crosspoint: more than one account is named "Twins": use the account ID\n'
     expect(twins).toEqual({ status: 1, output: '', errors })
     await session.admin.delete('/v2/system_configs/crossbar.accounts')
   })
@@ -108,7 +108,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     const { status, output, errors } = await crosspoint('accounts', 'create', 'Bad', '--realm', 'b@d realm')
     expect({ status, output }).toEqual({ status: 1, output: '' })
     expect(errors).toMatch(
-      /^crosspoint: 400 validation error\n {2}realm \(pattern\): .*\n {2}request id [0-9a-f]{32}\n$/,
+      /^crosspoint: 400 validation error\n {2}realm \(pattern\): .*\n {2}request ID [0-9a-f]{32}\n$/,
     )
   })
 
@@ -214,10 +214,10 @@ describeAnyEngine('crosspoint at a server', (engine) => {
 
     const refused = await crosspoint('numbers', 'buy', first, second, ...profile)
     expect(refused).toMatchObject({ status: 5, output: '' })
-    expect(refused.errors).toMatch(/^CHARGE +QUANTITY +TODAY +EACH MONTH FROM NOW ON$/m)
-    expect(refused.errors).toMatch(/^Number, once +2 +6\.00$/m)
+    expect(refused.errors).toMatch(/^CHARGE +QUANTITY +TODAY +PER MONTH$/m)
+    expect(refused.errors).toMatch(/^Number, one-time +2 +6\.00$/m)
     expect(refused.errors).toMatch(/^Number +2 +3\.00$/m)
-    expect(refused.errors).toMatch(/^in all +6\.00 +3\.00$/m)
+    expect(refused.errors).toMatch(/^total +6\.00 +3\.00$/m)
     expect(refused.errors).toContain('402 accept charges')
     expect(await owned()).toEqual([])
 
@@ -227,10 +227,10 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(await json('numbers', 'list', ...profile)).toHaveLength(2)
 
     if (!hasTerminal) return
-    const asked = await person.atTerminal(['numbers', 'buy', third, ...profile], [['Agree', 'n']])
+    const asked = await person.atTerminal(['numbers', 'buy', third, ...profile], [['Accept', 'n']])
     expect(asked.status).toBe(5)
     expect(await owned()).toHaveLength(2)
-    const agreed = await person.atTerminal(['numbers', 'buy', third, ...profile], [['Agree', 'y']])
+    const agreed = await person.atTerminal(['numbers', 'buy', third, ...profile], [['Accept', 'y']])
     expect(agreed.status).toBe(0)
     expect(await owned()).toHaveLength(3)
   })
@@ -297,7 +297,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     const early = await crosspoint('tasks', 'watch', id)
     expect(early).toMatchObject({
       status: 1,
-      errors: `the task was not started yet: crosspoint tasks start ${id}\n`,
+      errors: `the task has not started: run crosspoint tasks start ${id}\n`,
     })
     expect((await crosspoint('tasks', 'start', id, '--watch')).output).toBe('success: 2 of 2 rows\n')
     expect(await json('tasks', 'show', id)).toMatchObject({ id, status: 'success', file_name: 'numbers.csv' })
@@ -328,7 +328,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
       const { status, output } = await person.atTerminal(['tasks', 'watch', id], [['of 2 rows', '\x03']])
       expect(status).toBe(130)
       expect(output).toMatch(/[█░]{30} +\d+ % {2}\d of 2 rows/)
-      expect(output).toContain(`The task goes on: crosspoint tasks watch ${id}`)
+      expect(output).toContain(`The task continues on the server: crosspoint tasks watch ${id}`)
       expect(await json('tasks', 'show', id)).toMatchObject({ status: 'executing' })
       await session.admin.patch(`${master()}/tasks/${id}/stop`)
       await session.admin.delete(settings)
@@ -414,12 +414,12 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect((await crosspoint('api', 'DELETE', one)).status).toBe(0)
     const gone = await crosspoint('api', 'GET', one)
     expect(gone).toMatchObject({ status: 1, output: '' })
-    expect(gone.errors).toMatch(/^crosspoint: 404 .*\n {2}request id [0-9a-f]{32}\n$/)
+    expect(gone.errors).toMatch(/^crosspoint: 404 .*\n {2}request ID [0-9a-f]{32}\n$/)
     const own = JSON.parse((await crosspoint('api', 'GET', '/accounts/{account}')).output)
     expect(own.id).toBe(session.masterId)
     expect((await crosspoint('api', 'GET', '/healthz')).status).toBe(0)
     expect((await crosspoint('api', 'PUT', one, '-d', '{')).errors).toMatch(
-      /^crosspoint: the data is no JSON/,
+      /^crosspoint: --data is not valid JSON/,
     )
   })
 })

@@ -199,12 +199,12 @@ describe('what is called wrongly', () => {
     [['vanish'], "unknown command 'vanish'"],
     [['accounts', 'lst'], "unknown command 'lst'"],
     [['accounts', 'create'], "missing required argument 'NAME'"],
-    [['accounts', 'list', '--limit', 'many'], 'A number is wanted.'],
+    [['accounts', 'list', '--limit', 'many'], 'Use a whole number.'],
     [['accounts', 'list', '--nonsense'], "unknown option '--nonsense'"],
-    [['cdrs', 'list', '--from', 'yesterday'], 'A time is written as'],
-    [['tasks', 'create', 'import'], 'It is written as category/action'],
-    [['api', 'GET', '/x', '-q', 'novalue'], 'It is written as key=value.'],
-    [['api', 'GET', '/x', '-F', 'a={'], 'The value has to be JSON.'],
+    [['cdrs', 'list', '--from', 'yesterday'], 'Write a time as'],
+    [['tasks', 'create', 'import'], 'Write it as category/action'],
+    [['api', 'GET', '/x', '-q', 'novalue'], 'Write it as key=value.'],
+    [['api', 'GET', '/x', '-F', 'a={'], 'The value must be JSON.'],
     [['openapi', 'more'], 'too many arguments'],
   ])('ends %j with 2, and says: %s', async (args, said) => {
     const { status, output, errors } = await person.here(...args)
@@ -231,7 +231,7 @@ describe('without a server', () => {
       ['api', 'GET', '/about'],
     ]
     for (const args of asked) {
-      const errors = 'crosspoint: nobody is signed in as profile default: crosspoint login\n'
+      const errors = 'crosspoint: not signed in (profile default): run crosspoint login\n'
       expect(await person.here(...args)).toEqual({ status: 3, output: '', errors })
     }
     expect(await person.here('logout')).toMatchObject({ status: 0, output: '' })
@@ -252,7 +252,7 @@ describe('without a server', () => {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, '{"server": ')
     expect((await person.here('accounts', 'list')).errors).toBe(
-      `crosspoint: ${file} is no profile: remove it, and sign in anew\n`,
+      `crosspoint: ${file} is not a profile: remove the file and sign in again\n`,
     )
   })
 })

@@ -10,7 +10,7 @@ import { describeAnyEngine, makePlace, type Place } from '../support/servers/dat
 import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
-const requestId = /^ {2}request id [0-9a-f]{32}$/m
+const requestId = /^ {2}request ID [0-9a-f]{32}$/m
 
 describeAnyEngine('crosspoint login', (engine) => {
   let place: Place
@@ -81,7 +81,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect(await person.here('accounts', 'list', '--profile', 'ada')).toEqual({
       status: 3,
       output: '',
-      errors: 'crosspoint: nobody is signed in as profile ada: crosspoint login --profile ada\n',
+      errors: 'crosspoint: not signed in (profile ada): run crosspoint login --profile ada\n',
     })
     expect(await accountShown()).toBe('master')
   })
@@ -98,12 +98,12 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect(await person.here('login', server.url)).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: --account is missing, and there is no terminal to ask at\n',
+      errors: 'crosspoint: --account is missing, and there is no terminal to prompt on\n',
     })
     const { errors } = await person.here('login', server.url, '--api-key')
     expect(errors).toBe('crosspoint: the API key is missing on standard input\n')
-    expect((await person.here('login', 'http://[')).errors).toContain('is no address of a server')
-    expect((await person.here('login', '--profile', '../x')).errors).toContain('is no name of a profile')
+    expect((await person.here('login', 'http://[')).errors).toContain('is not the address of a server')
+    expect((await person.here('login', '--profile', '../x')).errors).toContain('is not a profile name')
   })
 
   it('says that a session has ended, each time until somebody signs in', async () => {
@@ -163,7 +163,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     )
     way.cut()
     const { status, errors } = await person.here('logout')
-    expect({ status, errors }).toEqual({ status: 0, errors: expect.stringContaining('could not be told') })
+    expect({ status, errors }).toEqual({ status: 0, errors: expect.stringContaining('The server was unreachable') })
     expect((await person.here('accounts', 'list')).status).toBe(3)
     await way.close()
   })
@@ -184,7 +184,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     const command = person.start('accounts', 'show', '--json')
     await eventually(
       () => command.errors(),
-      (errors) => errors.includes('the server cannot be reached: trying again in'),
+      (errors) => errors.includes('Server unreachable: retrying in'),
     )
     way.mend()
     const { status, output } = await command.ended
@@ -201,7 +201,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     const security = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
     await session.admin.patch(`${own}/security`, security)
     const who = ['--account', 'Careful', '--username', 'grace']
-    expect((await signIn('default', who, 'nanoseconds')).errors).toContain('sign in at a terminal')
+    expect((await signIn('default', who, 'nanoseconds')).errors).toContain('sign in on a terminal to set it up')
     if (!hasTerminal) return
     const args = ['login', server.url, ...who]
     const codeIn = (output: string) => {
@@ -214,7 +214,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     ])
     expect(ended).toMatchObject({ status: 0, output: expect.stringContaining('as grace of Careful') })
     const [recoveryCode = ''] =
-      /(?<=^ {2})\S+/m.exec(ended.output.replaceAll('\r', '').split('one time:')[1] ?? '') ?? []
+      /(?<=^ {2})\S+/m.exec(ended.output.replaceAll('\r', '').split('only now:')[1] ?? '') ?? []
     const again = await signIn('default', [...who, '--code', recoveryCode], 'nanoseconds')
     expect(again).toMatchObject({ status: 0 })
   })

@@ -184,7 +184,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
     expect(await crosspointIn(place, 'demo', '--calls', '10')).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: nothing was changed: there are accounts below the master account already\n',
+      errors: 'crosspoint: the master account already has sub-accounts, nothing was changed: use an empty store\n',
     })
     expect(await rowsIn(place)).toEqual(before)
   })

@@ -193,7 +193,7 @@ describe('crosspoint edge kamailio', () => {
       const script = [...command, ...words('early')].join(' ')
       const output = execFileSync('unshare', ['--mount', 'sh', '-c', script], { env, encoding: 'utf8' })
       expect(output).toBe(
-        `${place}: 10 files; requests at http://127.0.0.1:5080/RPC, with the secret in values.cfg, which belongs to you and must belong to kamailio: chown kamailio: ${place}/values.cfg\n`,
+        `${place}: 10 files; requests at http://127.0.0.1:5080/RPC, with the secret in values.cfg, owned by you; it must be owned by kamailio: chown kamailio: ${place}/values.cfg\n`,
       )
       expect(readFileSync(join(place, 'values.cfg'), 'utf8')).toContain('chown kamailio: values.cfg')
     },
@@ -203,7 +203,7 @@ describe('crosspoint edge kamailio', () => {
     const odd = await write('odd', '--websocket', '8089', '--websocket-origins', 'https://phone.example.com/')
     expect([odd.status, odd.errors]).toEqual([
       2,
-      expect.stringContaining('Origins are written as https://phone.example.com, separated by commas.'),
+      expect.stringContaining('Write origins as https://phone.example.com, separated by commas.'),
     ])
     expect(existsSync(join(folder, 'odd'))).toBe(false)
   })
@@ -223,12 +223,12 @@ describe('crosspoint edge kamailio', () => {
     const odd = await write('third', '--rpc-secret', 'a"$b')
     expect([odd.status, odd.errors]).toEqual([
       1,
-      'crosspoint: RPC_SECRET has characters that Kamailio would not read as they are\n',
+      'crosspoint: RPC_SECRET contains characters that Kamailio does not read literally\n',
     ])
     const keyless = await runHere({}, ['edge', 'kamailio', '--write', join(folder, 'third')])
     expect([keyless.status, keyless.errors]).toEqual([
       1,
-      'crosspoint: an API key of the master account is wanted: --key-file FILE or --key KEY\n',
+      'crosspoint: an API key of the master account is missing: --key-file FILE or --key KEY\n',
     ])
     expect(existsSync(join(folder, 'third'))).toBe(false)
   })

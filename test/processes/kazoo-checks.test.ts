@@ -417,8 +417,8 @@ describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
         `counts: account ${C}: its count of number_carriers knm_bandwidth2 is wrong by 1`,
         `counts: account ${C}: its count of number_services outbound_cnam is wrong by 1`,
         `counts: account ${C}: its count of phone_numbers did_us is wrong by 1`,
-        `ledgers: ledger of account ${C}, entry 202502-ledgers_monthly_rollover: its postings do not add up to nothing, or are not of its amount`,
-        `ledgers: ledger of account ${C}, month 202502, rollovers: the sum is 250000 units, its entries come to 249993`,
+        `ledgers: ledger of account ${C}, entry 202502-ledgers_monthly_rollover: its postings do not add up to zero or differ from its amount`,
+        `ledgers: ledger of account ${C}, month 202502, rollovers: the sum is 250000 units, the sum of its entries is 249993`,
       ],
       last: 'crosspoint: what is stored differs from what it has to be 9 times: the import stays under way. --accept-differences finishes it nevertheless',
     })

@@ -244,7 +244,7 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     }
     expect(await runHere(environmentOf(old), ['move'])).toMatchObject({ status: 1 })
     expect(await runHere(environmentOf(old), ['move', '--cancel'])).toEqual(
-      refusal('no move of this store has begun'),
+      refusal('no move of this store has started'),
     )
     const tables = [await rowsIn(latin), await rowsIn(readOnly)]
     expect(tables).toEqual([0, 0])

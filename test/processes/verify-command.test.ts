@@ -90,7 +90,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     )
     expect(left_out).toEqual(engine === 'sqlite' ? [] : ['indices: the database has no extension amcheck'])
     const { output } = await commands.run('verify')
-    expect(output).toContain('ledgers: 1 looked at, sound\n')
+    expect(output).toContain('ledgers: 1 checked, sound\n')
   })
 
   const account = () => `account_id = '${childId}'`
@@ -122,7 +122,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     [
       'a balance that is not the sum of its entries',
       'ledgers',
-      /^ledger of account \w+: the balance is 125001 units, its entries come to 125000$/,
+      /^ledger of account \w+: the balance is 125001 units, the sum of its entries is 125000$/,
       () => `UPDATE ledger_balances SET units = units + 1 WHERE ${account()}`,
       () => `UPDATE ledger_balances SET units = units - 1 WHERE ${account()}`,
     ],
@@ -136,7 +136,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     [
       'the sum of a month',
       'ledgers',
-      /month \d+, payments: the sum is 125001 units, its entries come to 125000/,
+      /month \d+, payments: the sum is 125001 units, the sum of its entries is 125000/,
       () => `UPDATE ledger_months SET amount = amount + 1 WHERE ${account()}`,
       () => `UPDATE ledger_months SET amount = amount - 1 WHERE ${account()}`,
     ],
@@ -159,7 +159,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     [
       'a name whose holder is gone',
       'names',
-      /^account \w+: a realm is held by the account nobody, which is not there$/,
+      /^account \w+: a realm is held by the account nobody, which does not exist$/,
       () =>
         `UPDATE claims SET record_id = 'nobody' WHERE name = 'realm' AND holder_account_id = '${childId}'`,
       () =>
@@ -168,7 +168,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     [
       'a key of another store',
       'key',
-      /^keys\/server\.key: it is the key of another store$/,
+      /^keys\/server\.key: it does not match this data store: restore the key that belongs to it$/,
       () =>
         `UPDATE records SET doc = replace(doc, '"fingerprint":"', '"fingerprint":"0') WHERE kind = 'server_key'`,
       () =>
@@ -208,7 +208,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     const { status, errors } = await runHere(environmentOf(place), ['verify'])
     await change('DELETE FROM storage_upgrades WHERE number = 999')
     expect(status).toBe(1)
-    expect(errors).toMatch(/the store is at upgrade 999, this version is of \d+/)
+    expect(errors).toMatch(/the store has upgrade 999, this version is of \d+/)
   })
 
   /** An empty store that only one test uses. */

@@ -111,14 +111,14 @@ describeEngines('The archive of call records', (engine) => {
     await store.writeUnrecorded([{ sql: 'UPDATE cdr_file_accounts SET records = 2', params: [] }])
     const place = `file ${path}`
     expect((await check()).faults).toEqual([
-      { place, reason: 'it holds 1 records, those of its accounts are 2' },
+      { place, reason: 'it holds 1 records, its accounts have 2' },
     ])
     const file = join(folder, path)
     writeFileSync(file, readFileSync(file).fill(0, 0, 1))
-    expect((await check()).faults).toEqual([{ place, reason: 'it is not what was written' }])
+    expect((await check()).faults).toEqual([{ place, reason: 'its content was changed' }])
     rmSync(file)
     expect((await check()).faults).toEqual([
-      { place, reason: expect.stringMatching(/^it is not there, or has not \d+ bytes$/) },
+      { place, reason: expect.stringMatching(/^it does not exist or does not have \d+ bytes$/) },
     ])
   })
 })

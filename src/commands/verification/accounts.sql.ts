@@ -34,7 +34,7 @@ export const checkAccounts = ({ scan }: Pick<Store, 'scan'>, differences: Differ
         const place = `account ${account_id}`
         if (Number(tally) !== Number(below))
           tell({ place, reason: `it counts ${tally} accounts below it, and has ${below}` })
-        if (Number(orphaned) > 0) tell({ place, reason: 'an account above it is not there' })
+        if (Number(orphaned) > 0) tell({ place, reason: 'one of its parent accounts does not exist' })
         for (const reason of await wrongCounts(differences(String(account_id)))) tell({ place, reason })
       }
       seen += rows.length
@@ -53,7 +53,7 @@ const wrongCounts = async (found: ReturnType<Differences>): Promise<string[]> =>
     )
   } catch (error) {
     if (isFailure(error, datastoreConflict)) return []
-    return [`what it has cannot be counted: ${messageOfReading(error)}`]
+    return [`its records cannot be counted: ${messageOfReading(error)}`]
   }
 }
 
@@ -63,7 +63,7 @@ export const checkNames = ({ scan }: Pick<Store, 'scan'>): Check => ({
     for (const { holder_account_id, name, kind, record_id } of await scan(lostClaims))
       tell({
         place: `account ${holder_account_id}`,
-        reason: `a ${name} is held by the ${kind} ${record_id}, which is not there`,
+        reason: `a ${name} is held by the ${kind} ${record_id}, which does not exist`,
       })
     const [row] = await scan('SELECT count(*) AS count FROM claims')
     return Number(row?.count)

@@ -12,14 +12,14 @@ export const checkCallArchive = (store: Store, objects: ObjectStore): Check => {
   const faultOf = async ({ path, bytes, digest, records, departures }: FileRow) => {
     try {
       const found = await digestOfObject(objects, path, bytes)
-      if (found === undefined) return `it is not there, or has not ${bytes} bytes`
-      if (found !== digest) return 'it is not what was written'
+      if (found === undefined) return `it does not exist or does not have ${bytes} bytes`
+      if (found !== digest) return 'its content was changed'
     } catch (error) {
       return `it cannot be read: ${messageOfReading(error)}`
     }
     const counted = await register.countIn(path)
     if (departures === 0 && counted !== records)
-      return `it holds ${records} records, those of its accounts are ${counted}`
+      return `it holds ${records} records, its accounts have ${counted}`
     return undefined
   }
 

@@ -29,7 +29,7 @@ const balances: LedgerCheck = {
     ) AS compared WHERE units <> total ORDER BY account_id`,
   fault: (row) => ({
     place: ledgerOf(row),
-    reason: `the balance is ${row.units} units, its entries come to ${row.total}`,
+    reason: `the balance is ${row.units} units, the sum of its entries is ${row.total}`,
   }),
 }
 
@@ -43,7 +43,7 @@ const legs: LedgerCheck = {
     ) AS compared WHERE rest <> 0 OR own IS NULL OR own <> amount ORDER BY account_id, id`,
   fault: (row) => ({
     place: `${ledgerOf(row)}, entry ${row.id}`,
-    reason: 'its postings do not add up to nothing, or are not of its amount',
+    reason: 'its postings do not add up to zero or differ from its amount',
   }),
 }
 
@@ -56,7 +56,7 @@ const months: LedgerCheck = {
     ) AS compared WHERE amount <> total ORDER BY account_id, month, source_service`,
   fault: (row) => ({
     place: `${ledgerOf(row)}, month ${row.month}, ${row.source_service}`,
-    reason: `the sum is ${row.amount} units, its entries come to ${row.total}`,
+    reason: `the sum is ${row.amount} units, the sum of its entries is ${row.total}`,
   }),
 }
 
@@ -68,7 +68,7 @@ export const checkLedgers = ({ scan }: Pick<Store, 'scan'>): Check => ({
   name: 'ledgers',
   async run(tell) {
     for (const row of await scan(unbalanced))
-      tell({ place: ledgerOf(row), reason: 'it has entries and no balance' })
+      tell({ place: ledgerOf(row), reason: 'it has entries but no balance' })
     let seen = 0
     let after = ''
     for (;;) {
