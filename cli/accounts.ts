@@ -63,18 +63,18 @@ const treeBelow = async ({ crosspoint, path }: Site) => {
   return top
 }
 
-const sayBranch = async (
+const printBranch = async (
   terminal: Terminal,
   { name, realm, id, children }: Branch,
   lead: string,
   own: string,
 ) => {
-  await terminal.say(
+  await terminal.print(
     `${own}${isolated(printable(name), terminal)}  ${terminal.paint('dim', printable(`${realm}  ${id}`))}\n`,
   )
   for (const [index, child] of children.entries()) {
     const isLast = index === children.length - 1
-    await sayBranch(terminal, child, `${lead}${isLast ? '   ' : '│  '}`, `${lead}${isLast ? '└─ ' : '├─ '}`)
+    await printBranch(terminal, child, `${lead}${isLast ? '   ' : '│  '}`, `${lead}${isLast ? '└─ ' : '├─ '}`)
   }
 }
 
@@ -82,7 +82,7 @@ const tree = async (terminal: Terminal, options: AtServer) => {
   const site = await openSite(terminal, options)
   const top = await treeBelow(site)
   if (site.json) await printJson(terminal, top)
-  else await sayBranch(terminal, top, '', '')
+  else await printBranch(terminal, top, '', '')
 }
 
 const shownOf = (record: Row) =>
@@ -115,7 +115,7 @@ const create = async (terminal: Terminal, name: string, { realm, ...options }: N
     async () => (await site.crosspoint.request({ method: 'PUT', path: site.path, data })).envelope,
   )
   if (site.json) return printJson(terminal, made.data)
-  await terminal.say(`${printable(textIn(made.data, 'id'))}\n`)
+  await terminal.print(`${printable(textIn(made.data, 'id'))}\n`)
 }
 
 export const yesOption = ['--yes', 'accept the charges without asking'] as const

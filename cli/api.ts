@@ -30,9 +30,9 @@ const jsonIn = (json: string): unknown => {
   }
 }
 
-const given = async (asked: string) => {
-  if (asked === '@-') return text(process.stdin)
-  return asked.startsWith('@') ? readFile(asked.slice(1), 'utf8') : asked
+const readInput = async (source: string) => {
+  if (source === '@-') return text(process.stdin)
+  return source.startsWith('@') ? readFile(source.slice(1), 'utf8') : source
 }
 
 /** `a.b=c` is {"a": {"b": "c"}}. */
@@ -60,14 +60,14 @@ const contentOf = async ({
   jsonField,
 }: ApiOptions): Promise<Pick<RequestOptions, 'data' | 'envelope'>> => {
   if (data === undefined) return field || jsonField ? { data: nested({ ...field, ...jsonField }) } : {}
-  const value = jsonIn(await given(data))
+  const value = jsonIn(await readInput(data))
   if (!isObject(value) || !('data' in value)) return { data: value }
   const { data: inside, ...envelope } = value
   return { data: inside, envelope }
 }
 
-const jsonPairs = (said: string, before: Readonly<Record<string, unknown>> = {}) => {
-  const [[name, json] = ['', '']] = Object.entries(pairs(said))
+const jsonPairs = (text: string, before: Readonly<Record<string, unknown>> = {}) => {
+  const [[name, json] = ['', '']] = Object.entries(pairs(text))
   try {
     const value: unknown = JSON.parse(json)
     return { ...before, [name]: value }
@@ -76,38 +76,48 @@ const jsonPairs = (said: string, before: Readonly<Record<string, unknown>> = {})
   }
 }
 
-const headers = (said: string, before: Readonly<Record<string, string>> = {}) => {
-  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(said) ?? []
+const headers = (text: string, before: Readonly<Record<string, string>> = {}) => {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? []
   if (name === undefined || value === undefined) throw new InvalidArgumentError("Write it as 'Name: value'.")
   return { ...before, [name]: value }
 }
 
 /** `/v2` may be missing; {account} is the account that is signed in. */
-const pathOf = (said: string, accountId: string) => {
-  const path = said.startsWith('/') ? said : `/${said}`
+const pathOf = (text: string, accountId: string) => {
+  const path = text.startsWith('/') ? text : `/${text}`
   const isWhole = /^\/(v\d+|healthz|readyz|metrics|openapi\.json)(\/|\?|$)/.test(path)
   return `${isWhole ? '' : '/v2'}${path}`.replaceAll(/\{account(?:_id)?\}/g, accountId)
 }
 
 const isEnveloped = (path: string) => /^\/v\d+\//.test(path)
 
-const api = async (terminal: Terminal, method: string, said: string, asked: ApiOptions) => {
-  const { crosspoint, accountId } = await connect(terminal, asked.profile)
-  const path = pathOf(said, accountId)
-  const { query = {}, header = {}, accept } = asked
-  const options = { method: method.toUpperCase(), path, query, headers: header, ...(await contentOf(asked)) }
+const api = async (terminal: Terminal, method: string, text: string, options: ApiOptions) => {
+  const { crosspoint, accountId } = await connect(terminal, options.profile)
+  const path = pathOf(text, accountId)
+  const { query = {}, header = {}, accept } = options
+  const request = {
+    method: method.toUpperCase(),
+    path,
+    query,
+    headers: header,
+    ...(await contentOf(options)),
+  }
   if (accept !== undefined || !isEnveloped(path)) {
-    const { body } = await crosspoint.open({ ...options, accept: accept ?? '*/*' })
+    const { body } = await crosspoint.open({ ...request, accept: accept ?? '*/*' })
     return body === null ? undefined : terminal.file(body)
   }
-  if (asked.all) {
-    if (options.method !== 'GET') throw new Mistake('--all reads lists: use it with GET')
+  if (options.all) {
+    if (request.method !== 'GET') throw new Mistake('--all reads lists: use it with GET')
     return printJsonRows(terminal, crosspoint.eachOf(path, query))
   }
-  const answer = await withConsent(terminal, asked, async () => (await crosspoint.request(options)).envelope)
+  const answer = await withConsent(
+    terminal,
+    options,
+    async () => (await crosspoint.request(request)).envelope,
+  )
   // The token must not reach logs and screens.
   const { auth_token: _token, ...envelope } = answer
-  await printJson(terminal, asked.envelope ? envelope : answer.data)
+  await printJson(terminal, options.envelope ? envelope : answer.data)
 }
 
 export const addApi = (program: Command, run: RunRemote) =>

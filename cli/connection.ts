@@ -8,7 +8,7 @@ import { Mistake, NotSignedIn, type Terminal } from './terminal.ts'
 /** Total wait for an unreachable or busy server. */
 const requestTimeoutMs = 15_000
 /** Shorter waits are not reported. */
-const toldFromMs = 1000
+const minReportedMs = 1000
 
 const reasons: Record<Waiting['why'], string> = {
   unreachable: 'Server unreachable',
@@ -17,10 +17,10 @@ const reasons: Record<Waiting['why'], string> = {
   under_way: 'The same request is still running',
 }
 
-export const manners = (terminal: Terminal) => ({
+export const clientOptions = (terminal: Terminal) => ({
   patienceMs: requestTimeoutMs,
   onWaiting: ({ why, ms }: Waiting) => {
-    if (ms >= toldFromMs) terminal.tell(`${reasons[why]}: retrying in ${Math.ceil(ms / 1000)} s`)
+    if (ms >= minReportedMs) terminal.printError(`${reasons[why]}: retrying in ${Math.ceil(ms / 1000)} s`)
   },
 })
 
@@ -46,7 +46,7 @@ export const connect = async (terminal: Terminal, name: string): Promise<Connect
   const login = name === 'default' ? 'crosspoint login' : `crosspoint login --profile ${name}`
   if (!profile) throw new NotSignedIn(`not signed in (profile ${name}): run ${login}`)
   const crosspoint: CrosspointCore = createCrosspoint({
-    ...manners(terminal),
+    ...clientOptions(terminal),
     server: profile.server,
     store: file.storeFor(profile),
     onSignedOut: () => signInAgain(terminal, crosspoint, profile),

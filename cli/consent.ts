@@ -44,12 +44,12 @@ const columns: readonly Column<Line>[] = [
 
 /** Written to standard error: the result may be JSON. */
 const showCharges = async (terminal: Terminal, { invoices }: ChargesNeeded) => {
-  const beside = {
+  const errorOutput = {
     ...terminal,
-    say: async (text: string) => terminal.tell(text.trimEnd()),
+    print: async (text: string) => terminal.printError(text.trimEnd()),
     paint: terminal.paintError,
   }
-  const table = createTable(beside, columns)
+  const table = createTable(errorOutput, columns)
   for (const line of invoices.flatMap(linesOf)) await table.add(line)
   await table.end()
 }

@@ -28,9 +28,9 @@ const lineOf = (terminal: Terminal, event: CrosspointEvent) => {
   return `${parts.join('  ')}  ${terminal.paint('dim', `by ${printable(byWhom(event))}`)}`
 }
 
-const say = async ({ terminal, json }: Site, events: AsyncIterable<CrosspointEvent>) => {
+const printEvents = async ({ terminal, json }: Site, events: AsyncIterable<CrosspointEvent>) => {
   for await (const event of events)
-    await terminal.say(`${json ? jsonText(event) : lineOf(terminal, event)}\n`)
+    await terminal.print(`${json ? jsonText(event) : lineOf(terminal, event)}\n`)
 }
 
 const typesIn = (text: string | undefined) => text?.split(',').map((type) => type.trim())
@@ -46,14 +46,14 @@ const followed = ({ crosspoint, terminal, path }: Site, { type, after = 'now', b
     ...(types ? { types } : {}),
     ...(below ? { includeSubaccounts: true } : {}),
     onState(state) {
-      if (state === 'waiting' && !isBroken) terminal.tell('connection lost: reconnecting')
-      if (state === 'live' && isBroken) terminal.tell('connected again, no event was missed')
+      if (state === 'waiting' && !isBroken) terminal.printError('connection lost: reconnecting')
+      if (state === 'live' && isBroken) terminal.printError('connected again, no event was missed')
       if (state !== 'connecting') isBroken = state === 'waiting'
     },
   })
 }
 
-const kept = ({ crosspoint, path }: Site, { type, after, below }: Watched) =>
+const stored = ({ crosspoint, path }: Site, { type, after, below }: Watched) =>
   crosspoint.eachOf<CrosspointEvent>(`${path}/events`, {
     type,
     after,
@@ -62,14 +62,14 @@ const kept = ({ crosspoint, path }: Site, { type, after, below }: Watched) =>
 
 const events = async (terminal: Terminal, { limit, ...options }: Watched) => {
   const site = await openSite(terminal, options)
-  await say(site, firstOf(options.follow ? followed(site, options) : kept(site, options), limit))
+  await printEvents(site, firstOf(options.follow ? followed(site, options) : stored(site, options), limit))
 }
 
 export const addEvents = (program: Command, run: RunRemote) =>
   onAccount(program.command('events'))
     .summary('show events, past and live')
     .description(
-      'Prints the events of an account, oldest first, one per line. With --follow it waits for new events and reconnects by itself when the connection breaks. With --json each line is an event as JSON',
+      'Prints the events of an account, oldest first, one per line. With --follow it waits for new events and reconnects after a broken connection. With --json each line is an event as JSON',
     )
     .option('-f, --follow', 'wait for new events until Ctrl-C')
     .option('--type <TYPES>', 'only these types: user.edited,task.*; calls (cdr.created) only if listed')

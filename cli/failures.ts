@@ -28,9 +28,9 @@ const detailsOf = ({ problems, requestId }: CrosspointError) => [
   ...(requestId === undefined ? [] : [`request ID ${requestId}`]),
 ]
 
-const tellRefusal = (terminal: Terminal, error: CrosspointError) => {
-  terminal.tell(`${terminal.paintError('red', 'crosspoint:')} ${printable(headOf(error))}`)
-  for (const detail of detailsOf(error)) terminal.tell(`  ${printable(detail)}`)
+const printRefusal = (terminal: Terminal, error: CrosspointError) => {
+  terminal.printError(`${terminal.paintError('red', 'crosspoint:')} ${printable(headOf(error))}`)
+  for (const detail of detailsOf(error)) terminal.printError(`  ${printable(detail)}`)
   return statusOf(error)
 }
 
@@ -39,8 +39,8 @@ const isSystemError = (error: unknown): error is Error => error instanceof Error
 /** Returns the exit status; throws unexpected errors. */
 export const printFailure = (terminal: Terminal, error: unknown): number => {
   if (error instanceof Interrupted) return status.interrupted
-  if (error instanceof CrosspointError) return tellRefusal(terminal, error)
+  if (error instanceof CrosspointError) return printRefusal(terminal, error)
   if (!(error instanceof Mistake || isSystemError(error))) throw error
-  terminal.tell(`${terminal.paintError('red', 'crosspoint:')} ${printable(error.message)}`)
+  terminal.printError(`${terminal.paintError('red', 'crosspoint:')} ${printable(error.message)}`)
   return error instanceof NotSignedIn ? status.notSignedIn : status.failed
 }

@@ -11,16 +11,16 @@ export const jsonText = (value: unknown, indent?: number) =>
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-export const printJson = (terminal: Terminal, value: unknown) => terminal.say(`${jsonText(value, 2)}\n`)
+export const printJson = (terminal: Terminal, value: unknown) => terminal.print(`${jsonText(value, 2)}\n`)
 
 /** One JSON document. */
 export const printJsonRows = async <Row>(terminal: Terminal, rows: AsyncIterable<Row>) => {
   let before = '['
   for await (const row of rows) {
-    await terminal.say(`${before}\n${jsonText(row)}`)
+    await terminal.print(`${before}\n${jsonText(row)}`)
     before = ','
   }
-  await terminal.say(before === '[' ? '[]\n' : '\n]\n')
+  await terminal.print(before === '[' ? '[]\n' : '\n]\n')
 }
 
 interface Listing<Row> {
@@ -40,7 +40,7 @@ export const printRows = async <Row>(terminal: Terminal, { rows, columns, json, 
     count += 1
   }
   if (count > 0) await table.end()
-  else terminal.tell(none)
+  else terminal.printError(none)
 }
 
 export async function* firstOf<Row>(rows: AsyncIterable<Row>, limit: number | undefined) {

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { createCrosspoint, type Proof, Unreachable } from '../client/src/core.ts'
 import { askFor, askHidden } from './ask.ts'
-import { manners } from './connection.ts'
+import { clientOptions } from './connection.ts'
 import { openProfile, type Profile } from './profiles.ts'
 import { textIn } from './rows.ts'
 import { profileOption, type RunRemote } from './running.ts'
@@ -52,11 +52,11 @@ const namedBy = async (terminal: Terminal, { account, realm }: Login, known: Pro
 
 type Remembered = Omit<Profile, 'server' | 'session'>
 
-const proofByPassword = async (terminal: Terminal, asked: Login, known: Profile | undefined) => {
-  const named = await namedBy(terminal, asked, known)
+const proofByPassword = async (terminal: Terminal, options: Login, known: Profile | undefined) => {
+  const named = await namedBy(terminal, options, known)
   const question = { message: 'User', option: '--username', initialValue: known?.username }
-  const username = asked.username ?? (await askFor(terminal, question))
-  const password = asked.passwordStdin
+  const username = options.username ?? (await askFor(terminal, question))
+  const password = options.passwordStdin
     ? await fromStdin('the password')
     : await askHidden(terminal, { message: 'Password', option: '--password-stdin' })
   const proof: Proof = { username, password, ...named }
@@ -64,44 +64,46 @@ const proofByPassword = async (terminal: Terminal, asked: Login, known: Profile 
   return { proof, remembered }
 }
 
-const proofByKey = async (terminal: Terminal, asked: string | true) => {
+const proofByKey = async (terminal: Terminal, options: string | true) => {
   const ask = () =>
     terminal.isAttended
       ? askHidden(terminal, { message: 'API key', option: '--api-key' })
       : fromStdin('the API key')
-  const apiKey = asked === true ? await ask() : asked
+  const apiKey = options === true ? await ask() : options
   const proof: Proof = { apiKey }
   const remembered: Remembered = { apiKey }
   return { proof, remembered }
 }
 
-const login = async (terminal: Terminal, given: string | undefined, asked: Login) => {
-  const file = openProfile(asked.profile)
+const login = async (terminal: Terminal, given: string | undefined, options: Login) => {
+  const file = openProfile(options.profile)
   const known = file.read()
   const server = await serverFor(terminal, given, known)
   const { proof, remembered } =
-    asked.apiKey === undefined
-      ? await proofByPassword(terminal, asked, known)
-      : await proofByKey(terminal, asked.apiKey)
-  const crosspoint = createCrosspoint({ ...manners(terminal), server })
-  const { session } = await completeSignIn(terminal, await crosspoint.signIn(proof), asked.code)
+    options.apiKey === undefined
+      ? await proofByPassword(terminal, options, known)
+      : await proofByKey(terminal, options.apiKey)
+  const crosspoint = createCrosspoint({ ...clientOptions(terminal), server })
+  const { session } = await completeSignIn(terminal, await crosspoint.signIn(proof), options.code)
   file.write({ server, ...remembered, session })
   const who = remembered.username ?? 'an API key'
   const account = textIn(session.login, 'account_name') || session.accountId
-  terminal.tell(`Signed in at ${server} as ${who} of ${printable(account)} (profile ${asked.profile})`)
+  terminal.printError(
+    `Signed in at ${server} as ${who} of ${printable(account)} (profile ${options.profile})`,
+  )
 }
 
 const logout = async (terminal: Terminal, { profile }: { profile: string }) => {
   const file = openProfile(profile)
   const known = file.read()
-  if (!known) return terminal.tell(`not signed in (profile ${profile})`)
+  if (!known) return terminal.printError(`not signed in (profile ${profile})`)
   const crosspoint = createCrosspoint({ server: known.server, store: file.storeFor(known), patienceMs: 0 })
   try {
     await crosspoint.signOut()
-    terminal.tell(`Signed out of ${known.server} (profile ${profile})`)
+    terminal.printError(`Signed out of ${known.server} (profile ${profile})`)
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    terminal.tell(
+    terminal.printError(
       'Session deleted on this machine. The server was unreachable; the token there expires on its own schedule.',
     )
   } finally {

@@ -45,7 +45,7 @@ const search = async (terminal: Terminal, prefix: string, { country, quantity, .
     rows: rowsIn(data),
     columns: found,
     json,
-    none: `no numbers available with prefix ${prefix} are to be had`,
+    none: `no numbers available with prefix ${prefix}`,
   })
 }
 
@@ -62,10 +62,10 @@ const buy = async (terminal: Terminal, numbers: readonly string[], options: AtSe
   })
   const failed = entriesIn(data, 'error')
   if (json) await printJson(terminal, data)
-  else for (const [bought] of entriesIn(data, 'success')) await terminal.say(`${printable(bought)}\n`)
+  else for (const [bought] of entriesIn(data, 'success')) await terminal.print(`${printable(bought)}\n`)
   for (const [refused, reason] of failed) {
-    const said = textIn(reason, 'message') || textIn(reason, 'error')
-    terminal.tell(`${terminal.paintError('red', 'crosspoint:')} ${printable(`${refused}: ${said}`)}`)
+    const message = textIn(reason, 'message') || textIn(reason, 'error')
+    terminal.printError(`${terminal.paintError('red', 'crosspoint:')} ${printable(`${refused}: ${message}`)}`)
   }
   return failed.length > 0 ? status.failed : status.done
 }

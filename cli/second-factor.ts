@@ -7,15 +7,15 @@ const question = { message: 'Code of the authenticator app, or a recovery code',
 /** A QR code of characters. */
 const showPicture = async (terminal: Terminal, address: string) => {
   const { renderUnicodeCompact } = await import('uqr')
-  terminal.tell('This account requires a second factor. Scan this code with an authenticator app:\n')
-  terminal.tell(renderUnicodeCompact(address))
-  terminal.tell(`\n${printable(address)}\n`)
+  terminal.printError('This account requires a second factor. Scan this code with an authenticator app:\n')
+  terminal.printError(renderUnicodeCompact(address))
+  terminal.printError(`\n${printable(address)}\n`)
 }
 
 const showRecoveryCodes = (terminal: Terminal, codes: readonly string[]) => {
-  terminal.tell('Recovery codes: each replaces a code once. They are shown only now:\n')
-  for (const code of codes) terminal.tell(`  ${printable(code)}`)
-  terminal.tell('')
+  terminal.printError('Recovery codes: each replaces a code once. They are shown only now:\n')
+  for (const code of codes) terminal.printError(`  ${printable(code)}`)
+  terminal.printError('')
 }
 
 /** Completes a second factor if the server requires one. */

@@ -4,7 +4,7 @@ import { printable, type Terminal } from './terminal.ts'
 export interface Column<Row> {
   title: string
   of(row: Row): string
-  /** Numbers stand at the right. */
+  /** Numbers are right-aligned. */
   align?: 'right'
   /** Ids are of use only whole. */
   isWhole?: true
@@ -20,13 +20,13 @@ const widthOf = (text: string) => truncatedWidth(text, { limit: unlimited }).wid
 
 const fromTheRight = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
 
-// A terminal that orders letters itself would else carry the neighbours of an Arabic name along.
+// Without isolation, a bidirectional terminal would reorder the columns next to an Arabic name.
 export const isolated = (text: string, { columns }: Pick<Terminal, 'columns'>) =>
   columns !== undefined && fromTheRight.test(text) ? `\u2068${text}\u2069` : text
 
 interface Place {
   width: number
-  /** What is wider is cut: on a terminal only, and no ids. */
+  /** Wider texts are cut, on a terminal only; IDs never. */
   limit: number
   align: 'right' | undefined
 }
@@ -84,12 +84,12 @@ export const createTable = <Row>(terminal: Terminal, columns: readonly Column<Ro
         columns.map(({ title }) => title),
         places,
       )
-      await terminal.say(`${terminal.paint('bold', titles)}\n`)
+      await terminal.print(`${terminal.paint('bold', titles)}\n`)
     }
     const at = places
     const lines = waiting.map((cells) => `${lineOf(cells, at)}\n`)
     waiting = []
-    if (lines.length > 0) await terminal.say(lines.join(''))
+    if (lines.length > 0) await terminal.print(lines.join(''))
   }
 
   return {
@@ -107,7 +107,7 @@ export const printFields = async (terminal: Terminal, fields: readonly (readonly
   const shown = fields.map(([name, value]) => [printable(name), value] as const)
   const width = Math.max(...shown.map(([name]) => name.length))
   for (const [name, value] of shown)
-    await terminal.say(
+    await terminal.print(
       `${terminal.paint('bold', name.padEnd(width))}${gap}${isolated(printable(value), terminal)}\n`,
     )
 }

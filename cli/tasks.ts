@@ -73,7 +73,7 @@ const watchAt = async (site: Site, id: string) => {
   const { terminal, json } = site
   let task = await read(site, id)
   if (textIn(task, 'status') === 'pending') {
-    terminal.tell(`the task has not started: run crosspoint tasks start ${id}`)
+    terminal.printError(`the task has not started: run crosspoint tasks start ${id}`)
     return status.failed
   }
   terminal.lastWords(`The task continues on the server: crosspoint tasks watch ${id}`)
@@ -85,7 +85,7 @@ const watchAt = async (site: Site, id: string) => {
   }
   progress.end()
   if (json) await printJson(terminal, task)
-  else await terminal.say(`${printable(textIn(task, 'status'))}: ${progressOf(task).text}\n`)
+  else await terminal.print(`${printable(textIn(task, 'status'))}: ${progressOf(task).text}\n`)
   return textIn(task, 'status') === 'success' ? status.done : status.failed
 }
 
@@ -104,7 +104,7 @@ const startAt = async (site: Site, id: string, { watch: isWatched, charges }: St
   const { envelope } = await site.crosspoint.request({ method: 'PATCH', path, query })
   if (isWatched) return watchAt(site, id)
   if (site.json) return printJson(site.terminal, envelope.metadata)
-  return site.terminal.say(`${printable(`${id} ${textIn(envelope.metadata, 'status')}`)}\n`)
+  return site.terminal.print(`${printable(`${id} ${textIn(envelope.metadata, 'status')}`)}\n`)
 }
 
 const start = async (terminal: Terminal, id: string, options: Start) =>
@@ -147,7 +147,7 @@ const create = async (terminal: Terminal, what: Action, file: string | undefined
   const id = textIn(envelope.metadata, 'id')
   if (options.start || options.watch) return startAt(site, id, options)
   if (site.json) return printJson(terminal, envelope.metadata)
-  return terminal.say(`${printable(id)}\n`)
+  return terminal.print(`${printable(id)}\n`)
 }
 
 const withStart = (command: Command) =>

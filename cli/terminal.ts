@@ -6,11 +6,11 @@ type Style = Parameters<typeof styleText>[0]
 
 export interface Terminal {
   /** Part of the result; waits for a slow reader. */
-  say(text: string): Promise<void>
+  print(text: string): Promise<void>
   /** Prints a file; a terminal gets text without control characters only. */
   file(chunks: AsyncIterable<Uint8Array>): Promise<void>
   /** Writes a line to standard error. */
-  tell(text: string): void
+  printError(text: string): void
   /** Plain without a terminal or with NO_COLOR. */
   paint(style: Style, text: string): string
   paintError(style: Style, text: string): string
@@ -57,14 +57,14 @@ const decoded = (decoder: TextDecoder, chunk?: Uint8Array) => {
 export async function* printableText(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   // A line end may be split.
-  let held = ''
+  let pending = ''
   for await (const chunk of chunks) {
-    const text = held + decoded(decoder, chunk)
+    const text = pending + decoded(decoder, chunk)
     if (text.includes('\0')) throw noText()
-    held = text.endsWith('\r') ? '\r' : ''
-    yield printableLines(text.slice(0, text.length - held.length))
+    pending = text.endsWith('\r') ? '\r' : ''
+    yield printableLines(text.slice(0, text.length - pending.length))
   }
-  yield printableLines(held + decoded(decoder))
+  yield printableLines(pending + decoded(decoder))
 }
 
 const writeTo = (stream: NodeJS.WriteStream, chunk: string | Uint8Array) =>
@@ -91,11 +91,11 @@ export const openTerminal = (): Terminal => {
     process.exit(status.interrupted)
   })
   return {
-    say: (text) => writeTo(stdout, text),
+    print: (text) => writeTo(stdout, text),
     async file(chunks) {
       for await (const chunk of stdout.isTTY ? printableText(chunks) : chunks) await writeTo(stdout, chunk)
     },
-    tell: (text) => stderr.write(`${text}\n`),
+    printError: (text) => stderr.write(`${text}\n`),
     paint: (style, text) => styleText(style, text, { stream: stdout }),
     paintError: (style, text) => styleText(style, text, { stream: stderr }),
     columns: stdout.isTTY ? stdout.columns : undefined,

@@ -120,7 +120,7 @@ const buyNumbers = async (
 const firstExtension = 101
 const firstCommonExtension = 201
 
-/** Phones of users, some of whom have two, and phones without an owner. */
+/** Phones of users (some users have two) and phones without an owner. */
 const putPhones = async (
   demo: Demo,
   { path, admin }: Built,

@@ -1,4 +1,4 @@
-// What the people of the demo do: each function is one part of the history.
+// The activity of the sample users: each function is one part of the history.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalities } from '../src/areas/numbers/phone-numbers/localities/operations.ts'
 import { dayMs, gregorianOfUnix } from '../src/lib/gregorian.ts'
@@ -137,7 +137,7 @@ export const creditOutage = ({ path, seller }: BuiltCompany) =>
     source: { service: 'adjustments', id: 'outage of the lift' },
     usage: { type: 'credit', quantity: 1, unit: 'credit' },
     amount: 25,
-    description: 'For the day on which nobody could call from the lift',
+    description: 'For the day without a working lift phone',
   })
 
 export const creditNewestInvoice = async ({ path, seller }: BuiltCompany) => {

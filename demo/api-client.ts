@@ -10,7 +10,7 @@ import type { Random } from './random.ts'
 /** A clock that goes through the past when it is moved: never backwards, and never beyond the end. */
 export interface History extends Clock {
   readonly end: number
-  /** The moment so many days before the end. */
+  /** The time this number of days before the end. */
   daysAgo(days: number): number
   goTo(unixMilliseconds: number): void
   pass(milliseconds: number): void

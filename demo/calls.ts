@@ -112,7 +112,7 @@ const codes: Readonly<Record<string, string>> = {
 
 const failures = ['NO_ANSWER', 'ORIGINATOR_CANCEL', 'ORIGINATOR_CANCEL', 'USER_BUSY', 'CALL_REJECTED']
 
-// Of the longest leg, with the time that it rings.
+// Of the longest leg, including ringing.
 const maxLegSeconds = 3700
 
 /** Most calls take some minutes, few take half an hour: a sum of three random values is close to a bell curve. */
@@ -212,7 +212,7 @@ const recordsOf = (call: Call, legs: readonly Leg[]): Cdr[] => {
   return first ? [first, ...others.map((other) => ({ ...other, other_leg_call_id: first.call_id }))] : []
 }
 
-// Prefixes of numbers that regulators reserve for fiction: all but the last two digits.
+// Numbers that regulators reserve for fiction, without their last two digits.
 const home = {
   en: ['+120155501', '+131055501', '+136055501', '+142555501', '+164655501', '+177355501', '+197155501'],
   de: ['+4930231255', '+4940669695', '+4969900095', '+4922147105'],

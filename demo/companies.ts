@@ -57,7 +57,7 @@ interface Details {
   /** Phones that belong to no person. */
   common?: readonly string[]
   address?: readonly [street: string, postalCode: string]
-  /** The account was disabled so many days before the end. */
+  /** Days before the end on which the account was disabled. */
   disabledDaysAgo?: number
   branches?: readonly Company[]
 }

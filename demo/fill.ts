@@ -14,7 +14,7 @@ import { daysOfHistory, randomOfDemo, runHistory } from './history.ts'
 
 interface DemoOptions {
   calls: number
-  /** Of all users who may sign in; without it each has its own. */
+  /** Password of all sample users; without it each gets its own. */
   password?: string
   json?: boolean
 }

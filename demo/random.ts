@@ -24,7 +24,7 @@ export const splitBy = (weights: readonly number[], total: number): number[] => 
   })
 }
 
-/** Mulberry32: good enough for names and calls, for nothing that must be secret. */
+/** Mulberry32: good enough for names and calls, not for secrets. */
 export const createRandom = (seed: number): Random => {
   let state = seed
   const share = () => {

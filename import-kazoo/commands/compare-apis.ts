@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { askHidden } from '../../cli/ask.ts'
-import { manners } from '../../cli/connection.ts'
+import { clientOptions } from '../../cli/connection.ts'
 import { completeSignIn } from '../../cli/second-factor.ts'
 import { Mistake, printable, type Terminal } from '../../cli/terminal.ts'
 import { type CrosspointCore, CrosspointError, createCrosspoint } from '../../client/src/core.ts'
@@ -171,7 +171,7 @@ const compareAll = async (terminal: Terminal, sides: Sides, ownId: string, optio
       const { asked, told } = await compareOne(sides, accountId, question, query)
       add(question.name, asked, told)
     }
-    if ((index + 1) % 10 === 0) terminal.tell(`${index + 1} of ${accounts.length} accounts`)
+    if ((index + 1) % 10 === 0) terminal.printError(`${index + 1} of ${accounts.length} accounts`)
   }
   const { questions: counted, differences, untold } = tally
   const compared: Compared = {
@@ -197,7 +197,7 @@ const textOf = (compared: Compared) =>
   ].join('\n')
 
 const signIn = async (terminal: Terminal, server: string, options: CompareOptions) => {
-  const client = createCrosspoint({ ...manners(terminal), server })
+  const client = createCrosspoint({ ...clientOptions(terminal), server })
   const { account, username, password, code } = options
   const { session } = await completeSignIn(
     terminal,
@@ -229,6 +229,6 @@ export const compareKazoo = async (terminal: Terminal, source: string, asked: As
     )
   const sides = { there: there.client, here: here.client }
   const compared = await compareAll(terminal, sides, there.accountId, options)
-  await terminal.say(options.json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
+  await terminal.print(options.json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
   return compared.differences.length === 0 ? status.done : waitsForPerson
 }

@@ -27,7 +27,7 @@ export const createProgress = (total: number) => {
       return stderr.write(`\r${bar} ${percent.padStart(5)}  ${text}\u001b[K`)
     },
     end() {
-      // What comes next has its own line.
+      // Clears the bar so that the next output starts on its own line.
       if (isShown) stderr.write('\r\u001b[K')
     },
   }

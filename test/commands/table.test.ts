@@ -17,11 +17,11 @@ const columns: readonly Column<Row>[] = [
 const written = async (rows: readonly Row[], width?: number) => {
   let output = ''
   const terminal: Terminal = {
-    say: async (text) => {
+    print: async (text) => {
       output += text
     },
     file: async () => {},
-    tell: () => {},
+    printError: () => {},
     paint: (_style, text) => text,
     paintError: (_style, text) => text,
     lastWords: () => {},

@@ -13,7 +13,7 @@ const someAccounts = `SELECT r.account_id, r.tally,
   FROM records r WHERE r.kind = 'account' AND r.id = r.account_id AND r.account_id > $1
   ORDER BY r.account_id LIMIT ${accountsPerBatch}`
 
-// Values may be digests of secrets: they are not told.
+// Values may be digests of secrets: they are not printed.
 const lostClaims = `SELECT c.holder_account_id, c.name, c.kind, c.record_id FROM claims c WHERE NOT EXISTS (
     SELECT 1 FROM records r WHERE r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id)
   ORDER BY c.account_id, c.name, c.value LIMIT 1000`
@@ -45,7 +45,7 @@ export const checkAccounts = ({ scan }: Pick<Store, 'scan'>, differences: Differ
   },
 })
 
-/** An account that changes all the time while it is counted cannot be judged. */
+/** An account that changes continuously while it is counted cannot be checked. */
 const wrongCounts = async (found: ReturnType<Differences>): Promise<string[]> => {
   try {
     return (await found).map(
