@@ -28,8 +28,8 @@ Runs format, lint, types, architecture and the fast tests on SQLite. Ends with t
 `,
   generate: `usage: npm run generate
 
-Writes all generated files: openapi.json, its examples, test/expected, and the pages of operations, settings, events and
-properties in docs/reference. The check, npm run check, fails if one of them is out of date.
+Writes all generated files: openapi.json, its examples, test/expected, and the pages of operations, settings and
+events in docs/reference. The check, npm run check, fails if one of them is out of date.
 `,
   bench: `usage: npm run bench [-- OPTIONS]
 

@@ -42,16 +42,12 @@ export const operations = Object.entries(apiDocument.paths).flatMap(([path, meth
 
 const opening = `# Operations
 
-Every operation of the API by its name, which [\`openapi.json\`](../../openapi.json) has as \`operationId\` and generated clients have as a
-function. Made from the routes, like that document: do not edit. Names follow a rule; what it would call badly stands in
+Every operation of the API, generated from the routes (\`npm run generate\`). Names are the \`operationId\` in
+[\`openapi.json\`](../../openapi.json) and the functions of generated clients. Shapes, status codes and an example of each operation are in that
+document, and at \`/docs/api\` of a running server. Names follow a rule; exceptions are in
 [operation-names.ts](../../src/http/openapi/operation-names.ts).
 
-To see what a change does to the API, read the diff of this page, and that of \`openapi.json\` for shapes. Every operation has an example: a
-request that \`test/permissions.test.ts\` executed, and the response, a line an operation in [examples](../../src/http/openapi/examples). Ids are
-numbered, times are fixed, lists are cut to two rows, and binary files to 24 bytes in base64. Operations that always refuse show the refusal.
-\`npm run generate\` writes this page and the examples.
-
-\`A\` stands for \`/v2/accounts/{account_id}\`. The columns at the end say who may call, and which statuses may come.
+\`A\` stands for \`/v2/accounts/{account_id}\`. The last column names who may call the operation.
 `
 
 const mayCall = /^Who may call: (.*)\.$/m
@@ -59,11 +55,10 @@ const mayCall = /^Who may call: (.*)\.$/m
 const cell = (text: string) => text.replaceAll('|', '\\|')
 
 const lineOf = ({ path, method, operation }: (typeof operations)[number]) => {
-  const { operationId: name, summary, description, responses } = operation
+  const { operationId: name, summary, description } = operation
   const place = path.replace('/v2/accounts/{account_id}', 'A')
   const who = mayCall.exec(description)?.[1] ?? ''
-  const statuses = Object.keys(responses).join(' ')
-  return `| \`${name}\` | ${method.toUpperCase()} \`${place}\` | ${cell(summary)} | ${cell(who)} | ${statuses} |`
+  return `| \`${name}\` | ${method.toUpperCase()} \`${place}\` | ${cell(summary)} | ${cell(who)} |`
 }
 
 export const operationsPage = () => {
@@ -73,8 +68,8 @@ export const operationsPage = () => {
       '',
       description,
       '',
-      '| Operation | Path | Does | Who | Answers |',
-      '|---|---|---|---|---|',
+      '| Operation | Path | Does | Who |',
+      '|---|---|---|---|',
       ...operations.filter(({ operation }) => operation.tags[0] === name).map(lineOf),
       '',
     ].join('\n'),

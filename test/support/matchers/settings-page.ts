@@ -152,22 +152,10 @@ export const readersOf = (document: string, key: string): string[] => {
   return (asking.length > 0 ? asking : naming).map(({ path }) => path)
 }
 
-const maxReaders = 3
-
-const readersCell = (document: string, { path }: SettingsKey) => {
-  if (path.includes('.')) return ''
-  const rooms = new Set(readersOf(document, path).map((file) => file.slice('src/'.length)))
-  return [...rooms]
-    .slice(0, maxReaders)
-    .map((file) => `[${file}](../../src/${file})`)
-    .join(', ')
-}
-
 const escaped = (cell: string) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-const row = (document: string, key: SettingsKey) =>
+const row = (key: SettingsKey) =>
   [`\`${key.path}\``, typeOf(key.shape), defaultOf(key.shape), unitOf(key), meaningOf(key.shape)]
-    .concat(readersCell(document, key))
     .map(escaped)
     .join(' | ')
 
@@ -175,7 +163,10 @@ const levelOf = (name: string) => {
   const keys = Object.keys((accountSettings[name] as Shape | undefined)?.properties ?? {})
   if (keys.length === 0) return []
   const list = keys.map((key) => `\`${key}\``).join(', ')
-  return [`Accounts may say otherwise for themselves and below, under \`/configs/${name}\`: ${list}.`, '']
+  return [
+    `Accounts can set these keys for themselves and their sub-accounts, under \`/configs/${name}\`: ${list}.`,
+    '',
+  ]
 }
 
 const sectionOf = (name: string) => [
@@ -184,29 +175,29 @@ const sectionOf = (name: string) => [
   `${settingsDocuments[name]?.description}.`,
   '',
   ...levelOf(name),
-  '| Key | Value | Default | Unit | Meaning | Obeyed in |',
-  '|---|---|---|---|---|---|',
-  ...keysOfDocument(name).map((key) => `| ${row(name, key)} |`),
+  '| Key | Value | Default | Unit | Meaning |',
+  '|---|---|---|---|---|',
+  ...keysOfDocument(name).map((key) => `| ${row(key)} |`),
   '',
 ]
 
 const opening = `# Settings documents
 
-Made from the schemas: do not edit. \`npm run generate\` writes this page.
+Generated from the schemas (\`npm run generate\`).
 
-What the environment says (\`npm run crosspoint -- serve --help\`) is read once, at the start. Everything else is data:
-admins of the master account read and change it under \`/v2/system_configs/{document}\`, and every process follows at once.
+Process settings (environment variables, \`npm run crosspoint -- serve --help\`) are read once, at the start. All other settings are
+documents: admins of the master account read and change them under \`/v2/system_configs/{document}\`, and every process applies a change
+immediately.
 
-* A document has a section \`default\`, which holds for every process, and may have one for a single process, named by its
-  node (\`crosspoint@HOST\`, as answers tell it), which wins over \`default\` key by key.
-* \`GET\` shows \`default\` filled with the values that nobody set. \`PATCH\` changes the keys that it names, \`POST\` replaces the
-  document. Only what differs from the defaults is stored.
-* A value of the wrong type or beyond its bounds is rejected with 400 and the key. Keys and documents that are not on this page
-  are stored for clients. The server does not read them and says so in \`metadata.warnings\`. Accounts read such documents under
-  \`/v2/accounts/{account_id}/configs/{name}\`, except those in \`hidden_documents\` of \`crossbar.configs\`.
-* A default that is not shown is none: the meaning says what holds while a key is absent.
-* Fields of requests have a page of their own, [properties.md](properties.md).
-* Under \`x.*.y\` the star is any name, or stands for each of the keys above it.
+* The section \`default\` of a document applies to every process. A section named after a node (\`crosspoint@HOST\`, as in responses) overrides
+  it for that process, key by key.
+* \`GET\` fills \`default\` with default values. \`PATCH\` changes the keys it contains, \`POST\` replaces the document. Only values that differ
+  from the defaults are stored.
+* A value of the wrong type or out of range is rejected with 400 and the key. Unknown keys and documents are stored for clients. The server
+  ignores them and lists them in \`metadata.warnings\`. Accounts read such documents under \`/v2/accounts/{account_id}/configs/{name}\`, except
+  those in \`hidden_documents\` of \`crossbar.configs\`.
+* An empty default means that the key is absent; its meaning says what applies then.
+* In \`x.*.y\`, the star stands for any name, or for each of the keys above it.
 `
 
 /** The whole page. */
