@@ -11,9 +11,9 @@ import {
   type Block,
   commandsOf,
   pagePaths,
-  reasonNotToRun,
   refusalsToldIn,
   root,
+  setupOf,
 } from '../support/matchers/pages.ts'
 import { program as crosspoint, nodeOptions } from '../support/run/program.ts'
 import { freePort } from '../support/servers/free-port.ts'
@@ -66,8 +66,8 @@ const programs = () => {
 /** The commands as they are printed, but for the password and the ports that a test machine has. */
 const asTyped = async (blocks: readonly Block[], server: ServerProcess) => {
   const port = `${await freePort()}`
-  return blocks
-    .map(({ text: lines, line }) => `echo "@@ line ${line}" >&2\n${lines}`)
+  const commands = blocks.map(({ text: lines, line }) => `echo "@@ line ${line}" >&2\n${lines}`)
+  return [setupOf(blocks), ...commands]
     .join('\n')
     .replaceAll('the password that was shown', 'secret')
     .replaceAll('http://127.0.0.1:8000', server.url)
@@ -97,7 +97,8 @@ const runIn = async (clone: string, script: string, url: string) => {
 const start = 'npm start'
 const runnable = (path: string) =>
   commandsOf(path).filter(
-    (block) => reasonNotToRun(block) === undefined && block.language === 'sh' && block.text.trim() !== start,
+    ({ notRun, language, text: lines }) =>
+      notRun === undefined && language === 'sh' && lines.trim() !== start,
   )
 const [readme = '', ...others] = pagePaths.filter((path) => runnable(path).length > 0)
 const pages = [readme, ...someOf(1, others)]

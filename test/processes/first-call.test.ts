@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { commandsOf, reasonNotToRun, root } from '../support/matchers/pages.ts'
+import { commandsOf, root } from '../support/matchers/pages.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { findProgram, lacks } from '../support/servers/installed.ts'
 import { lacksKamailio } from '../support/servers/sip-edge.ts'
@@ -25,7 +25,7 @@ const lacking = lacksKamailio || lacks('baresip')
 
 const page = 'docs/start/first-call.md'
 const ours = 'test/processes/first-call.test.ts does.'
-const all = commandsOf(page).map((block) => ({ ...block, isOurs: reasonNotToRun(block) === ours }))
+const all = commandsOf(page).map((block) => ({ ...block, isOurs: block.notRun === ours }))
 const carried = all.filter(({ isOurs }) => isOurs).map(({ text }) => text)
 const [looking = ''] = carried.splice(-1)
 

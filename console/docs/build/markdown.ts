@@ -74,13 +74,13 @@ interface Known {
   openApiPath: string
 }
 
-/** Where a link of a page leads in the site; undefined: to a file that the site does not carry. */
 /** Where a picture of the repository is in the site, as a page has to write it. */
 const pictureOf = (src: string, { source, page }: Place) => {
   const picture = posix.join(posix.dirname(source), src)
   return relativeUrl(page, posix.relative('docs', picture))
 }
 
+/** Where a link of a page leads in the site; undefined: to a file that the site does not contain. */
 const targetOf = (href: string, { source, page }: Place, { sources, openApiPath }: Known) => {
   if (isElsewhere(href) || href.startsWith('#')) return href
   const [path = '', anchor] = href.split('#')
@@ -170,10 +170,19 @@ export const renderText = (text: string) => parser.render(text)
 /** The same within a line. */
 export const renderLine = (text: string) => parser.renderInline(text)
 
+const comment = /^<!--([\s\S]*?)-->\n/gm
+
+/** Words of `<!-- search: … -->`: what people type who look for the page, and what it does not contain. */
+const searchWordsOf = (text: string) =>
+  [...text.matchAll(comment)]
+    .flatMap(([, inside = '']) => /^ search: (.*) $/.exec(inside)?.[1] ?? [])
+    .join(' ')
+
 export const renderPage = (text: string, place: Place, known: Known): Rendered => {
-  const tokens = parser.parse(text, {})
+  const tokens = parser.parse(text.replaceAll(comment, ''), {})
   const headings = headingsOf(tokens)
-  const sections = sectionsOf(tokens, headings)
+  const [first, ...others] = sectionsOf(tokens, headings)
+  const sections = first ? [{ ...first, text: `${first.text} ${searchWordsOf(text)}` }, ...others] : []
   withLinks(tokens, place, known)
   const title = [...headings.values()].find(({ level }) => level === 1)?.text ?? place.page
   return {

@@ -15,22 +15,20 @@ export interface Block {
   text: string
   /** The line on which it begins. */
   line: number
+  /** Why its commands need more than this repository; undefined: the tests run them. */
+  notRun: string | undefined
 }
 
 /** The fenced blocks of a page. */
 export const blocksOf = (path: string): Block[] => {
   const text = pageText(path)
-  return [...text.matchAll(/^```([^\n]*)\n([\s\S]*?)^```/gm)].map((found) => ({
-    language: found[1] ?? '',
-    text: found[2] ?? '',
+  return [...text.matchAll(/(?:^<!-- not run: (.*) -->\n)?^```([^\n]*)\n([\s\S]*?)^```/gm)].map((found) => ({
+    notRun: found[1],
+    language: found[2] ?? '',
+    text: found[3] ?? '',
     line: text.slice(0, found.index).split('\n').length + 1,
   }))
 }
-
-const mark = /^(?:#|--) Not run by the tests: (.*)$/m
-
-/** Why the commands of a block cannot be run where there is nothing but this repository; undefined: they can. */
-export const reasonNotToRun = ({ text }: Block) => mark.exec(text)?.[1]
 
 const commandLanguages = new Set(['sh', 'sql'])
 
@@ -41,3 +39,11 @@ export const commandsOf = (path: string) =>
 /** Where the page says that an answer is a refusal: `# 402: the invoices`. */
 export const refusalsToldIn = (text: string) =>
   [...text.matchAll(/# ([45]\d\d)\b/g)].map(([, status]) => Number(status))
+
+const sessionCommands = `PASSWORD='the password that was shown'\n. examples/session.sh\n`
+
+/** What the first steps have set up, for pages that continue them. */
+export const setupOf = (blocks: readonly Block[]) => {
+  const text = blocks.map((block) => block.text).join('\n')
+  return /\$API\b|^call /m.test(text) && !text.includes('. examples/session.sh') ? sessionCommands : ''
+}
