@@ -86,7 +86,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       await page.getByText('Has the number +14155550100').waitFor()
       await expectForEverybody(page)
       await typeInto(page, box, 'nobody at all')
-      await page.getByText('No account below has a name').waitFor()
+      await page.getByText('No sub-account has a name').waitFor()
     })
   })
 
@@ -108,10 +108,10 @@ describeAnyEngine('accounts in the console', (engine) => {
     await typeInto(page, page.locator('input[type=password]'), 'nora-secret-1')
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
     await choose(page, page.getByRole('combobox', { name: 'Plan' }), 'Office')
-    await page.getByRole('table', { name: 'What it costs' }).waitFor()
+    await page.getByRole('table', { name: 'Charges' }).waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Assign this plan' }))
-    await page.getByRole('link', { name: 'To its numbers' }).waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'To the account' }))
+    await page.getByRole('link', { name: 'Go to numbers' }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Open the account' }))
     await page.getByRole('heading', { level: 1, name: 'Fresh and Co' }).waitFor()
     const found = await world.ross.get(`${world.reseller.path}/search?t=account&q=name&v=fresh`)
     const path = `/v2/accounts/${found.data[0].id}`
@@ -160,7 +160,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       const nowhere = 'f'.repeat(32)
       for (const id of isFullRun ? [nowhere, world.rival.id] : [world.rival.id]) {
         const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })
-        await page.getByRole('heading', { level: 1, name: 'This account cannot be shown' }).waitFor()
+        await page.getByRole('heading', { level: 1, name: 'This account cannot be displayed' }).waitFor()
         await page.getByRole('alert').waitFor()
         await page.getByRole('navigation', { name: 'Sections' }).waitFor()
         await page.getByRole('button', { name: 'User menu of ada' }).waitFor()
@@ -177,15 +177,15 @@ describeAnyEngine('accounts in the console', (engine) => {
       const { page } = await open(world.operator, 'accounts/new?reseller=true')
       await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Half made')
       await pressOn(page, page.getByRole('button', { name: 'Create' }))
-      await page.getByText('Who signs in first').waitFor()
+      await page.getByText('The admin manages everything').waitFor()
       await page.reload()
       await page.getByText('Half made').first().waitFor()
       await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
       await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
-      await pressOn(page, page.getByRole('link', { name: 'To the account' }))
+      await pressOn(page, page.getByRole('link', { name: 'Open the account' }))
       await page.getByText('Reseller', { exact: true }).waitFor()
-      await pressOn(page, page.getByRole('link', { name: 'Go on setting up' }))
-      await page.getByText('Who signs in first').waitFor()
+      await pressOn(page, page.getByRole('link', { name: 'Continue setup' }))
+      await page.getByText('The admin manages everything').waitFor()
     })
 
     it('are disabled by those above, and enabled again at once', async () => {
@@ -206,7 +206,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       const keyOf = async () => (await world.ross.get(`${account.path}/api_key`)).data.api_key as string
       const renew = async ({ ends }: { ends: boolean }) => {
         await act(page, 'Renew API key')
-        const box = dialog.getByRole('checkbox', { name: /^End the sessions/ })
+        const box = dialog.getByRole('checkbox', { name: /^End sessions opened/ })
         expect(await box.isChecked()).toBe(true)
         if (!ends) await pressOn(page, box, 'Space')
         await pressOn(page, dialog.getByRole('button', { name: 'Renew API key' }))
@@ -229,12 +229,12 @@ describeAnyEngine('accounts in the console', (engine) => {
     it('become resellers, and no resellers', async () => {
       const account = await world.account(world.reseller)
       const { page } = await open(world.operator, `accounts/${account.id}`)
-      await act(page, 'Make a reseller')
-      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make a reseller' }))
+      await act(page, 'Make reseller')
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make reseller' }))
       await page.getByText('Reseller', { exact: true }).waitFor()
       expect((await world.operator.get(account.path)).data.is_reseller).toBe(true)
-      await act(page, 'No reseller any more')
-      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'No reseller any more' }))
+      await act(page, 'Remove reseller status')
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Remove reseller status' }))
       await eventually(
         async () => (await world.operator.get(account.path)).data.is_reseller,
         (isReseller) => isReseller === false,
@@ -249,12 +249,12 @@ describeAnyEngine('accounts in the console', (engine) => {
       await act(page, 'Move')
       const dialog = page.getByRole('dialog', { name: 'Move Wanderer' })
       await dialog.getByText('The account and 1 below it').waitFor()
-      await typeInto(page, dialog.getByRole('combobox', { name: 'New account above' }), 'New ho')
+      await typeInto(page, dialog.getByRole('combobox', { name: 'New parent account' }), 'New ho')
       await eventually(
         () => page.getByRole('option').allTextContents(),
         (options) => options.length === 1 && options[0]?.startsWith('New home') === true,
       )
-      await choose(page, dialog.getByRole('combobox', { name: 'New account above' }), /^New home/)
+      await choose(page, dialog.getByRole('combobox', { name: 'New parent account' }), /^New home/)
       await pressOn(page, dialog.getByRole('button', { name: 'Move' }))
       await page.waitForURL(`**/a/${target.id}/accounts/${account.id}`)
       const parents = await world.operator.get(`${account.path}/parents`)
@@ -294,7 +294,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       await page.getByRole('link', { name: long }).click()
       await page.getByRole('heading', { level: 1, name: long }).waitFor()
       await expectForEverybody(page)
-      await pressOn(page, page.getByRole('link', { name: 'Act for it' }))
+      await pressOn(page, page.getByRole('link', { name: 'Manage' }))
       await page.waitForURL(`**/a/${below.id}/overview`)
       await page.getByRole('region', { name: 'Calls today' }).waitFor()
     })
@@ -311,7 +311,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       const account = await world.account(world.reseller)
       const { page } = await open(world.operator, `accounts/${account.id}`)
       await act(page, 'Move')
-      await page.getByRole('dialog').getByText('Whoever is above').waitFor()
+      await page.getByRole('dialog').getByText('Admins above the new parent').waitFor()
       await expectForEverybody(page)
     })
 
@@ -321,7 +321,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       await world.user(account)
       const { page } = await open(world.ross, `accounts/new/${account.id}/plan`)
       await choose(page, page.getByRole('combobox', { name: 'Plan' }), 'Shop')
-      await page.getByRole('table', { name: 'What it costs' }).waitFor()
+      await page.getByRole('table', { name: 'Charges' }).waitFor()
       await expectForEverybody(page)
     })
   })

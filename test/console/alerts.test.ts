@@ -26,7 +26,7 @@ describeAnyEngine('alerts and limits in the console', (engine) => {
     await customer.page.getByText('Phones are away from 2 to 3.').waitFor()
     await expectForEverybody(customer.page)
     await pressOn(customer.page, customer.page.getByRole('button', { name: 'Clear Maintenance on Sunday' }))
-    await customer.page.getByText('Nothing is wrong.').waitFor()
+    await customer.page.getByText('No open alerts.').waitFor()
     expect((await world.ada.get(`${world.acme.path}/alerts`)).data).toEqual([])
   })
 
@@ -43,7 +43,7 @@ describeAnyEngine('alerts and limits in the console', (engine) => {
       await expectForEverybody(page)
       expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
       await page.getByRole('tab', { name: 'Limits' }).click()
-      const effective = page.getByRole('table', { name: 'What holds' })
+      const effective = page.getByRole('table', { name: 'Effective limits' })
       await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
       await expectForEverybody(page)
       await goTo(page, 'alerts/allotments')

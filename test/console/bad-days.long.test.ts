@@ -86,10 +86,10 @@ describeAnyEngine('bad days in the console', (engine) => {
     await world.configure('crossbar', { token_costs: 1 })
     await typeInto(page, nameIn(page), 'Patient and saved')
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByText('Too many requests. The server asked to wait').waitFor()
+    await page.getByText('Rate limit reached. Retrying').waitFor()
     await world.configure('crossbar', { token_costs: 0 })
     await page.getByRole('heading', { level: 1, name: 'Patient and saved' }).waitFor()
-    await page.getByText('Too many requests. The server asked to wait').waitFor({ state: 'detached' })
+    await page.getByText('Rate limit reached. Retrying').waitFor({ state: 'detached' })
   })
 
   it('a lost connection is reported, and a pending form is sent once it is back', async () => {
@@ -97,7 +97,7 @@ describeAnyEngine('bad days in the console', (engine) => {
     await typeInto(page, nameIn(page), 'Made across a cut')
     await context.setOffline(true)
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    const note = page.getByText('The server cannot be reached. Everything goes on')
+    const note = page.getByText('Connection lost. Retrying')
     await note.waitFor()
     await context.setOffline(false)
     await page.getByRole('heading', { level: 1, name: 'Made across a cut' }).waitFor()
@@ -125,7 +125,7 @@ describeAnyEngine('a mistake of the server', (engine) => {
     await typeInto(page, nameIn(page), 'Not to be lost')
     server.isMistaken = true
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    const toast = page.getByRole('alert').filter({ hasText: 'The server made a mistake' })
+    const toast = page.getByRole('alert').filter({ hasText: 'Server error' })
     await toast.waitFor()
     server.isMistaken = false
     const [id = 'no id'] = /[0-9a-f]{32}/.exec(await toast.innerText()) ?? []
@@ -146,17 +146,17 @@ it('a server that restarts is said to be away, and everything goes on once it is
     await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
     await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
     await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+    await pressOn(page, page.getByRole('link', { name: 'Phones' }))
     await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
     await typeInto(page, nameIn(page), 'Made across a restart')
     await first.end()
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    await page.getByText('The server cannot be reached. Everything goes on').waitFor()
+    await page.getByText('Connection lost. Retrying').waitFor()
     server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
     await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
-    await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
+    await page.getByText('Connection lost. Retrying').waitFor({ state: 'detached' })
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+    await pressOn(page, page.getByRole('link', { name: 'Phones' }))
     const rows = page.getByRole('link', { name: 'Made across a restart' })
     await rows.first().waitFor()
     expect(await rows.count()).toBe(1)
@@ -175,8 +175,12 @@ it('the link of the very first start leads to a password of one’s own', async 
     const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
     await page.goto(link)
     await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
-    await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'a-password-of-my-own')
-    await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
+    await typeInto(
+      page,
+      page.getByRole('textbox', { name: 'Repeat the new password' }),
+      'a-password-of-my-own',
+    )
+    await pressOn(page, page.getByRole('button', { name: 'Save password' }))
     await page.getByRole('navigation', { name: 'Sections' }).waitFor()
     expect(faults).toEqual([])
   } finally {

@@ -39,24 +39,24 @@ describeAnyEngine('calls in the console', (engine) => {
 
   it('are listed by days of the account, and narrowed by keyboard alone', async () => {
     const { page } = await open(world.ada, 'calls')
-    await page.getByText('5 rows, all of them').waitFor()
+    await page.getByText('5 rows', { exact: true }).waitFor()
     // 2026-01-05T12:00:00Z
     await page.getByRole('link', { name: 'Jan 5, 2026, 3:57:50 AM' }).waitFor()
     await page.getByRole('radio', { name: '7 days' }).focus()
     await page.keyboard.press('ArrowRight')
-    await page.getByText('6 rows, all of them').waitFor()
+    await page.getByText('6 rows', { exact: true }).waitFor()
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('ArrowLeft')
-    await page.getByText('4 rows, all of them').waitFor()
-    await typeInto(page, page.getByRole('searchbox', { name: "Caller's number" }), fromCarol)
-    await page.getByText('3 rows, all of them').waitFor()
+    await page.getByText('4 rows', { exact: true }).waitFor()
+    await typeInto(page, page.getByRole('searchbox', { name: 'Caller number' }), fromCarol)
+    await page.getByText('3 rows', { exact: true }).waitFor()
     await choose(page, page.getByRole('combobox', { name: 'Direction' }), 'Outbound')
     await page.getByText('1 row', { exact: true }).waitFor()
     // What is asked for stands in the address: a link to it shows the same.
     await page.reload()
     await page.getByText('1 row', { exact: true }).waitFor()
-    await typeInto(page, page.getByRole('searchbox', { name: "Caller's number" }), '+19')
-    await page.getByText('No call of these days fits', { exact: false }).waitFor()
+    await typeInto(page, page.getByRole('searchbox', { name: 'Caller number' }), '+19')
+    await page.getByText('No matching calls', { exact: false }).waitFor()
   })
 
   inFullRun(() => {
@@ -80,7 +80,7 @@ describeAnyEngine('calls in the console', (engine) => {
       const { page } = await open(world.ada, 'calls?range=today')
       await pressOn(page, page.getByRole('row', { name: /2041/ }).getByRole('link'))
       await page.getByRole('heading', { level: 1, name: `${fromCarol} to 2041` }).waitFor()
-      const legs = page.getByRole('table', { name: 'Legs of the interaction' })
+      const legs = page.getByRole('table', { name: 'Call legs' })
       await legs.getByRole('row', { name: /2042.*NO_ANSWER/ }).waitFor()
       expect(await legs.getByRole('row').count()).toBe(3)
       await expectForEverybody(page)
@@ -97,7 +97,7 @@ describeAnyEngine('calls in the console', (engine) => {
   inFullRun(() => {
     it('are counted in charts whose figures stand in a table', async () => {
       const { page } = await open(world.ada, 'calls/charts?range=week')
-      const figures = page.getByRole('table', { name: 'The figures of the chart' })
+      const figures = page.getByRole('table', { name: 'Chart data' })
       await figures.getByRole('row', { name: /Jan 5, 2026 4 2 50%/ }).waitFor()
       await figures.getByRole('row', { name: /Dec 31, 2025 1 1 100%/ }).waitFor()
       await page.locator('.recharts-bar-rectangle').first().waitFor()
@@ -110,7 +110,7 @@ describeAnyEngine('calls in the console', (engine) => {
   inFullRun(() => {
     it('are saved as a file of just those that the list shows', async () => {
       const { page } = await open(world.ada, `calls?range=today&caller=${encodeURIComponent(fromCarol)}`)
-      await page.getByText('3 rows, all of them').waitFor()
+      await page.getByText('3 rows', { exact: true }).waitFor()
       await expectForEverybody(page)
       await pressOn(page, page.getByRole('button', { name: 'Export' }))
       await page.getByRole('dialog', { name: 'Calls as a CSV file' }).waitFor()
@@ -129,7 +129,7 @@ describeAnyEngine('calls in the console', (engine) => {
     it('are written by a task where there are many', async () => {
       const { page } = await open(world.ada, 'calls?range=month')
       await pressOn(page, page.getByRole('button', { name: 'Export' }))
-      await pressOn(page, page.getByRole('button', { name: 'Let a task write it' }))
+      await pressOn(page, page.getByRole('button', { name: 'Export in the background' }))
       await page.getByRole('heading', { level: 1, name: 'Export call detail records of any range' }).waitFor()
       await page.getByText('Done', { exact: true }).waitFor()
       const { data: tasks } = await world.ada.get(`${world.acme.path}/tasks`)
@@ -140,7 +140,7 @@ describeAnyEngine('calls in the console', (engine) => {
 
     it('of an account without any say so', async () => {
       const { page } = await open(world.rex, 'calls')
-      await page.getByText('No calls in these days', { exact: false }).waitFor()
+      await page.getByText('No calls in this period', { exact: false }).waitFor()
     })
   })
 })

@@ -19,7 +19,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await pressOn(page, page.getByRole('link', { name: 'Warehouse' }))
       await page.getByRole('heading', { level: 1, name: 'Warehouse' }).waitFor()
       await page.goBack()
-      await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+      await page.getByRole('heading', { level: 1, name: 'Phones' }).waitFor()
     })
   })
 
@@ -56,7 +56,7 @@ describeAnyEngine('phones in the console', (engine) => {
     await pressOn(page, page.getByRole('button', { name: 'Delete' }))
     const question = page.getByRole('dialog', { name: 'Delete this phone?' })
     await pressOn(page, question.getByRole('button', { name: 'Delete' }))
-    await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Phones' }).waitFor()
     expect((await world.ada.get(named)).data).toEqual([])
   })
 
@@ -66,11 +66,11 @@ describeAnyEngine('phones in the console', (engine) => {
     await typeInto(first.page, first.page.getByRole('textbox', { name: /^Name/ }).first(), 'Mine')
     await world.ross.patch(made.path, { name: 'Theirs' })
     await pressOn(first.page, first.page.getByRole('button', { name: 'Save' }))
-    const dialog = first.page.getByRole('dialog', { name: 'Two versions' })
+    const dialog = first.page.getByRole('dialog', { name: 'Conflicting changes' })
     await dialog.getByText('Mine', { exact: true }).waitFor()
     await dialog.getByText('Theirs', { exact: true }).last().waitFor()
     expect((await world.ada.get(made.path)).data.name).toBe('Theirs')
-    await pressOn(first.page, dialog.getByRole('button', { name: 'Save mine over it' }))
+    await pressOn(first.page, dialog.getByRole('button', { name: 'Overwrite with my version' }))
     await dialog.waitFor({ state: 'hidden' })
     expect((await world.ada.get(made.path)).data.name).toBe('Mine')
   })
@@ -80,12 +80,12 @@ describeAnyEngine('phones in the console', (engine) => {
       const made = await world.device(world.acme, { name: 'As text', mac_address: '00:11:22:33:44:77' })
       const { page } = await open(world.ada, `devices/${made.id}`)
       await page.getByRole('tab', { name: 'JSON' }).click()
-      const text = page.getByRole('textbox', { name: 'The record as JSON' })
+      const text = page.getByRole('textbox', { name: 'Record as JSON' })
       const write = async (name: string) => {
         const record = JSON.parse(await text.inputValue())
         await text.fill(JSON.stringify({ ...record, name }, undefined, 2))
       }
-      const dialog = page.getByRole('dialog', { name: 'Two versions' })
+      const dialog = page.getByRole('dialog', { name: 'Conflicting changes' })
       const save = async () => {
         await pressOn(page, page.getByRole('button', { name: 'Save' }))
         await dialog.getByText('Mine', { exact: true }).waitFor()
@@ -97,7 +97,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await world.ross.patch(made.path, { name: 'Theirs', mac_address: '00:11:22:33:44:88' })
       await save()
       expect(await name()).toBe('Theirs')
-      await pressOn(page, dialog.getByRole('button', { name: 'Take theirs' }))
+      await pressOn(page, dialog.getByRole('button', { name: 'Discard my changes' }))
       await dialog.waitFor({ state: 'hidden' })
       expect(JSON.parse(await text.inputValue())).toMatchObject({
         name: 'Theirs',
@@ -107,7 +107,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await world.ross.patch(made.path, { mac_address: '00:11:22:33:44:99' })
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
       await dialog.getByText('Mine', { exact: true }).waitFor()
-      await pressOn(page, dialog.getByRole('button', { name: 'Save mine over it' }))
+      await pressOn(page, dialog.getByRole('button', { name: 'Overwrite with my version' }))
       await dialog.waitFor({ state: 'hidden' })
       expect((await world.ada.get(made.path)).data).toMatchObject({
         name: 'Mine',
@@ -146,10 +146,10 @@ describeAnyEngine('phones in the console', (engine) => {
       await expectForEverybody(page)
       await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
       await dialog.waitFor({ state: 'detached' })
-      expect(await page.getByText('No switch is connected').count()).toBe(0)
+      expect(await page.getByText('No phone switch connected').count()).toBe(0)
       await pressOn(page, restart)
       await pressOn(page, dialog.getByRole('button', { name: 'Restart' }))
-      await page.getByText('No switch is connected').waitFor()
+      await page.getByText('No phone switch connected').waitFor()
     })
 
     it('say plainly that no switch is there to ring them', async () => {
@@ -160,7 +160,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await openTab(page, 'Call and sync')
       const parts = [
         { name: 'Quick call', field: 'Number', text: '+15551234567', action: 'Call' },
-        { name: 'Settings of the phone', action: 'Fetch settings' },
+        { name: 'Phone settings', action: 'Reload settings' },
         { name: 'SIP NOTIFY', field: 'Event', text: 'check-sync', action: 'Send' },
       ]
       await world.unchanged(async () => {
@@ -168,7 +168,7 @@ describeAnyEngine('phones in the console', (engine) => {
           const part = page.getByRole('region', { name })
           if (field) await typeInto(page, part.getByRole('textbox', { name: field }), text)
           await pressOn(page, part.getByRole('button', { name: action }))
-          await part.getByText('No switch is connected').waitFor()
+          await part.getByText('No phone switch connected').waitFor()
         }
       })
       await expectForEverybody(page)
@@ -177,28 +177,28 @@ describeAnyEngine('phones in the console', (engine) => {
     it('have an access list with a pattern of their own, and are asked for by their name', async () => {
       const made = await world.device(world.acme, { name: 'Fenced', sip: { username: 'fenced' } })
       const { page } = await open(world.ross, `devices/${made.id}`, { account: world.acme })
-      await openTab(page, 'Edge')
+      await openTab(page, 'SIP access')
       const list = page.getByRole('region', { name: 'Access list' })
-      await tabTo(page, list.getByRole('radio', { name: 'Only the networks below' }))
+      await tabTo(page, list.getByRole('radio', { name: 'Allow only these networks' }))
       await page.keyboard.press('ArrowDown')
-      await typeInto(page, list.getByRole('textbox', { name: 'Pattern of the user agent' }), '^Yealink(')
+      await typeInto(page, list.getByRole('textbox', { name: 'User-agent pattern' }), '^Yealink(')
       await world.unchanged(async () => {
         await pressOn(page, list.getByRole('button', { name: 'Save' }))
         await list.getByText(/^The pattern /).waitFor()
       })
-      await typeInto(page, list.getByRole('textbox', { name: 'Pattern of the user agent' }), '^Yealink')
+      await typeInto(page, list.getByRole('textbox', { name: 'User-agent pattern' }), '^Yealink')
       await pressOn(page, list.getByRole('button', { name: 'Save' }))
-      await list.getByText('Every address passes.').waitFor()
+      await list.getByText('Every address is allowed.').waitFor()
       expect((await world.ross.get(`${made.path}/access_lists`)).data).toEqual({
         order: 'deny,allow',
         cidrs: [],
         user_agent: '^Yealink',
       })
-      const tester = page.getByRole('region', { name: 'Would it pass?' })
+      const tester = page.getByRole('region', { name: 'Access test' })
       await typeInto(page, tester.getByRole('textbox', { name: 'Address' }), '192.0.2.7')
       await typeInto(page, tester.getByRole('textbox', { name: 'User agent' }), 'Grandstream')
-      await pressOn(page, tester.getByRole('button', { name: 'Would it pass?' }))
-      await tester.getByText('The user agent does not match the pattern of the device.').waitFor()
+      await pressOn(page, tester.getByRole('button', { name: 'Test', exact: true }))
+      await tester.getByText('The User-Agent does not match the pattern of the device.').waitFor()
     })
 
     it('are for everybody', async () => {

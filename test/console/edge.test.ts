@@ -13,7 +13,7 @@ describeAnyEngine('the edge in the console', (engine) => {
   it('is given an access list, and tells who would pass, by keyboard alone', async () => {
     const account = await world.account(world.reseller, { name: 'Listed', realm: 'listed.test' })
     const { page } = await open(world.ross, 'edge', { account })
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await page.getByText('No access list: packets from every address are allowed.').waitFor()
     await typeInto(page, page.getByRole('textbox', { name: 'Networks' }), '192.0.2.0/24\n198.51.100.0/33')
     await world.unchanged(async () => {
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
@@ -21,7 +21,7 @@ describeAnyEngine('the edge in the console', (engine) => {
     })
     await typeInto(page, page.getByRole('textbox', { name: 'Networks' }), '192.0.2.0/24\n198.51.100.0/25\n')
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByText('Only these 2 networks pass.').waitFor()
+    await page.getByText('Only these 2 networks are allowed.').waitFor()
     const path = `${account.path}/access_lists`
     const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.0/25'] }
     expect((await world.ross.get(path)).data).toEqual(list)
@@ -31,18 +31,18 @@ describeAnyEngine('the edge in the console', (engine) => {
     await page.keyboard.press('ArrowRight')
     const ask = async (address: string, verdict: string, reason: string) => {
       await typeInto(page, page.getByRole('textbox', { name: 'Address' }), address)
-      await pressOn(page, page.getByRole('button', { name: 'Would it pass?' }))
+      await pressOn(page, page.getByRole('button', { name: 'Test', exact: true }))
       const told = page.getByRole('status').filter({ hasText: reason })
       await told.getByText(verdict, { exact: true }).waitFor()
     }
-    await ask('192.0.2.7', 'It passes', 'The access lists let it in.')
-    await ask('203.0.113.7', 'It does not pass', 'The access list of the account keeps this address out.')
+    await ask('192.0.2.7', 'Allowed', 'The access lists allow it.')
+    await ask('203.0.113.7', 'Blocked', 'The access list of the account blocks this address.')
     await expectForEverybody(page)
     // What was asked before is asked again once the list is another one, though an edge may keep the answer.
     await world.ross.post(path, { ...list, order: 'deny,allow' })
-    await ask('203.0.113.7', 'It passes', 'The access lists let it in.')
+    await ask('203.0.113.7', 'Allowed', 'The access lists allow it.')
     await typeInto(page, page.getByRole('textbox', { name: 'Address' }), 'no address')
-    await pressOn(page, page.getByRole('button', { name: 'Would it pass?' }))
+    await pressOn(page, page.getByRole('button', { name: 'Test', exact: true }))
     await page.getByText('Must be an IP address').waitFor()
   })
 
@@ -52,12 +52,12 @@ describeAnyEngine('the edge in the console', (engine) => {
       const path = `${account.path}/access_lists`
       await world.ross.post(path, { order: 'allow,deny', cidrs: [] })
       const { page } = await open(world.ross, 'edge', { account })
-      await page.getByText(/nobody gets in/).waitFor()
+      await page.getByText(/all packets are blocked/).waitFor()
       await expectForEverybody(page)
-      await page.getByRole('button', { name: 'Remove the list' }).click()
+      await page.getByRole('button', { name: 'Remove list' }).click()
       const question = page.getByRole('dialog', { name: 'Remove the access list?' })
-      await question.getByRole('button', { name: 'Remove the list' }).click()
-      await page.getByText('There is no list: packets from every address pass.').waitFor()
+      await question.getByRole('button', { name: 'Remove list' }).click()
+      await page.getByText('No access list: packets from every address are allowed.').waitFor()
       expect((await world.ross.get(path)).data).toEqual({})
     })
 
@@ -76,10 +76,10 @@ describeAnyEngine('the edge in the console', (engine) => {
       await networks.fill('192.0.2.0/26')
       await world.ross.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })
       await page.getByRole('button', { name: 'Save' }).click()
-      const dialog = page.getByRole('dialog', { name: 'Two versions' })
+      const dialog = page.getByRole('dialog', { name: 'Conflicting changes' })
       await dialog.getByText('203.0.113.0/24').waitFor()
       expect((await world.ross.get(path)).data.cidrs).toEqual(['203.0.113.0/24'])
-      await dialog.getByRole('button', { name: 'Save mine over it' }).click()
+      await dialog.getByRole('button', { name: 'Overwrite with my version' }).click()
       await dialog.waitFor({ state: 'hidden' })
       expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
     })
@@ -92,7 +92,7 @@ describeAnyEngine('the edge in the console', (engine) => {
       await page.getByRole('tab', { name: 'Packet limits' }).click()
       const ofAccount = page.getByRole('region', { name: 'All packets of the account' })
       await ofAccount.getByRole('cell', { name: '2,000', exact: true }).waitFor()
-      await page.getByRole('textbox', { name: 'Invites, Per minute, All packets of the account' }).fill('77')
+      await page.getByRole('textbox', { name: 'INVITEs, Per minute, All packets of the account' }).fill('77')
       await page.getByRole('textbox', { name: 'Registrations, Per second, Packets of each device' }).fill('1')
       await page.getByRole('button', { name: 'Save' }).last().click()
       const limits = {
@@ -103,10 +103,10 @@ describeAnyEngine('the edge in the console', (engine) => {
         () => world.ada.get(`${world.acme.path}/rate_limits`),
         ({ data }) => isDeepStrictEqual(data, limits),
       )
-      await ofAccount.getByRole('row', { name: /^Invites 77 77 / }).waitFor()
+      await ofAccount.getByRole('row', { name: /^INVITEs 77 77 / }).waitFor()
       await expectForEverybody(page)
 
-      await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
+      await page.getByRole('combobox', { name: 'Applies to' }).fill('Limi')
       await page.getByRole('option', { name: 'Limited' }).click()
       await page.getByRole('tab', { name: 'Packet limits' }).click()
       const ofDevice = page.getByRole('region', { name: 'Packets of this device' })
@@ -122,9 +122,9 @@ describeAnyEngine('the edge in the console', (engine) => {
       expect((await world.ada.get(`${device.path}/rate_limits`)).data).toEqual({
         per_minute: { total_packets: 900 },
       })
-      await page.getByRole('button', { name: 'Remove the limits' }).click()
+      await page.getByRole('button', { name: 'Remove limits' }).click()
       const question = page.getByRole('dialog', { name: 'Remove these limits?' })
-      await question.getByRole('button', { name: 'Remove the limits' }).click()
+      await question.getByRole('button', { name: 'Remove limits' }).click()
       await ofDevice.getByRole('cell', { name: '1,000', exact: true }).waitFor()
       expect((await world.ada.get(`${device.path}/rate_limits`)).data).toEqual({})
     })
@@ -133,8 +133,8 @@ describeAnyEngine('the edge in the console', (engine) => {
   inFullRun(() => {
     it('explains that only accounts above may ask who would pass', async () => {
       const { page } = await open(world.ada, 'edge')
-      await page.getByRole('tab', { name: 'Would it pass?' }).click()
-      await page.getByText('Only accounts above may ask').waitFor()
+      await page.getByRole('tab', { name: 'Access test' }).click()
+      await page.getByText('Only parent accounts can run this test').waitFor()
       await page.getByRole('tab', { name: 'API' }).click()
       await page.getByText(`${world.acme.path}/access_lists`).first().waitFor()
     })

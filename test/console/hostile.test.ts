@@ -151,7 +151,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
       const { page } = await open(world.ross, 'devices', { account, width: 360 })
       const name = page.getByRole('link', { name: arabic }).last()
       await name.waitFor()
-      const where = page.getByRole('navigation', { name: 'Where you are' }).getByText(arabic)
+      const where = page.getByRole('navigation', { name: 'Breadcrumbs' }).getByText(arabic)
       expect(await where.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl')
       await expectForEverybody(page)
       await goTo(page, `devices/${wide.id}`)

@@ -28,7 +28,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     const page = await openByWay(world.ada, 'users')
     await page.getByRole('link', { name: /Uli/ }).waitFor()
     await state(page, 'Connecting').waitFor()
-    await world.user(world.acme, { first_name: 'Meanwhile', last_name: 'Made' })
+    await world.user(world.acme, { first_name: 'Meanwhile', last_name: 'Created' })
     way.letStreamsGo()
     await page.getByRole('link', { name: /Meanwhile/ }).waitFor()
   })
@@ -47,7 +47,7 @@ describeAnyEngine('an open page of the console', (engine) => {
 
   it('shows after a broken line also what no event tells of', async () => {
     const page = await openByWay(world.ada, 'calls')
-    await page.getByText('No calls in these days', { exact: false }).waitFor()
+    await page.getByText('No calls in this period', { exact: false }).waitFor()
     await state(page, 'Live').waitFor()
     way.holdStreams()
     way.breakStreams()
@@ -64,7 +64,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     return page
   }
 
-  const twoVersions = (page: Page) => page.getByRole('dialog', { name: 'Two versions' })
+  const twoVersions = (page: Page) => page.getByRole('dialog', { name: 'Conflicting changes' })
   const choose = async (page: Page, name: string) => {
     await page.getByRole('button', { name: 'Save', exact: true }).first().click()
     await twoVersions(page).getByRole('button', { name }).click()
@@ -77,7 +77,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     const name = page.getByRole('textbox', { name: /^Name/ }).first()
     await name.fill('Mine')
     expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
-    await choose(page, 'Take theirs')
+    await choose(page, 'Discard my changes')
     expect(await name.inputValue()).toBe('Theirs')
     await name.fill('Mine, then')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -90,12 +90,12 @@ describeAnyEngine('an open page of the console', (engine) => {
     const device = await world.device(world.acme, { name: 'Before' })
     const page = await openUntold(`devices/${device.id}`)
     await page.getByRole('tab', { name: 'JSON' }).click()
-    const text = page.getByRole('textbox', { name: 'The record as JSON' })
+    const text = page.getByRole('textbox', { name: 'Record as JSON' })
     const record = async () => JSON.parse(await text.inputValue())
     const write = async (name: string) => text.fill(JSON.stringify({ ...(await record()), name }))
     await write('Mine')
     expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
-    await choose(page, 'Take theirs')
+    await choose(page, 'Discard my changes')
     expect(await record()).toMatchObject({ name: 'Theirs' })
     await write('Discarded')
     await page.getByRole('button', { name: 'Discard' }).click()
@@ -110,7 +110,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     const networks = page.getByRole('textbox', { name: 'Networks' })
     await networks.fill('192.0.2.0/26')
     expect(await allow('203.0.113.0/24')).toSucceed()
-    await choose(page, 'Take theirs')
+    await choose(page, 'Discard my changes')
     expect(await networks.inputValue()).toBe('203.0.113.0/24')
   })
 
@@ -118,14 +118,14 @@ describeAnyEngine('an open page of the console', (engine) => {
     const account = await world.account(world.reseller)
     const path = `${account.path}/access_lists`
     const page = await openUntold('edge', world.ross, account)
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await page.getByText('No access list: packets from every address are allowed.').waitFor()
     await page.getByRole('textbox', { name: 'Networks' }).fill('192.0.2.0/26')
     expect(await world.operator.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })).toSucceed()
     await world.unchanged(async () => {
       await page.getByRole('button', { name: 'Save', exact: true }).first().click()
       await twoVersions(page).getByText('203.0.113.0/24').waitFor()
     })
-    await twoVersions(page).getByRole('button', { name: 'Save mine over it' }).click()
+    await twoVersions(page).getByRole('button', { name: 'Overwrite with my version' }).click()
     await twoVersions(page).waitFor({ state: 'detached' })
     expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
   })
@@ -133,17 +133,17 @@ describeAnyEngine('an open page of the console', (engine) => {
   it('shows that an access list is deleted, also one that another user had made', async () => {
     const account = await world.account(world.reseller)
     const page = await openUntold('edge', world.ross, account)
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await page.getByText('No access list: packets from every address are allowed.').waitFor()
     const networks = page.getByRole('textbox', { name: 'Networks' })
     await networks.fill('192.0.2.0/26')
     const theirs = { order: 'allow,deny', cidrs: ['203.0.113.0/24'] }
     expect(await world.operator.post(`${account.path}/access_lists`, theirs)).toSucceed()
-    await choose(page, 'Take theirs')
+    await choose(page, 'Discard my changes')
     way.letStreamsGo()
     await state(page, 'Live').waitFor()
     expect(await networks.inputValue()).toBe('203.0.113.0/24')
     expect(await world.operator.delete(`${account.path}/access_lists`)).toSucceed()
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await page.getByText('No access list: packets from every address are allowed.').waitFor()
     expect(await networks.inputValue()).toBe('')
   })
 
@@ -152,17 +152,17 @@ describeAnyEngine('an open page of the console', (engine) => {
     const device = await world.device(account, { name: 'Limited' })
     const path = `${device.path}/rate_limits`
     const page = await openUntold('edge', world.ross, account)
-    await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
+    await page.getByRole('combobox', { name: 'Applies to' }).fill('Limi')
     await page.getByRole('option', { name: 'Limited' }).click()
     await page.getByRole('tab', { name: 'Packet limits' }).click()
-    const invites = page.getByRole('textbox', { name: 'Invites, Per minute' })
+    const invites = page.getByRole('textbox', { name: 'INVITEs, Per minute' })
     await invites.fill('7')
     expect(await world.operator.post(path, { per_minute: { invites: 9 } })).toSucceed()
     await world.unchanged(async () => {
       await page.getByRole('button', { name: 'Save', exact: true }).last().click()
       await twoVersions(page).getByRole('cell', { name: '9', exact: true }).waitFor()
     })
-    await twoVersions(page).getByRole('button', { name: 'Take theirs' }).click()
+    await twoVersions(page).getByRole('button', { name: 'Discard my changes' }).click()
     await twoVersions(page).waitFor({ state: 'detached' })
     expect(await invites.inputValue()).toBe('9')
   })

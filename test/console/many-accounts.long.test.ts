@@ -60,9 +60,9 @@ describeOnce('an account with 100,000 sub-accounts in the console', (engine) => 
     await found.waitFor()
     await pressOn(page, found)
     await page.getByRole('heading', { level: 1, name: last }).waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Act for it' }))
+    await pressOn(page, page.getByRole('link', { name: 'Manage' }))
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-    await page.getByRole('navigation', { name: 'Where you are' }).getByText(last).waitFor()
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByText(last).waitFor()
   })
 
   it('is among the places where one of them can be moved to', async () => {

@@ -30,30 +30,30 @@ describeAnyEngine('own prices in the console', (engine) => {
 
   const openAssigned = async (account: TestAccount, name: string) => {
     const { page } = await open(world.ross, 'money/plans', { account })
-    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
-    await pressOn(page, page.getByRole('link', { name: `Own prices: ${name}` }))
-    await page.getByRole('heading', { level: 1, name: `In place of ${name}` }).waitFor()
+    await pressOn(page, page.getByRole('tab', { name: 'Resulting price' }), 'ArrowRight')
+    await pressOn(page, page.getByRole('link', { name: `Price overrides: ${name}` }))
+    await page.getByRole('heading', { level: 1, name: `Price overrides of ${name}` }).waitFor()
     return page
   }
 
   it('are typed over those of a plan, quoted, and let hold, by keyboard alone', async () => {
     const { account, id } = await sold('Seats')
     const page = await openAssigned(account, 'Seats')
-    const rate = seats(page).getByRole('textbox', { name: 'Each, a month' })
+    const rate = seats(page).getByRole('textbox', { name: 'Monthly price per unit' })
     expect(await rate.getAttribute('placeholder')).toBe('$4.00')
     await expectForEverybody(page)
     await typeInto(page, rate, '2.5')
-    await typeInto(page, seats(page).getByRole('textbox', { name: 'Billed at least' }), '3')
-    await typeInto(page, seats(page).getByRole('textbox', { name: 'Once for each' }), '12')
-    await typeInto(page, seats(page).getByRole('textbox', { name: 'Off, once' }), '0.5')
-    await pressOn(page, page.getByRole('switch', { name: 'Charge additions by the day' }).first(), 'Space')
-    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Seats' })
-    await dialog.getByText('Now $4.00 each month, then $7.00.').waitFor()
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Minimum billed' }), '3')
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Activation fee per unit' }), '12')
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'One-time discount' }), '0.5')
+    await pressOn(page, page.getByRole('switch', { name: 'Prorate additions by day' }).first(), 'Space')
+    await pressOn(page, page.getByRole('button', { name: 'Show charges' }))
+    const dialog = page.getByRole('dialog', { name: 'Change price overrides of Seats' })
+    await dialog.getByText('Now $4.00 monthly, then $7.00.').waitFor()
     await expectForEverybody(page)
     expect(await overridesOf(account, id)).toEqual({})
-    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
-    await page.getByText('This holds now in place of the plan').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Save override' }))
+    await page.getByText('Price overrides saved').waitFor()
     expect(await overridesOf(account, id)).toEqual({
       plan: {
         devices: {
@@ -69,9 +69,9 @@ describeAnyEngine('own prices in the console', (engine) => {
     })
 
     await pressOn(page, page.getByRole('button', { name: 'As in the plan: devices / sip_device' }))
-    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-    await dialog.getByText('Now $7.00 each month, then $4.00.').waitFor()
-    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await pressOn(page, page.getByRole('button', { name: 'Show charges' }))
+    await dialog.getByText('Now $7.00 monthly, then $4.00.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Save override' }))
     await dialog.waitFor({ state: 'detached' })
     expect(await overridesOf(account, id)).toEqual({})
   })
@@ -80,39 +80,39 @@ describeAnyEngine('own prices in the console', (engine) => {
     const { account } = await sold('All')
     const path = `${account.path}/services/overrides`
     const { page } = await open(world.ross, 'money/plans', { account })
-    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
-    await pressOn(page, page.getByRole('link', { name: 'Own prices of the account' }))
-    await page.getByRole('heading', { level: 1, name: 'Own prices of the account' }).waitFor()
-    const rate = seats(page).getByRole('textbox', { name: 'Each, a month' })
+    await pressOn(page, page.getByRole('tab', { name: 'Resulting price' }), 'ArrowRight')
+    await pressOn(page, page.getByRole('link', { name: 'Price overrides of the account' }))
+    await page.getByRole('heading', { level: 1, name: 'Price overrides of the account' }).waitFor()
+    const rate = seats(page).getByRole('textbox', { name: 'Monthly price per unit' })
     expect(await rate.getAttribute('placeholder')).toBe('$4.00')
     await expectForEverybody(page)
     await typeInto(page, rate, '2.5')
     // What is taken away again while one types is not stored as something that is empty.
-    const off = seats(page).getByRole('textbox', { name: 'Off, once' })
+    const off = seats(page).getByRole('textbox', { name: 'One-time discount' })
     await typeInto(page, off, '0.5')
     await page.keyboard.press('ControlOrMeta+A')
     await page.keyboard.press('Backspace')
     await page.keyboard.press('Tab')
-    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of all plans' })
-    await dialog.getByText('Now $4.00 each month, then $2.50.').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Show charges' }))
+    const dialog = page.getByRole('dialog', { name: 'Change price overrides of the account' })
+    await dialog.getByText('Now $4.00 monthly, then $2.50.').waitFor()
     await expectForEverybody(page)
     expect((await world.ross.get(path)).data).toEqual({})
     expect(await world.ross.patch(path, { plan: { users: { admin: { rate: 3 } } } })).toSucceed()
-    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
-    await page.getByText('This holds now in place of all plans').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Save override' }))
+    await page.getByText('Price overrides of the account saved').waitFor()
     expect((await world.ross.get(path)).data).toEqual({
       plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
     })
 
     const admins = page.getByRole('group', { name: 'users / admin' })
     const isRead = async () =>
-      (await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()) === '$3'
+      (await admins.getByRole('textbox', { name: 'Monthly price per unit' }).inputValue()) === '$3'
     await expect.poll(isRead).toBe(true)
     await pressOn(page, page.getByRole('button', { name: 'As in the plan: devices / sip_device' }))
-    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-    await dialog.getByText('Now $2.50 each month, then $4.00.').waitFor()
-    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await pressOn(page, page.getByRole('button', { name: 'Show charges' }))
+    await dialog.getByText('Now $2.50 monthly, then $4.00.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Save override' }))
     await dialog.waitFor({ state: 'detached' })
     expect((await world.ross.get(path)).data).toEqual({ plan: { users: { admin: { rate: 3 } } } })
   })
@@ -122,23 +122,23 @@ describeAnyEngine('own prices in the console', (engine) => {
     const path = `${account.path}/services`
     const page = await openAssigned(account, 'Shared')
     await page.getByText('Live', { exact: true }).waitFor()
-    await typeInto(page, seats(page).getByRole('textbox', { name: 'Each, a month' }), '2.5')
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Monthly price per unit' }), '2.5')
     const read = page.waitForResponse((one) => one.url().endsWith(path) && one.request().method() === 'GET')
     const ofOthers = { plan: { users: { admin: { rate: 3 } } } }
     expect(await world.ross.post(`${path}/${id}`, { overrides: ofOthers })).toSucceed()
     await (await read).finished()
-    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
-    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Shared' })
+    await pressOn(page, page.getByRole('button', { name: 'Show charges' }))
+    const dialog = page.getByRole('dialog', { name: 'Change price overrides of Shared' })
     // What is read after it is saved comes late.
     const late = Promise.withResolvers<void>()
     await page.route(`**${path}`, async (route) => {
       await late.promise
       await route.continue()
     })
-    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await pressOn(page, dialog.getByRole('button', { name: 'Save override' }))
     await dialog.waitFor({ state: 'detached' })
     const admins = page.getByRole('group', { name: 'users / admin' })
-    expect(await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()).toBe('$3')
+    expect(await admins.getByRole('textbox', { name: 'Monthly price per unit' }).inputValue()).toBe('$3')
     late.resolve()
     expect(await overridesOf(account, id)).toEqual({
       plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
@@ -149,13 +149,13 @@ describeAnyEngine('own prices in the console', (engine) => {
     const { account } = await sold('Boxes')
     const page = await openAssigned(account, 'Boxes')
     await world.unchanged(async () => {
-      const least = seats(page).getByRole('textbox', { name: 'Billed at least' })
+      const least = seats(page).getByRole('textbox', { name: 'Minimum billed' })
       await typeInto(page, least, '2000000000')
       await seats(page).getByText('From 0 to 1,000,000,000').waitFor()
       await page.keyboard.press('Enter')
-      const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Boxes' })
+      const dialog = page.getByRole('dialog', { name: 'Change price overrides of Boxes' })
       await dialog.getByRole('alert').getByText('failed to validate').waitFor()
-      expect(await dialog.getByRole('button', { name: 'Let it hold' }).isDisabled()).toBe(true)
+      expect(await dialog.getByRole('button', { name: 'Save override' }).isDisabled()).toBe(true)
     })
   })
 
@@ -163,25 +163,25 @@ describeAnyEngine('own prices in the console', (engine) => {
     const { account, id } = await sold('Desks')
     const admin = await world.admin(account)
     const { page } = await open(admin, `money/plans/${id}`)
-    await page.getByText('What an account is sold is decided by its reseller.').waitFor()
-    expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
+    await page.getByText('The reseller of this account assigns its plans.').waitFor()
+    expect(await page.getByRole('button', { name: 'Show charges' }).count()).toBe(0)
     await page.goto(page.url().replace(/plans\/.*/, 'overrides'))
-    await page.getByText('What an account is sold is decided by its reseller.').waitFor()
-    expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
+    await page.getByText('The reseller of this account assigns its plans.').waitFor()
+    expect(await page.getByRole('button', { name: 'Show charges' }).count()).toBe(0)
   })
 
   const openCounts = async (account: TestAccount) => {
     const { page } = await open(world.ross, 'money/plans', { account })
-    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
+    await pressOn(page, page.getByRole('tab', { name: 'Resulting price' }), 'ArrowRight')
     await page.keyboard.press('ArrowRight')
-    await page.getByRole('region', { name: 'Counts set by hand' }).waitFor()
+    await page.getByRole('region', { name: 'Manual quantities' }).waitFor()
     return page
   }
 
   const addCount = async (page: Page, category: string, item: string) => {
     await choose(page, page.getByRole('combobox', { name: 'Category' }), category, category)
     await choose(page, page.getByRole('combobox', { name: 'Item' }), item, item)
-    await pressOn(page, page.getByRole('button', { name: 'Set a count' }))
+    await pressOn(page, page.getByRole('button', { name: 'Set quantity' }))
     return page.getByRole('textbox', { name: `${category} / ${item}` })
   }
 
@@ -194,19 +194,19 @@ describeAnyEngine('own prices in the console', (engine) => {
     await typeInto(page, count, '7')
     await expectForEverybody(page)
     await page.keyboard.press('Enter')
-    await page.getByRole('row', { name: 'devices sip_device Set by hand 7' }).waitFor()
+    await page.getByRole('row', { name: 'devices sip_device Set manually 7' }).waitFor()
     expect(await manualOf(account)).toEqual({ devices: { sip_device: 7 } })
     await typeInto(page, count, '5')
     // What somebody else sets while one types stays.
     await world.ross.patch(`${account.path}/services/manual`, { users: { admin: 2 } })
-    await page.getByRole('row', { name: 'users admin Set by hand 2' }).waitFor()
+    await page.getByRole('row', { name: 'users admin Set manually 2' }).waitFor()
     await page.keyboard.press('Enter')
-    await page.getByRole('row', { name: 'devices sip_device Set by hand 5' }).waitFor()
+    await page.getByRole('row', { name: 'devices sip_device Set manually 5' }).waitFor()
     expect(await manualOf(account)).toEqual({ devices: { sip_device: 5 }, users: { admin: 2 } })
     expect((await world.ross.get(`${account.path}/services/summary`)).data).toMatchObject({
       invoices: [{ summary: { recurring: 22 } }],
     })
-    await pressOn(page, page.getByRole('button', { name: 'Take away: devices / sip_device' }))
+    await pressOn(page, page.getByRole('button', { name: 'Remove: devices / sip_device' }))
     // And so does what the page has not read yet.
     await page.route(
       '**/services/manual',
@@ -217,7 +217,7 @@ describeAnyEngine('own prices in the console', (engine) => {
       { times: 1 },
     )
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByRole('row', { name: /Set by hand 5/ }).waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: /Set manually 5/ }).waitFor({ state: 'detached' })
     expect(await manualOf(account)).toEqual({ devices: { softphone: 3 }, users: { admin: 2 } })
   })
 
@@ -229,7 +229,7 @@ describeAnyEngine('own prices in the console', (engine) => {
       await typeInto(page, count, '2000000000')
       await page.keyboard.press('Enter')
       await page
-        .getByRole('region', { name: 'Counts set by hand' })
+        .getByRole('region', { name: 'Manual quantities' })
         .getByText(/1000000000/)
         .waitFor()
     })

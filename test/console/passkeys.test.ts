@@ -62,7 +62,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
     const { page } = await openSignIn(pat)
     await page.getByText(/^No passkeys yet/).waitFor()
     await register(page, 'My laptop')
-    await page.getByText('The passkey is registered').waitFor()
+    await page.getByText('Passkey registered').waitFor()
     await page.getByRole('cell', { name: 'My laptop', exact: true }).waitFor()
     expect(await passkeysOf(pat)).toMatchObject([{ name: 'My laptop', rp_id: 'localhost' }])
     await expectForEverybody(page)
@@ -89,7 +89,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
       await device.isRecognised(false)
       await world.unchanged(async () => {
         const dialog = await register(page, 'Not mine')
-        await dialog.getByText('No passkey was made: nobody agreed in time.').waitFor()
+        await dialog.getByText('No passkey was registered: the request was not confirmed in time.').waitFor()
         await expectForEverybody(page)
         await page.keyboard.press('Escape')
         await dialog.waitFor({ state: 'detached' })
@@ -99,7 +99,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
       await page.getByRole('cell', { name: 'Mine', exact: true }).waitFor()
       await world.unchanged(async () => {
         const dialog = await register(page, 'Mine again')
-        await dialog.getByText('This device has a passkey of yours already.').waitFor()
+        await dialog.getByText('This device already has a passkey of yours.').waitFor()
       })
     })
 
@@ -117,7 +117,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
   it('are registered by the user alone: an admin finds no button for it', async () => {
     const owen = await someone('owen')
     const { page } = await openSignIn(owen, world.ada)
-    await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
+    await page.getByText('No passkeys. Users register passkeys in their own session.').waitFor()
     expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
   })
 })

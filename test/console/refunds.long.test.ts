@@ -37,7 +37,7 @@ describeAnyEngine('refunds in the console', (engine) => {
 
   const openCharge = async (person: Person, account: TestAccount, name: string) => {
     const { page } = await open(person, 'money/transactions', { account })
-    const row = page.getByRole('row', { name: /Done/ })
+    const row = page.getByRole('row', { name: /Completed/ })
     await pressOn(page, row.getByRole('link'))
     await page.getByRole('heading', { level: 1, name }).waitFor()
     return page
@@ -45,7 +45,7 @@ describeAnyEngine('refunds in the console', (engine) => {
 
   const ask = async (page: Page, amount?: string) => {
     await pressOn(page, page.getByRole('button', { name: 'Refund', exact: true }))
-    const dialog = page.getByRole('dialog', { name: 'Give money back?' })
+    const dialog = page.getByRole('dialog', { name: 'Refund this charge?' })
     if (amount !== undefined) await typeInto(page, dialog.getByRole('textbox', { name: 'Amount' }), amount)
     return dialog
   }
@@ -64,14 +64,14 @@ describeAnyEngine('refunds in the console', (engine) => {
     await expectForEverybody(page)
     expect(await moneyOf(account)).toEqual({ balance: 25, moved: [25] })
     await pressOn(page, first.getByRole('button', { name: 'Refund $10.50' }))
-    await page.getByText('The money is given back').waitFor()
-    await page.getByRole('cell', { name: '$10.50; $14.50 are left' }).waitFor()
+    await page.getByText('Refund completed').waitFor()
+    await page.getByRole('cell', { name: '$10.50; $14.50 left' }).waitFor()
     expect(await moneyOf(account)).toEqual({ balance: 14.5, moved: [-10.5, 25] })
     await expectForEverybody(page)
 
     const rest = await ask(page)
     await pressOn(page, rest.getByRole('button', { name: 'Refund $14.50' }))
-    await page.getByRole('cell', { name: '$25.00; $0.00 are left' }).waitFor()
+    await page.getByRole('cell', { name: '$25.00; $0.00 left' }).waitFor()
     expect(await moneyOf(account)).toEqual({ balance: 0, moved: [-14.5, -10.5, 25] })
     await page.getByRole('button', { name: 'Refund', exact: true }).waitFor({ state: 'detached' })
 
@@ -97,15 +97,15 @@ describeAnyEngine('refunds in the console', (engine) => {
       { times: 1 },
     )
     await page.keyboard.press('Enter')
-    await page.getByRole('alert').filter({ hasText: 'The server made a mistake' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'Server error' }).waitFor()
     await pressOn(page, dialog.getByRole('button', { name: 'Refund $4.00' }))
-    await page.getByText('The money is given back').waitFor()
+    await page.getByText('Refund completed').waitFor()
     expect(await moneyOf(account)).toEqual({ balance: 5, moved: [-4, 9] })
 
     // The same once more is another wish.
     const another = await ask(page, '4')
     await pressOn(page, another.getByRole('button', { name: 'Refund $4.00' }))
-    await page.getByRole('cell', { name: '$8.00; $1.00 are left' }).waitFor()
+    await page.getByRole('cell', { name: '$8.00; $1.00 left' }).waitFor()
     expect(await moneyOf(account)).toEqual({ balance: 1, moved: [-4, -4, 9] })
   })
 
@@ -115,7 +115,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     bookkeeper.state.manner = 'declines'
     const dialog = await ask(page, '2')
     await page.keyboard.press('Enter')
-    await dialog.getByText(/Nothing was given back:.*Not enough money/).waitFor()
+    await dialog.getByText(/Nothing was refunded:.*Not enough money/).waitFor()
     expect((await moneyOf(account)).balance).toBe(6)
   })
 
@@ -133,7 +133,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     const dialog = await ask(page, '10.5')
     expect(await dialog.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('$10.5')
     await pressOn(page, dialog.getByRole('button', { name: 'Refund $10.50' }))
-    await page.getByText('The money is given back').waitFor()
+    await page.getByText('Refund completed').waitFor()
     await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
     await page.getByRole('cell', { name: '-$10.50', exact: true }).waitFor()
     await page.getByRole('cell', { name: '$25.00', exact: true }).waitFor()

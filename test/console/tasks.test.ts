@@ -13,7 +13,7 @@ import { describeAnyEngine, type Person } from '../support/world/world.ts'
 const csvFile = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
 
 const chooseAction = (page: Page, action: string) =>
-  choose(page, page.getByRole('combobox', { name: 'What is to be done' }), action, action)
+  choose(page, page.getByRole('combobox', { name: 'Action' }), action, action)
 
 /** By keyboard, up to the browser's own dialog. */
 const chooseFile = async (page: Page, file: string | ReturnType<typeof csvFile>) => {
@@ -51,7 +51,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
 
     // By keyboard: the file's column has a wrong name, which its beginning shows.
     const { page } = await open(ada, 'tasks')
-    await page.getByText('No bulk work yet', { exact: false }).waitFor()
+    await page.getByText('No bulk tasks yet', { exact: false }).waitFor()
     await expectForEverybody(page)
     await pressOn(page, page.getByRole('link', { name: 'New task' }))
     await chooseAction(page, 'Bulk-import numbers')
@@ -59,14 +59,14 @@ describeAnyEngine('bulk work in the console', (engine) => {
     await page.getByText('Missing columns: e164').waitFor()
     await page.getByText('Unknown columns: number').waitFor()
     await expectForEverybody(page)
-    expect(await page.getByRole('button', { name: 'Try it: dry run' }).isDisabled()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Start a dry run' }).isDisabled()).toBe(true)
 
     // The right column, one number of somebody else, and one that is none.
     const rows = `e164\n+14155550106\n${taken}\nnonsense\n`
     await chooseFile(page, csvFile('numbers.csv', rows))
-    await page.getByText('The header fits.').waitFor()
+    await page.getByText('The header matches.').waitFor()
     await page.getByRole('cell', { name: taken }).waitFor()
-    await pressOn(page, page.getByRole('button', { name: 'Try it: dry run' }))
+    await pressOn(page, page.getByRole('button', { name: 'Start a dry run' }))
     await page.getByText('3 of 3 rows · 2 failed').waitFor()
     expect(await ada.get(numberPath(ada.account, '+14155550106'))).toFailWith(404, 'bad_identifier')
     await pressOn(page, page.getByRole('tab', { name: 'Task' }), 'ArrowRight')
@@ -77,14 +77,14 @@ describeAnyEngine('bulk work in the console', (engine) => {
     await expectForEverybody(page)
 
     // For real: what can be done is done.
-    await pressOn(page, page.getByRole('button', { name: 'Make the task' }))
+    await pressOn(page, page.getByRole('button', { name: 'Create task' }))
     await page.getByText('Not started').waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Start' }))
     const dialog = page.getByRole('dialog', { name: 'Start this task?' })
-    await dialog.getByText('3 rows will be done.').waitFor()
+    await dialog.getByText('3 rows will be processed.').waitFor()
     await pressOn(page, dialog.getByRole('button', { name: 'Start' }))
     await page.getByText('3 of 3 rows · 2 failed').waitFor()
-    await page.getByText('Partly done').waitFor()
+    await page.getByText('Partially done').waitFor()
     expect(await ada.get(numberPath(ada.account, '+14155550106'))).toSucceed()
 
     // The rival gives the number away; only what failed is done once more.
@@ -125,7 +125,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
       await pressOn(page, page.getByRole('button', { name: 'Stop' }))
       await page.getByText('Stopped', { exact: true }).waitFor()
       await world.configure('tasks', { wait_after_row_ms: 0 })
-      await pressOn(page, page.getByRole('button', { name: 'Continue with the rest' }))
+      await pressOn(page, page.getByRole('button', { name: 'Run the remaining rows' }))
       await page.getByText('0 of 2 rows').waitFor()
       await pressOn(page, page.getByRole('button', { name: 'Start' }))
       await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Start' }))
@@ -151,7 +151,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
       })
       const { page } = await open(ada, `tasks/${made.body.metadata.id}`)
       const coming = page.waitForEvent('download')
-      await page.getByRole('button', { name: 'Save the input' }).click()
+      await page.getByRole('button', { name: 'Download input' }).click()
       const download = await coming
       expect(download.suggestedFilename()).toBe('mine.csv')
       expect(await readFile(await download.path(), 'utf8')).toBe(text)
@@ -166,11 +166,9 @@ describeAnyEngine('bulk work in the console', (engine) => {
       await chooseAction(page, 'Find numbers')
       await chooseFile(page, path)
       await page.getByRole('cell', { name: '+14155560019' }).waitFor()
-      expect(await page.getByRole('table', { name: 'Beginning of the file' }).getByRole('row').count()).toBe(
-        21,
-      )
+      expect(await page.getByRole('table', { name: 'File preview' }).getByRole('row').count()).toBe(21)
       await world.unchanged(async () => {
-        await page.getByRole('button', { name: 'Make the task' }).click()
+        await page.getByRole('button', { name: 'Create task' }).click()
         await page.getByRole('alert').getByText('Too large').waitFor()
       })
     })
@@ -181,7 +179,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
       await chooseFile(page, csvFile('more.csv', 'e164,colour\n+14155550401,red\n'))
       await page.getByText('Unknown columns: colour').waitFor()
       await world.unchanged(async () => {
-        await page.getByRole('button', { name: 'Make the task' }).click()
+        await page.getByRole('button', { name: 'Create task' }).click()
         await page.getByRole('alert').getByText('The file was refused').waitFor()
       })
     })
