@@ -2,7 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Rate } from '../../src/areas/billing/rates/schema.ts'
-import { PlanOverrides, ServicePlan } from '../../src/areas/billing/services/plans/schema.ts'
+import {
+  type ItemPlan,
+  type ItemPlans,
+  type PlanDoc,
+  PlanOverrides,
+  ServicePlan,
+} from '../../src/areas/billing/services/plans/schema.ts'
 import {
   comparedJson,
   compareInvoices,
@@ -12,7 +18,6 @@ import {
 } from '../../src/areas/billing/services/pricing/invoices.ts'
 import { itemJson, priceItem, quantityOf } from '../../src/areas/billing/services/pricing/items.ts'
 import { type AssignedPlan, mergePlans } from '../../src/areas/billing/services/pricing/merge.ts'
-import type { ItemPlan, ItemPlans, PlanDoc } from '../../src/areas/billing/services/pricing/plan.ts'
 import { Quantities } from '../../src/areas/billing/services/schema.ts'
 import { isObject } from '../../src/lib/json.ts'
 

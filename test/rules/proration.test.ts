@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { dueMonthly, dueToday } from '../../src/areas/billing/services/agreed.rules.ts'
+import type { ItemPlan } from '../../src/areas/billing/services/plans/schema.ts'
 import {
   comparedJson,
   compareInvoices,
@@ -8,7 +9,6 @@ import {
   raisesCharge,
 } from '../../src/areas/billing/services/pricing/invoices.ts'
 import { itemJson, priceItem } from '../../src/areas/billing/services/pricing/items.ts'
-import type { ItemPlan } from '../../src/areas/billing/services/pricing/plan.ts'
 import { type ChargedItem, daysLeftAt, prorated } from '../../src/areas/billing/services/pricing/proration.ts'
 import { countOf } from '../support/run/run-length.ts'
 

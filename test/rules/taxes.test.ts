@@ -1,20 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ItemPlan, Tax } from '../../src/areas/billing/services/plans/schema.ts'
 import {
   comparedJson,
   compareInvoices,
   invoiceJson,
   priceAccount,
 } from '../../src/areas/billing/services/pricing/invoices.ts'
-import {
-  addedBy,
-  holdsFor,
-  type ItemPlan,
-  type Tax,
-  type TaxStatus,
-  taxed,
-  taxTotals,
-} from '../../src/areas/billing/services/pricing/plan.ts'
+import { addedBy, holdsFor, taxed, taxTotals } from '../../src/areas/billing/services/pricing/plan.ts'
+import type { TaxStatus } from '../../src/areas/billing/services/schema.ts'
 
 const vat: Tax = { name: 'VAT', rate: 20, tax_id: 'vat' }
 const inside: Tax = { ...vat, inclusive: true }

@@ -4,6 +4,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ChargedItems, withFormerItems } from './charged.ts'
 import type { Plans } from './plans/operations.ts'
+import type { PlanDoc } from './plans/schema.ts'
 import { type Invoice, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
 import {
@@ -14,7 +15,7 @@ import {
   type PriceList,
   type StrategyPriorities,
 } from './pricing/merge.ts'
-import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
+import type { Bookkeeper } from './pricing/plan.ts'
 import type { QuantityReader } from './quantities/operations.ts'
 import { defaultBookkeeper, type ServicesDoc } from './rules.ts'
 import { servicesSettings } from './settings.ts'

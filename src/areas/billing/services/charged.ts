@@ -1,9 +1,10 @@
 import { monthNumber } from '../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { ItemPlan, ItemPlans } from './plans/schema.ts'
 import { type ComparedInvoice, compareInvoices, type Invoice, isProrated } from './pricing/invoices.ts'
 import type { PriceList } from './pricing/merge.ts'
-import type { Bookkeeper, ItemPlan, ItemPlans } from './pricing/plan.ts'
+import type { Bookkeeper } from './pricing/plan.ts'
 import { type ChargedItem, spanOf } from './pricing/proration.ts'
 import { createChargedStore, createTurnStore } from './store.ts'
 

@@ -12,14 +12,13 @@ import type { PaymentStatuses } from './bookkeepers.ts'
 import type { PricingData } from './books.ts'
 import { invalidBillingId, planIsNotAssigned } from './failures.ts'
 import type { Plans } from './plans/operations.ts'
+import type { PlanDoc } from './plans/schema.ts'
 import type { PlanRecord } from './plans/store.ts'
 import { compareInvoices, type Invoice, invoiceJson, priceAccount } from './pricing/invoices.ts'
 import { mergeRest } from './pricing/merge.ts'
-import type { PlanDoc } from './pricing/plan.ts'
 import type { QuantityReader } from './quantities/operations.ts'
 import type { Quantities } from './quantities/rules.ts'
 import {
-  type Assignment,
   billingCycle,
   flatItems,
   mayBeBilledBy,
@@ -51,120 +50,106 @@ type AccountCounts = Awaited<ReturnType<QuantityReader['of']>>
 
 const masterIdOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
 
-const combined = <T extends object>(before: T | undefined, given: T, manner: ChangeMode): T =>
-  (manner === 'merge' ? mergePatch(before ?? {}, given) : given) as T
+const combined = <T extends object>(before: T | undefined, given: T, mode: ChangeMode): T =>
+  (mode === 'merge' ? mergePatch(before ?? {}, given) : given) as T
 
 const requireSize = (before: readonly Invoice[], after: readonly Invoice[], prefix: '' | 'plan.') => {
   const problems = sizeProblems(before, after, (category, item) => `${prefix}${category}.${item}`)
   if (hasProblems(problems)) throw invalid(problems)
 }
 
+const assertBillable = ({ id, hidden: { tree } }: AccountRecord, billingId: string) => {
+  if (!mayBeBilledBy(billingId, { id, parentId: tree.at(-1) })) throw failure(invalidBillingId, {})
+}
+
+const assignmentOf = (plan: PlanRecord, { overrides = {} }: PlanAssignment) => ({
+  vendor_id: plan.accountId,
+  overrides,
+})
+
 /** The record that a patch was merged into: a concurrent change is not overwritten. */
 interface Read {
   before: ServicesRecord | undefined
 }
 
-export type Services = ReturnType<typeof createServices>
-
-/** What accounts are sold, their counts, and their prices. */
-export const createServices = (tools: Deps) => {
-  const { store, accounts, plans, vendors, books, quantities, standings, audit, isDirty } = tools
-  const { services } = books
-
-  const docOf = (account: AccountRecord) => books.docOf(account.id)
-
-  const sellerOf = (account: AccountRecord) => accounts.resellerOf(account)
-
-  /** A plan of the account's reseller. */
+/** Plans of the account's reseller, and what services cost or would cost. */
+const drafting = ({ accounts, plans, vendors, books, quantities, isDirty }: Deps) => {
   const planFor = async (account: AccountRecord, planId: string, vendorId: string | undefined) => {
-    const seller = await sellerOf(account)
+    const seller = await accounts.resellerOf(account)
     const isSold = vendorId === undefined || vendorId === seller
     const plan = isSold ? await plans.find(seller, planId) : undefined
     if (!plan) throw failure(badIdentifier, { cause: planId })
     return plan
   }
 
-  /** Stores services and audits the change of invoices. The commit fails if one of the `held` plans is gone. */
-  const save = async (
-    { author, account }: Writer,
-    before: ServicesRecord | undefined,
-    doc: ServicesDoc,
-    { held = [], type = 'account' }: { held?: readonly PlanRecord[]; type?: AuditReason } = {},
-  ): Promise<ServicesDoc> => {
-    const set = new ChangeSet(author)
-    services.put(set, account.id, before, doc)
-    for (const plan of held) plans.hold(set, plan)
-    const counts = await quantities.of(account.id)
-    const priced = async (of: ServicesDoc) =>
-      priceAccount((await books.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
-    const [had, has] = [await priced(before?.doc ?? {}), await priced(doc)]
-    requireSize(had, has, type === 'manual' ? '' : 'plan.')
-    const compared = compareInvoices(had, has, store.clock.now())
-    const changed = { id: account.id, name: account.doc.name }
-    await audit.add(set, { account, compared, changed, types: [type] })
-    if (type === 'manual')
-      audit.setManual(set, account.id, before?.doc.manual ?? {}, doc.manual ?? {}, counts)
-    await store.commit(set)
-    return doc
+  const price = async (account: AccountRecord, doc: ServicesDoc, counts: AccountCounts) => {
+    const { plans: merged, lists } = await books.draft(account, doc)
+    const counted = { ...counts, manual: doc.manual ?? {} }
+    return { plans: merged, counted, invoices: priceAccount(lists, counted) }
   }
 
-  const assignmentOf = (plan: PlanRecord, { overrides }: PlanAssignment): Assignment => ({
-    vendor_id: plan.accountId,
-    overrides: overrides ?? {},
-  })
+  return {
+    planFor,
 
-  /** The plans after a change, and the new ones among them. */
-  const changedPlans = async (account: AccountRecord, doc: ServicesDoc, change: ServicesChange) => {
-    const after = { ...doc.plans }
-    for (const id of change.delete ?? []) {
-      if (!after[id]) throw failure(planIsNotAssigned, { cause: id })
-      delete after[id]
-    }
-    const held: PlanRecord[] = []
-    for (const added of [...(change.add ?? []), ...(change.plans ?? [])]) {
-      const assignment = typeof added === 'string' ? { id: added } : added
-      const plan = await planFor(account, assignment.id, assignment.vendor_id)
-      after[plan.id] = assignmentOf(plan, assignment)
-      await vendors.assertMaySell(account, plan.doc, assignment.overrides)
-      held.push(plan)
-    }
-    return { plans: after, held }
+    /** The plans after a change, and the new ones among them. */
+    async changedPlans(account: AccountRecord, doc: ServicesDoc, change: ServicesChange) {
+      const after = { ...doc.plans }
+      for (const id of change.delete ?? []) {
+        if (!after[id]) throw failure(planIsNotAssigned, { cause: id })
+        delete after[id]
+      }
+      const held: PlanRecord[] = []
+      for (const added of [...(change.add ?? []), ...(change.plans ?? [])]) {
+        const assignment = typeof added === 'string' ? { id: added } : added
+        const plan = await planFor(account, assignment.id, assignment.vendor_id)
+        after[plan.id] = assignmentOf(plan, assignment)
+        await vendors.assertMaySell(account, plan.doc, assignment.overrides)
+        held.push(plan)
+      }
+      return { plans: after, held }
+    },
+
+    price,
+
+    async view(account: AccountRecord, doc: ServicesDoc) {
+      const { counted, invoices } = await price(account, doc, await quantities.of(account.id))
+      return {
+        account_quantities: counted.account,
+        cascade_quantities: counted.cascade,
+        plans: doc.plans ?? {},
+        overrides: doc.overrides ?? {},
+        quantities: counted,
+        billing_id: doc.billing_id ?? account.id,
+        reseller: account.hidden.isReseller,
+        reseller_id: await accounts.resellerOf(account),
+        bookkeeper: await books.bookkeeperOf(account, doc),
+        ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
+        ...(doc.tax ? { tax: doc.tax } : {}),
+        dirty: await isDirty(account.id),
+        status: doc.status ?? 'good_standing',
+        ...standingJson(doc),
+        items: flatItems(invoices),
+      }
+    },
   }
+}
 
-  const view = async (account: AccountRecord, doc: ServicesDoc) => {
-    const counts = await quantities.of(account.id)
-    const { lists } = await books.draft(account, doc)
-    const manual = doc.manual ?? {}
-    return {
-      account_quantities: counts.account,
-      cascade_quantities: counts.cascade,
-      plans: doc.plans ?? {},
-      overrides: doc.overrides ?? {},
-      quantities: { account: counts.account, cascade: counts.cascade, manual },
-      billing_id: doc.billing_id ?? account.id,
-      reseller: account.hidden.isReseller,
-      reseller_id: await sellerOf(account),
-      bookkeeper: await books.bookkeeperOf(account, doc),
-      ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
-      ...(doc.tax ? { tax: doc.tax } : {}),
-      dirty: await isDirty(account.id),
-      status: doc.status ?? 'good_standing',
-      ...standingJson(doc),
-      items: flatItems(priceAccount(lists, { ...counts, manual })),
-    }
-  }
+type Drafting = ReturnType<typeof drafting>
 
-  const summaryOf = async (account: AccountRecord, doc: ServicesDoc, counts: AccountCounts) => {
-    const terms = await books.draft(account, doc)
-    const manual = doc.manual ?? {}
-    const invoices = priceAccount(terms.lists, { ...counts, manual })
-    const { ratedeck, applications, limits, im } = mergeRest(terms.plans, doc.overrides ?? {})
+const reading = (deps: Deps, { price, changedPlans, view }: Drafting) => {
+  const { store, accounts, plans, books, quantities, standings } = deps
+  const docOf = (account: AccountRecord) => books.docOf(account.id)
+
+  type Priced = Awaited<ReturnType<Drafting['price']>>
+
+  const summaryOf = async (account: AccountRecord, doc: ServicesDoc, priced: Priced) => {
+    const { ratedeck, applications, limits, im } = mergeRest(priced.plans, doc.overrides ?? {})
     return {
       plans: doc.plans ?? {},
       overrides: doc.overrides ?? {},
-      invoices: invoices.map(invoiceJson),
-      quantities: { account: counts.account, cascade: counts.cascade, manual },
-      reseller: { id: await sellerOf(account), is_reseller: account.hidden.isReseller },
+      invoices: priced.invoices.map(invoiceJson),
+      quantities: priced.counted,
+      reseller: { id: await accounts.resellerOf(account), is_reseller: account.hidden.isReseller },
       ratedeck: doc.ratedeck ?? ratedeck ?? {},
       applications: offeredApplications(applications ?? {}, masterIdOf(account)),
       limits: limits ?? {},
@@ -175,80 +160,131 @@ export const createServices = (tools: Deps) => {
     }
   }
 
-  const assertBillable = (account: AccountRecord, billingId: string) => {
-    const parentId = account.hidden.tree.at(-1)
-    if (mayBeBilledBy(billingId, { id: account.id, parentId })) return
-    throw failure(invalidBillingId, {})
+  const quoted = async (
+    account: AccountRecord,
+    doc: ServicesDoc,
+    counts: AccountCounts,
+    { delete: removed = [], ...change }: ServicesChange,
+  ) => {
+    const { plans: proposed } = await changedPlans(account, { ...doc, plans: {} }, change)
+    const left = Object.entries(proposed).filter(([id]) => !removed.includes(id))
+    const { overrides = doc.overrides ?? {}, tax = doc.tax ?? {} } = change
+    const after = { ...doc, plans: Object.fromEntries(left), overrides, tax }
+    const priced = await price(account, after, counts)
+    requireSize([], priced.invoices, 'plan.')
+    return summaryOf(account, after, priced)
   }
 
   /** The ratedeck of the account itself, else of its plans. */
   const ratedeckNamed = async (account: AccountRecord) =>
     (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
 
-  const quoted = async (
-    account: AccountRecord,
-    doc: ServicesDoc,
-    counts: AccountCounts,
-    change: ServicesChange,
-  ) => {
-    const { plans: proposed } = await changedPlans(account, { ...doc, plans: {} }, { ...change, delete: [] })
-    const removed = new Set(change.delete ?? [])
-    const plansLeft = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
-    const overrides = change.overrides ?? doc.overrides ?? {}
-    const tax = change.tax ?? doc.tax ?? {}
-    const priced = { ...doc, plans: plansLeft, overrides, tax }
-    const { lists } = await books.draft(account, priced)
-    requireSize([], priceAccount(lists, { ...counts, manual: doc.manual ?? {} }), 'plan.')
-    return summaryOf(account, priced, counts)
-  }
-
   const standing = async (account: AccountRecord) =>
     standingJson(await docOf(await standings.payerOf(account)))
 
   return {
-    find: (account: AccountRecord) => services.find(account.id),
-    sellerOf,
+    find: (account: AccountRecord) => books.services.find(account.id),
+    sellerOf: accounts.resellerOf,
+    rest: books.rest,
+    invoices: books.invoices,
+    standing,
 
     hasPlans: async (account: AccountRecord) => Object.keys((await docOf(account)).plans ?? {}).length > 0,
-
-    rest: books.rest,
 
     /** The ratedeck of an account, else of its reseller; undefined: the default one. */
     async ratedeckOf(account: AccountRecord): Promise<string | undefined> {
       const own = await ratedeckNamed(account)
       if (own !== undefined) return own
-      const reseller = await books.account(await sellerOf(account))
+      const reseller = await books.account(await accounts.resellerOf(account))
       return reseller && reseller.id !== account.id ? ratedeckNamed(reseller) : undefined
     },
 
     read: async (account: AccountRecord) => view(account, await docOf(account)),
 
+    /** Whether the operator and the bookkeepers allow more charges. */
+    async isGood(account: AccountRecord): Promise<boolean> {
+      const { in_good_standing: isGood } = await standing(account)
+      return isGood && (await standings.of(account, 1)).acceptable
+    },
+
+    async summary(account: AccountRecord) {
+      const doc = await docOf(account)
+      return summaryOf(account, doc, await price(account, doc, await quantities.of(account.id)))
+    },
+
+    /** The price of exactly these plans. Nothing is saved. */
+    quote: async (account: AccountRecord, change: ServicesChange) =>
+      quoted(account, await docOf(account), await quantities.of(account.id), change),
+
+    /** The price of the operator's plans for a new account. */
+    async quoteForNobody(by: AccountRecord, change: ServicesChange) {
+      const master = await books.account(masterIdOf(by))
+      return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
+    },
+
+    sold: async (account: AccountRecord) => ({ seller: await accounts.resellerOf(account), plans }),
+  }
+}
+
+/** Stores services and audits the change of invoices. The commit fails if one of the `held` plans is gone. */
+const saving =
+  ({ store, books, plans, quantities, audit }: Deps, { price }: Drafting) =>
+  async (
+    { author, account }: Writer,
+    before: ServicesRecord | undefined,
+    doc: ServicesDoc,
+    { held = [], type = 'account' }: { held?: readonly PlanRecord[]; type?: AuditReason } = {},
+  ): Promise<ServicesDoc> => {
+    const set = new ChangeSet(author)
+    books.services.put(set, account.id, before, doc)
+    for (const plan of held) plans.hold(set, plan)
+    const counts = await quantities.of(account.id)
+    const had = await price(account, before?.doc ?? {}, counts)
+    const has = await price(account, doc, counts)
+    requireSize(had.invoices, has.invoices, type === 'manual' ? '' : 'plan.')
+    const compared = compareInvoices(had.invoices, has.invoices, store.clock.now())
+    const changed = { id: account.id, name: account.doc.name }
+    await audit.add(set, { account, compared, changed, types: [type] })
+    if (type === 'manual') audit.setManual(set, account.id, had.counted.manual, has.counted.manual, counts)
+    await store.commit(set)
+    return doc
+  }
+
+const changing = (deps: Deps, drafts: Drafting) => {
+  const { vendors, books } = deps
+  const { services } = books
+  const { planFor, changedPlans, view } = drafts
+  const save = saving(deps, drafts)
+
+  return {
     /** Changes plans, overrides and payer: all or nothing. */
-    async change(writer: Writer, change: ServicesChange, manner: ChangeMode) {
+    async change(writer: Writer, change: ServicesChange, mode: ChangeMode) {
       const { account } = writer
       const before = await services.find(account.id)
       const doc = before?.doc ?? {}
-      if (change.billing_id !== undefined) assertBillable(account, change.billing_id)
-      await vendors.assertMaySell(account, change, change.overrides)
-      const { plans: assigned, held } = await changedPlans(account, doc, change)
-      const after: ServicesDoc = { ...doc, plans: assigned }
-      if (change.overrides) after.overrides = combined(doc.overrides, change.overrides, manner)
-      if (change.bookkeeper) after.bookkeeper = change.bookkeeper
-      if (change.ratedeck) after.ratedeck = change.ratedeck
-      if (change.tax) after.tax = combined(doc.tax, change.tax, manner)
-      if (change.billing_id !== undefined) after.billing_id = change.billing_id
-      return view(account, await save(writer, before, after, { held }))
+      const { overrides, bookkeeper, ratedeck, tax, billing_id } = change
+      if (billing_id !== undefined) assertBillable(account, billing_id)
+      await vendors.assertMaySell(account, change, overrides)
+      const { plans, held } = await changedPlans(account, doc, change)
+      const changed = present({
+        overrides: overrides && combined(doc.overrides, overrides, mode),
+        bookkeeper,
+        ratedeck,
+        tax: tax && combined(doc.tax, tax, mode),
+        billing_id,
+      })
+      return view(account, await save(writer, before, { ...doc, plans, ...changed }, { held }))
     },
 
     /** Assigns a plan, or changes its overrides. */
-    async assign(writer: Writer, planId: string, data: PlanAssignment, manner: ChangeMode) {
+    async assign(writer: Writer, planId: string, data: PlanAssignment, mode: ChangeMode) {
       const { account } = writer
       const before = await services.find(account.id)
       const plan = await planFor(account, planId, data.vendor_id)
       await vendors.assertMaySell(account, plan.doc, data.overrides)
       const assignment = assignmentOf(plan, data)
       const known = before?.doc.plans?.[planId]
-      if (known) assignment.overrides = combined(known.overrides, assignment.overrides, manner)
+      if (known) assignment.overrides = combined(known.overrides, assignment.overrides, mode)
       const after = { ...before?.doc, plans: { ...before?.doc.plans, [planId]: assignment } }
       return view(account, await save(writer, before, after, { held: [plan] }))
     },
@@ -266,16 +302,16 @@ export const createServices = (tools: Deps) => {
     },
 
     /** Manual counts replace the account's own. */
-    async setManual(writer: Writer, manual: Quantities, manner: ChangeMode, read?: Read) {
+    async setManual(writer: Writer, manual: Quantities, mode: ChangeMode, read?: Read) {
       const { before } = read ?? { before: await services.find(writer.account.id) }
-      const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, manner) }
+      const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, mode) }
       return (await save(writer, before, after, { type: 'manual' })).manual
     },
 
-    async setOverrides(writer: Writer, overrides: PlanDoc, manner: ChangeMode, read?: Read) {
+    async setOverrides(writer: Writer, overrides: PlanDoc, mode: ChangeMode, read?: Read) {
       await vendors.assertMaySell(writer.account, overrides)
       const { before } = read ?? { before: await services.find(writer.account.id) }
-      const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, manner) }
+      const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, mode) }
       return (await save(writer, before, after)).overrides
     },
 
@@ -288,30 +324,13 @@ export const createServices = (tools: Deps) => {
         await save(writer, before, { ...rest, status, ...present({ reason, reason_code }) }),
       )
     },
-
-    /** Whether the operator and the bookkeepers allow more charges. */
-    async isGood(account: AccountRecord): Promise<boolean> {
-      const { in_good_standing: isGood } = await standing(account)
-      return isGood && (await standings.of(account, 1)).acceptable
-    },
-
-    standing,
-
-    summary: async (account: AccountRecord) =>
-      summaryOf(account, await docOf(account), await quantities.of(account.id)),
-
-    /** The price of exactly these plans. Nothing is saved. */
-    quote: async (account: AccountRecord, change: ServicesChange) =>
-      quoted(account, await docOf(account), await quantities.of(account.id), change),
-
-    /** The price of the operator's plans for a new account. */
-    async quoteForNobody(by: AccountRecord, change: ServicesChange) {
-      const master = await books.account(masterIdOf(by))
-      return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
-    },
-
-    sold: async (account: AccountRecord) => ({ seller: await sellerOf(account), plans }),
-
-    invoices: books.invoices,
   }
+}
+
+export type Services = ReturnType<typeof createServices>
+
+/** What accounts are sold, their counts, and their prices. */
+export const createServices = (deps: Deps) => {
+  const drafts = drafting(deps)
+  return { ...reading(deps, drafts), ...changing(deps, drafts) }
 }

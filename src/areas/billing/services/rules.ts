@@ -1,39 +1,20 @@
+import type { Static } from 'typebox'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfMonth, monthAfter } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits, maxUnits, unitsOfDollars } from '../../../lib/money.ts'
 import { monthNumber } from '../../../lib/time-key.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
+import { type Application, type MessagePrices, messagePrices } from './plans/schema.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
-import {
-  type Application,
-  type Bookkeeper,
-  type MessagePrices,
-  messagePrices,
-  type PlanDoc,
-  type TaxStatus,
-} from './pricing/plan.ts'
-import type { Quantities } from './quantities/rules.ts'
+import type { Bookkeeper } from './pricing/plan.ts'
+import type { ImportedServices, TaxStatus } from './schema.ts'
 
-export interface Assignment {
-  vendor_id: string
-  overrides: PlanDoc
-}
-
-export interface ServicesDoc {
-  plans?: Record<string, Assignment>
-  overrides?: PlanDoc
-  manual?: Quantities
-  bookkeeper?: Partial<Bookkeeper>
-  ratedeck?: { id?: string; name?: string }
+export interface ServicesDoc extends Static<typeof ImportedServices> {
   tax?: TaxStatus
-  billing_id?: string
   payment_tokens?: PaymentTokens
   /** The customer ids of gateways, by `type/vendor`. */
   customers?: Record<string, string>
-  status?: 'good_standing' | 'delinquent'
-  reason?: string
-  reason_code?: number
 }
 
 export const defaultBookkeeper = { id: 'default_bookkeeper', type: 'default' }
@@ -168,53 +149,30 @@ const itemSchema = {
   name: { type: 'string' },
 }
 
-const editableItems: Record<string, readonly string[]> = {
-  users: ['admin', 'user'],
-  devices: [
-    'application',
-    'ata',
-    'cellphone',
-    'ctu',
-    'fax',
-    'landline',
-    'mobile',
-    'sip_device',
-    'sip_uri',
-    'smartphone',
-    'softphone',
-  ],
-  limits: ['inbound_trunks', 'outbound_trunks', 'twoway_trunks'],
-  branding: ['whitelabel'],
-  phone_numbers: ['caribbean', 'did_us', 'emergency', 'international', 'toll_us', 'tollfree_us', 'unknown'],
-  number_services: [
-    'carrier_name',
-    'cnam',
-    'e911',
-    'failover',
-    'inbound_cnam',
-    'local',
-    'outbound_cnam',
-    'port',
-  ],
-  number_carriers: ['knm_inventory', 'knm_local', 'knm_managed', 'knm_mdn', 'knm_other'],
-  accounts: ['account'],
+const editableItems = {
+  users: 'admin user',
+  devices: 'application ata cellphone ctu fax landline mobile sip_device sip_uri smartphone softphone',
+  limits: 'inbound_trunks outbound_trunks twoway_trunks',
+  branding: 'whitelabel',
+  phone_numbers: 'caribbean did_us emergency international toll_us tollfree_us unknown',
+  number_services: 'carrier_name cnam e911 failover inbound_cnam local outbound_cnam port',
+  number_carriers: 'knm_inventory knm_local knm_managed knm_mdn knm_other',
+  accounts: 'account',
 }
 
 export const countedCategories: ReadonlySet<string> = new Set(Object.keys(editableItems))
 
 /** Everything that a plan can price: the data of a form. */
-export const editable = () => {
-  const forItem = Object.fromEntries(
+export const editable = () =>
+  Object.fromEntries(
     Object.entries(editableItems).map(([category, items]) => [
       category,
       {
         _all: { ...itemSchema, as: { type: 'string' }, exceptions: { type: 'array' } },
-        ...Object.fromEntries(items.map((item) => [item, itemSchema])),
+        ...Object.fromEntries(items.split(' ').map((item) => [item, itemSchema])),
       },
     ]),
   )
-  return forItem
-}
 
 // The built-in bookkeeper has the data, and Stripe needs only amounts.
 const knowAlready = new Set(['default', 'stripe'])

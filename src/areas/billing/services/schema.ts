@@ -41,6 +41,7 @@ const TaxStanding = closed(
   },
   { title: 'Tax standing', description: 'How the account stands to taxes' },
 )
+export type TaxStatus = Static<typeof TaxStanding>
 
 /** `plans` is the same as `add`. */
 export const ServicesChange = open({

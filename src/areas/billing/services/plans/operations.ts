@@ -4,10 +4,9 @@ import type { Author } from '../../../../storage/change-set.ts'
 import type { JobDraft } from '../../../../storage/job-draft.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { records } from '../../../records.ts'
-import type { PlanDoc } from '../pricing/plan.ts'
 import type { Vendors } from '../vendors.ts'
 import { itemProblems } from './rules.ts'
-import { ServicePlan } from './schema.ts'
+import { type PlanDoc, ServicePlan } from './schema.ts'
 import { createPlanStore, type PlanAssignment, type PlanRecord } from './store.ts'
 
 /** An edited plan whose accounts are still to be audited. */

@@ -5,8 +5,8 @@ import type { Store } from '../../../../storage/store.ts'
 import type { ServiceAudit } from '../audit/operations.ts'
 import type { PricingData } from '../books.ts'
 import { compareInvoices, priceAccount, withoutDues } from '../pricing/invoices.ts'
-import type { PlanDoc } from '../pricing/plan.ts'
 import { type Repricing, repricingKind } from './operations.ts'
+import type { PlanDoc } from './schema.ts'
 import { createPlanStore } from './store.ts'
 
 // A plan may have very many accounts: each page of them is one commit with its progress.

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { OperatorLimits } from '../../../../lib/limit-shapes.ts'
 import { maxDollars } from '../../../../lib/money.ts'
 import {
@@ -16,8 +17,6 @@ import {
   open,
   text,
 } from '../../../../lib/schema.ts'
-
-import { messagePrices } from '../pricing/plan.ts'
 
 // Other keys of a plan are kept.
 
@@ -44,7 +43,7 @@ const Discounts = open({
 export const jurisdiction = (description: string) =>
   text(2, 6, { pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$', description })
 
-const PlanTax = closed(
+const Tax = closed(
   {
     name: must(text(1, 128)),
     rate: must(number({ minimum: 0, maximum: 100, description: 'Percent, at most four decimals' })),
@@ -56,6 +55,7 @@ const PlanTax = closed(
   },
   { title: 'Tax' },
 )
+export type Tax = Static<typeof Tax>
 
 const ItemPlan = open({
   name: text(1, 128),
@@ -75,15 +75,20 @@ const ItemPlan = open({
     additions: flag({ description: 'What is added is charged at once for the days left of the month' }),
     removals: flag({ description: 'What is removed is given back alike; holds with additions only' }),
   }),
-  taxes: list(PlanTax, { maxItems: 20 }),
+  taxes: list(Tax, { maxItems: 20 }),
   quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
 })
+export type ItemPlan = Static<typeof ItemPlan>
 
 export const Application = open({
   name: anyText(),
   vendor_id: anyText({ description: 'Whose application it is; the master account without it' }),
   enabled: flag({ description: 'true without it' }),
 })
+export type Application = Static<typeof Application>
+
+/** The default price in dollars of one message. */
+export const messagePrices = { sms: 0.007, mms: 0.015 } as const
 
 const messages = (kind: string, fallback: number) =>
   open(
@@ -101,8 +106,10 @@ export const MessagePrices = open({
   sms: messages('sms', messagePrices.sms),
   mms: messages('mms', messagePrices.mms),
 })
+export type MessagePrices = Static<typeof MessagePrices>
 
 const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })
+export type ItemPlans = Static<typeof Items>
 
 const planParts = {
   description: text(0, 1024, multiline),
@@ -129,6 +136,9 @@ export const PlanOverrides = open(
   { name: text(1, 128), plan: Items, ...planParts },
   { title: 'Plan overrides' },
 )
+
+/** A plan, or what replaces parts of one. */
+export type PlanDoc = Static<typeof PlanOverrides>
 
 export const PlanRow = open({
   id: must(text(32, 32)),

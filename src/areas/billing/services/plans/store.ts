@@ -2,7 +2,7 @@ import { type ChangeSet, type Claim, conflict } from '../../../../storage/change
 import { createCollection } from '../../../../storage/collection.ts'
 import { requireRecord, type StoredRecord, sortKeyOf } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { PlanDoc } from '../pricing/plan.ts'
+import type { PlanDoc } from './schema.ts'
 
 export type PlanRecord = StoredRecord<PlanDoc, object>
 

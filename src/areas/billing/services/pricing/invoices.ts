@@ -1,5 +1,6 @@
 import { zip } from '../../../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
+import type { ItemPlan, ItemPlans } from '../plans/schema.ts'
 import {
   type Counted,
   type ItemJson,
@@ -15,8 +16,6 @@ import type { PriceList } from './merge.ts'
 import {
   addedBy,
   type Bookkeeper,
-  type ItemPlan,
-  type ItemPlans,
   type TaxLine,
   taxed,
   taxJson,

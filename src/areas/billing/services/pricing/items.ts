@@ -1,16 +1,8 @@
 import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
+import type { ItemPlan, Tax } from '../plans/schema.ts'
 import { itemsIn, noItems, type Quantities } from '../quantities/rules.ts'
-import {
-  allItems,
-  holdsFor,
-  type ItemPlan,
-  type Tax,
-  type TaxLine,
-  type TaxStatus,
-  type Tiers,
-  taxed,
-  taxLineJson,
-} from './plan.ts'
+import type { TaxStatus } from '../schema.ts'
+import { allItems, holdsFor, type TaxLine, taxed, taxLineJson } from './plan.ts'
 
 /** Own counts, those of sub-accounts, and manual ones that replace own counts. */
 export interface Counted {
@@ -65,7 +57,8 @@ const billableOf = (quantity: number, { step = 1, minimum = 0, maximum }: ItemPl
   return maximum === undefined ? raised : Math.min(raised, roundedUp(maximum, step))
 }
 
-const tierOf = (tiers: Tiers | undefined, quantity: number): number | undefined => {
+/** The smallest tier that is not below the quantity applies to all of it. */
+const tierOf = (tiers: Record<string, number> | undefined, quantity: number): number | undefined => {
   const reached = Object.keys(tiers ?? {})
     .map(Number)
     .filter((tier) => tier >= quantity)

@@ -1,7 +1,9 @@
 import { present } from '../../../../lib/json.ts'
 import { mergePatch } from '../../../../lib/json-merge.ts'
 import { elementAt } from '../../../../lib/list.ts'
-import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc, TaxStatus } from './plan.ts'
+import type { ItemPlan, ItemPlans, PlanDoc } from '../plans/schema.ts'
+import type { TaxStatus } from '../schema.ts'
+import type { Bookkeeper } from './plan.ts'
 
 export interface AssignedPlan {
   id: string
@@ -21,6 +23,7 @@ export interface PriceList {
 export const cascades = ({ plan }: PriceList) =>
   Object.values(plan).some((items) => Object.values(items).some(({ cascade }) => cascade))
 
+type MergeStrategy = 'simple' | 'recursive' | 'cumulative'
 export type StrategyPriorities = Readonly<Record<MergeStrategy, number>>
 
 const mergePatches = <T extends object>(...parts: (T | undefined)[]): T =>

@@ -1,6 +1,7 @@
 import { divideRounded, dollarsOfUnits } from '../../../../lib/money.ts'
+import type { ItemPlan, Tax } from '../plans/schema.ts'
 import { itemName, type PricedItem, priceItem, proratesOf, taxesJson } from './items.ts'
-import { type ItemPlan, type Tax, type TaxLine, taxed, taxTotals } from './plan.ts'
+import { type TaxLine, taxed, taxTotals } from './plan.ts'
 
 // Additions and removals within a month are charged or refunded for its remaining days.
 
