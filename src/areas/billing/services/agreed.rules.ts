@@ -91,9 +91,9 @@ export interface AcceptedLine extends DueLine {
   units?: number
 }
 
-type Moved = Pick<CountMove, 'category' | 'item'> & { delta: number }
+type Moved = Pick<CountMove, 'category' | 'item' | 'delta'>
 
-const isCountedBy = ({ category, item, exceptions }: Counting, moved: Pick<Moved, 'category' | 'item'>) =>
+const isCountedBy = ({ category, item, exceptions }: Counting, moved: Moved) =>
   moved.category === category && (item === allItems ? !exceptions.includes(moved.item) : moved.item === item)
 
 /** The items of a line that are added; removed ones count negative. */
@@ -114,12 +114,10 @@ const countingOf = ({ after }: ComparedInvoice, line: DueLine): Counting | undef
 export const agreedLines = (
   compared: readonly ComparedInvoice[],
   moves: readonly CountMove[],
-): AcceptedLine[] => {
-  const deltas = moves.map(({ category, item, own, below }) => ({ category, item, delta: own + below }))
-  return compared.flatMap((invoice) =>
+): AcceptedLine[] =>
+  compared.flatMap((invoice) =>
     dueToday(invoice).map((line) => {
       const counting = countingOf(invoice, line)
-      return counting ? { ...line, counting, units: unitsMoved(counting, deltas) } : line
+      return counting ? { ...line, counting, units: unitsMoved(counting, moves) } : line
     }),
   )
-}

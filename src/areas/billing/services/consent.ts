@@ -17,7 +17,7 @@ import type { ServiceAudit } from './audit/operations.ts'
 import type { PaymentStatuses } from './bookkeepers.ts'
 import type { PricingData } from './books.ts'
 import { type Charged, type ChargedItems, compareCharged, withAccepted } from './charged.ts'
-import { type CountMove, concernedBy, isMoving, type MoveRequest, movesOfSets, removes } from './moves.ts'
+import { concernedBy, isMoving, type MoveRequest, movesOfSets, removes } from './moves.ts'
 import { createPayerLock, type TurnOutcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
@@ -61,12 +61,12 @@ interface Payer {
   lists: readonly PriceList[]
   turn: number
   /** What was charged before this turn. Read only if something is prorated. */
-  chargedBefore?: ChargedItems
+  chargedBefore: ChargedItems | undefined
   soFar: SoFar
 }
 
 /** A commit that waits for its payers. */
-interface Wish {
+interface PendingWrite {
   sets: readonly ChangeSet[]
   write: (sets: readonly ChangeSet[]) => Promise<void>
 }
@@ -77,71 +77,38 @@ const maxTries = 100
 const amountOf = (compared: readonly ComparedInvoice[]) =>
   compared.reduce((sum, invoice) => sum + Math.max(0, riseOf(invoice)) + invoice.today, 0)
 
-/**
- * Checks every write that changes counts. Each paying account is priced before and after. The account that requests
- * the change must accept its charges. Its audit entries and ledger entries are part of the same commit. If another
- * process changes a payer at the same time, it is priced again. Writes that wait for the same payers are priced one
- * after the other and written together. What fails together is tried again alone.
- */
-export const createConsent = (tools: Deps): Gate => {
-  const { store, books, standings, audit, quantities, charged, quotes } = tools
-  const { clock } = store
-  const turns = createTurnStore(store)
+const addAccepted = (set: ChangeSet, { id }: AccountRecord, { today, monthly }: Quote) => {
+  const [{ kind, id: bought } = { kind: 'account', id }] = set.changes
+  const prices = { today: dollarsOfUnits(today), recurring: dollarsOfUnits(monthly) }
+  const after = JSON.stringify({ for: { kind, id: bought }, ...prices })
+  set.happened({ accountId: id, type: 'charge.accepted', kind: 'charge', id, after })
+}
 
-  const open = async (accountId: string, isRemoving: boolean): Promise<Payer | undefined> => {
-    const account = await books.account(accountId)
-    if (!account) return undefined
-    // Read before the counts: the write then fails if another one comes in between.
-    const turn = await turns.of(accountId)
-    const chargedBefore = isRemoving ? await charged.of(accountId) : undefined
-    const lists = await books.lists(account, chargedBefore)
-    if (lists.length === 0) return undefined
-    const counted = await books.counted(accountId, lists)
-    const invoices = priceAccount(lists, counted)
-    const soFar = { counted, invoices, charged: new Map(), isConcerned: false }
-    return { account, lists, turn, soFar, ...(chargedBefore ? { chargedBefore } : {}) }
-  }
-
-  const payersOf = async (sets: readonly ChangeSet[]): Promise<string[]> => {
-    const payerIds: string[] = []
-    const isRemoving = sets.some(removes)
-    for (const id of await concernedBy(sets, books.treeOf))
-      if (await books.isPaying(id, isRemoving)) payerIds.push(id)
-    return payerIds
-  }
-
-  const tellAccepted = (set: ChangeSet, { id }: AccountRecord, compared: readonly ComparedInvoice[]) => {
-    const [{ kind, id: bought } = { kind: 'account', id }] = set.changes
-    const sum = (of: (invoice: ComparedInvoice) => number) =>
-      dollarsOfUnits(compared.reduce((total, invoice) => total + of(invoice), 0))
-    const prices = { today: sum(({ today }) => today), recurring: sum(riseOf) }
-    const after = JSON.stringify({ for: { kind, id: bought }, ...prices })
-    set.happened({ accountId: id, type: 'charge.accepted', kind: 'charge', id, after })
-  }
-
-  const compare = async (payer: Payer, before: readonly Invoice[], after: readonly Invoice[]) => {
+const comparing =
+  ({ store, charged }: Deps) =>
+  (payer: Payer, before: readonly Invoice[], after: readonly Invoice[]) => {
     const readCharged = async () => {
       payer.chargedBefore ??= await charged.of(payer.account.id)
       return payer.chargedBefore
     }
     const terms = { charged: readCharged, agreed: payer.soFar.charged }
-    return compareCharged(before, after, clock.now(), terms)
+    return compareCharged(before, after, store.clock.now(), terms)
   }
 
-  /** Whether the request accepts this price. `counted`: before the request. */
+/** Fails unless the request's account accepts the charges. `counted`: before the request. */
+const requiringConsent = (deps: Deps, compare: ReturnType<typeof comparing>) => {
+  const { books, standings, quotes } = deps
+
   const isAccepted = async ({ author, moves }: MoveRequest, payer: Payer, counted: Counted, quote: Quote) => {
     if (!author.acceptsCharges) return false
     const terms = author.consent?.terms as readonly PriceList[] | undefined
     if (!terms) return quotes.isAccepted(author, quote)
-    const agreed = await compare(
-      payer,
-      priceAccount(terms, counted),
-      priceAccount(terms, moved(counted, payer.account.id, moves)),
-    )
+    const after = moved(counted, payer.account.id, moves)
+    const agreed = await compare(payer, priceAccount(terms, counted), priceAccount(terms, after))
     return covers(quoteOf(agreed, moves), quote)
   }
 
-  const ask = async (
+  return async (
     payer: Payer,
     request: MoveRequest,
     { counted, compared }: { counted: Counted; compared: readonly ComparedInvoice[] },
@@ -155,86 +122,102 @@ export const createConsent = (tools: Deps): Gate => {
     if (isOwn && !(await isAccepted(request, payer, counted, quote)))
       throw failure(chargesNotAccepted, { invoices: compared.map(comparedJson), ...quote })
     const standing = await standings.of(account, amountOf(compared))
-    if (standing.acceptable) return isOwn ? tellAccepted(set, account, compared) : undefined
+    if (standing.acceptable) return isOwn ? addAccepted(set, account, quote) : undefined
     const { reason, message = reason } = isOwn ? standing : standings.providersIssue
     throw failure(billingIssue, { reason, message })
   }
+}
 
-  const tell = async (
-    { set }: MoveRequest,
+/** Prices one request after the other for one payer. */
+const pricing = (deps: Deps) => {
+  const { store, books, audit, charged } = deps
+  const turns = createTurnStore(store)
+  const compare = comparing(deps)
+  const requireConsent = requiringConsent(deps, compare)
+
+  const addAudit = async (
+    { set, moves }: MoveRequest,
     { account }: Payer,
-    { moves, compared }: { moves: readonly CountMove[]; compared: readonly ComparedInvoice[] },
+    compared: readonly ComparedInvoice[],
   ) => {
-    const first = elementAt(moves, 0)
-    const changed = {
-      id: first.accountId,
-      name: first.name ?? (await books.account(first.accountId))?.doc.name ?? first.accountId,
-    }
-    const types = [
-      ...(moves.some(({ accountId }) => accountId === account.id) ? (['account'] as const) : []),
-      ...(moves.some(({ accountId }) => accountId !== account.id) ? (['cascade'] as const) : []),
-    ]
-    await audit.add(set, { account, compared, changed, types })
+    const { accountId: id, name = (await books.account(id))?.doc.name ?? id } = elementAt(moves, 0)
+    const [own, below] = [true, false].map((isOwn) =>
+      moves.some(({ accountId }) => (accountId === account.id) === isOwn),
+    )
+    const types = [...(own ? (['account'] as const) : []), ...(below ? (['cascade'] as const) : [])]
+    await audit.add(set, { account, compared, changed: { id, name }, types })
   }
 
-  /** Prices a request for one payer. */
-  const agree = async (request: MoveRequest, payer: Payer) => {
-    const { account, lists, soFar } = payer
-    const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
-    if (moves.length === 0) return
-    const counted = moved(soFar.counted, account.id, moves)
-    const invoices = priceAccount(lists, counted)
-    const compared = await compare(payer, soFar.invoices, invoices)
-    payer.soFar = { ...soFar, counted, invoices }
-    if (!compared.some(isChanged)) return
-    if (!request.isCorrection) await ask(payer, { ...request, moves }, { counted: soFar.counted, compared })
-    await tell(request, payer, { moves, compared })
-    payer.soFar.isConcerned = true
-    if (request.isCorrection) return
-    payer.soFar.charged = withAccepted(soFar.charged, compared)
-    charged.agreed(request.set, account.id, compared)
-    request.set.tell(chargesAccepted, { account, due: agreedLines(compared, moves) })
-  }
+  return {
+    async open(accountId: string, isRemoving: boolean): Promise<Payer | undefined> {
+      const account = await books.account(accountId)
+      if (!account) return undefined
+      // Read before the counts: the write then fails if another one comes in between.
+      const turn = await turns.of(accountId)
+      const chargedBefore = isRemoving ? await charged.of(accountId) : undefined
+      const lists = await books.lists(account, chargedBefore)
+      if (lists.length === 0) return undefined
+      const counted = await books.counted(accountId, lists)
+      const invoices = priceAccount(lists, counted)
+      const soFar = { counted, invoices, charged: new Map(), isConcerned: false }
+      return { account, lists, turn, soFar, chargedBefore }
+    },
 
-  const openAll = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<Payer[]> => {
-    const isRemoving = wishes.some(({ sets }) => sets.some(removes))
-    const payers: Payer[] = []
-    for (const id of payerIds) {
-      const payer = await open(id, isRemoving)
-      if (payer) payers.push(payer)
-    }
-    return payers
+    async agree(request: MoveRequest, payer: Payer) {
+      const { account, lists, soFar } = payer
+      const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
+      if (moves.length === 0) return
+      const counted = moved(soFar.counted, account.id, moves)
+      const invoices = priceAccount(lists, counted)
+      const compared = await compare(payer, soFar.invoices, invoices)
+      payer.soFar = { ...soFar, counted, invoices }
+      if (!compared.some(isChanged)) return
+      const own = { ...request, moves }
+      if (!request.isCorrection) await requireConsent(payer, own, { counted: soFar.counted, compared })
+      await addAudit(own, payer, compared)
+      payer.soFar.isConcerned = true
+      if (request.isCorrection) return
+      payer.soFar.charged = withAccepted(soFar.charged, compared)
+      charged.agreed(request.set, account.id, compared)
+      request.set.tell(chargesAccepted, { account, due: agreedLines(compared, moves) })
+    },
   }
+}
+
+/** Writes what is accepted, all or nothing. If another process changes a payer first, it is priced again. */
+const writingTogether = (deps: Deps) => {
+  const { store, books, quantities } = deps
+  const turns = createTurnStore(store)
+  const { open, agree } = pricing(deps)
 
   /** A refused write leaves everything unchanged. */
-  const judge = async ({ sets }: Wish, payers: readonly Payer[]): Promise<TurnOutcome> => {
-    const takeBack = sets.map((set) => set.checkpoint())
+  const check = async ({ sets }: PendingWrite, payers: readonly Payer[]): Promise<TurnOutcome> => {
+    const undo = sets.map((set) => set.checkpoint())
     const before = payers.map(({ soFar }) => soFar)
     try {
       // Read here: an account that moves takes its current counts along.
-      const requests = await movesOfSets(sets, {
-        treeOf: books.treeOf,
-        quantitiesOf: quantities.of,
-      })
-      for (const request of requests) for (const payer of payers) await agree(request, payer)
+      const lookups = { treeOf: books.treeOf, quantitiesOf: quantities.of }
+      for (const request of await movesOfSets(sets, lookups))
+        for (const payer of payers) await agree(request, payer)
       return 'done'
     } catch (error) {
-      for (const back of takeBack) back()
+      for (const back of undo) back()
       for (const [payer, soFar] of zip(payers, before)) payer.soFar = soFar
       return { error }
     }
   }
 
-  /** Writes what is accepted, all or nothing. Undefined if another process was first. */
-  const tryOnce = async (payerIds: readonly string[], wishes: readonly Wish[]) => {
-    const payers = await openAll(payerIds, wishes)
-    const takeBack = wishes.flatMap(({ sets }) => sets).map((set) => set.checkpoint())
-    const outcomes: TurnOutcome[] = []
-    for (const wish of wishes) outcomes.push(await judge(wish, payers))
-    const agreed = wishes.filter((_, at) => outcomes[at] === 'done')
-    const sets = agreed.flatMap((wish) => wish.sets)
+  /** Undefined if another process was first. */
+  const tryOnce = async (payerIds: readonly string[], writes: readonly PendingWrite[]) => {
+    const isRemoving = writes.some(({ sets }) => sets.some(removes))
+    const opened = await Array.fromAsync(payerIds, (id) => open(id, isRemoving))
+    const payers = opened.filter((payer) => payer !== undefined)
+    const undo = writes.flatMap(({ sets }) => sets).map((set) => set.checkpoint())
+    const outcomes = await Array.fromAsync(writes, (write) => check(write, payers))
+    const agreed = writes.filter((_, at) => outcomes[at] === 'done')
     const [first] = agreed
     if (!first) return outcomes
+    const sets = agreed.flatMap((write) => write.sets)
     const concerned = payers.filter(({ soFar }) => soFar.isConcerned)
     const turn = turns.take(
       concerned.map(({ account, turn: seen }) => ({ accountId: account.id, turn: seen })),
@@ -244,34 +227,45 @@ export const createConsent = (tools: Deps): Gate => {
       await first.write(sets)
       return outcomes
     } catch (error) {
-      for (const back of takeBack) back()
+      for (const back of undo) back()
       if (turn.isLost(error)) return undefined
       throw error
     }
   }
 
-  const together = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<TurnOutcome[]> => {
+  return async (payerIds: readonly string[], writes: readonly PendingWrite[]): Promise<TurnOutcome[]> => {
     for (let tries = 1; tries <= maxTries; tries += 1) {
-      const outcomes = await tryOnce(payerIds, wishes)
+      const outcomes = await tryOnce(payerIds, writes)
       if (outcomes) return outcomes
       await store.fence()
     }
     throw failure(datastoreConflict, {})
   }
+}
 
-  const alone = async (payerIds: readonly string[], wish: Wish): Promise<TurnOutcome> => {
+/**
+ * Checks every write that changes counts. Each paying account is priced before and after. The account that requests
+ * the change must accept its charges. Its audit entries and ledger entries are part of the same commit. Writes that
+ * wait for the same payers are priced one after the other and written together. What fails together is tried again
+ * alone.
+ */
+export const createConsent = (deps: Deps): Gate => {
+  const { books, quotes } = deps
+  const together = writingTogether(deps)
+
+  const alone = async (payerIds: readonly string[], write: PendingWrite): Promise<TurnOutcome> => {
     try {
-      return elementAt(await together(payerIds, [wish]), 0)
+      return elementAt(await together(payerIds, [write]), 0)
     } catch (error) {
       return { error }
     }
   }
 
   /** Undefined for writes that must be tried alone. */
-  const inCompany = async (payerIds: readonly string[], wishes: readonly Wish[]) => {
-    if (wishes.length === 1) return [undefined]
+  const inCompany = async (payerIds: readonly string[], writes: readonly PendingWrite[]) => {
+    if (writes.length === 1) return [undefined]
     try {
-      const outcomes = await together(payerIds, wishes)
+      const outcomes = await together(payerIds, writes)
       const firstAgreed = outcomes.indexOf('done')
       // Refusals before the first accepted write do not depend on the others.
       return outcomes.map((outcome, at) =>
@@ -279,20 +273,23 @@ export const createConsent = (tools: Deps): Gate => {
       )
     } catch (error) {
       // After an outage the write may have happened: it is not repeated.
-      return wishes.map(() => (isOutage(error) ? { error } : undefined))
+      return writes.map(() => (isOutage(error) ? { error } : undefined))
     }
   }
 
-  const take = createPayerLock<Wish>(async (payerIds, wishes) => {
-    const outcomes: TurnOutcome[] = []
-    for (const [wish, outcome] of zip(wishes, await inCompany(payerIds, wishes)))
-      outcomes.push(outcome ?? (await alone(payerIds, wish)))
-    return outcomes
-  })
+  const take = createPayerLock<PendingWrite>(async (payerIds, writes) =>
+    Array.fromAsync(
+      zip(writes, await inCompany(payerIds, writes)),
+      ([write, outcome]) => outcome ?? alone(payerIds, write),
+    ),
+  )
 
   return async (sets, write) => {
     if (!sets.some(isMoving)) return write(sets)
-    const payerIds = await payersOf(sets)
+    const isRemoving = sets.some(removes)
+    const payerIds: string[] = []
+    for (const id of await concernedBy(sets, books.treeOf))
+      if (await books.isPaying(id, isRemoving)) payerIds.push(id)
     if (payerIds.length === 0) return write(sets)
     try {
       await take(payerIds, { sets, write })

@@ -3,10 +3,10 @@ import type { Store } from '../../../storage/store.ts'
 import type { ChargePreview, PreviewedCharge } from '../../work/tasks/operations.ts'
 import type { PricingData } from './books.ts'
 import { type Charged, compareCharged } from './charged.ts'
-import { type CountMove, movesOfSets } from './moves.ts'
-import { type ComparedInvoice, comparedJson, isChanged, priceAccount, riseOf } from './pricing/invoices.ts'
+import { movesOfSets } from './moves.ts'
+import { chargesOf, comparedJson, isChanged, priceAccount } from './pricing/invoices.ts'
 import type { QuantityReader } from './quantities/operations.ts'
-import { moved, type Totals, withMore } from './quantities/rules.ts'
+import { leavesOf, moved, type Totals, withMore } from './quantities/rules.ts'
 
 /** By how much counts would change, by the account that pays for them. */
 type Foreseen = Readonly<Record<string, Totals>>
@@ -15,12 +15,7 @@ const noTotals: Totals = { account: {}, cascade: {} }
 
 /** Whether a count falls. */
 const isFalling = ({ account, cascade }: Totals) =>
-  [account, cascade].some((counts) =>
-    Object.values(counts).some((items) => Object.values(items).some((delta) => delta < 0)),
-  )
-
-const dollarsSum = (compared: readonly ComparedInvoice[], unitsOf: (one: ComparedInvoice) => number) =>
-  dollarsOfUnits(compared.reduce((sum, one) => sum + unitsOf(one), 0))
+  [account, cascade].flatMap(leavesOf).some(({ count }) => count < 0)
 
 /** What changes of a dry run would cost, priced as if all of them were accepted at once. */
 export const createChargePreview = (deps: {
@@ -42,19 +37,14 @@ export const createChargePreview = (deps: {
       charged: () => charged.of(accountId),
     })
     if (!compared.some(isChanged)) return undefined
+    const { today, monthly } = chargesOf(compared)
     return {
       account_id: accountId,
       name: account.doc.name,
-      today: dollarsSum(compared, ({ today }) => today),
-      recurring: dollarsSum(compared, riseOf),
+      today: dollarsOfUnits(today),
+      recurring: dollarsOfUnits(monthly),
       invoices: compared.map(comparedJson),
     }
-  }
-
-  const movesByPayer = (moves: readonly CountMove[]) => {
-    const byPayer = new Map<string, CountMove[]>()
-    for (const move of moves) for (const id of move.chain) byPayer.set(id, [...(byPayer.get(id) ?? []), move])
-    return byPayer
   }
 
   return {
@@ -62,8 +52,9 @@ export const createChargePreview = (deps: {
       const requests = await movesOfSets(sets, { treeOf: books.treeOf, quantitiesOf: quantities.of })
       const moves = requests.filter(({ isCorrection }) => !isCorrection).flatMap((request) => request.moves)
       const after: Record<string, Totals> = { ...foreseen }
-      for (const [id, own] of movesByPayer(moves)) {
-        const isRemoving = own.some((move) => move.own + move.below < 0)
+      for (const id of new Set(moves.flatMap(({ chain }) => chain))) {
+        const own = moves.filter(({ chain }) => chain.includes(id))
+        const isRemoving = own.some(({ delta }) => delta < 0)
         if (await books.isPaying(id, isRemoving)) after[id] = moved(after[id] ?? noTotals, id, own)
       }
       return after

@@ -1,15 +1,14 @@
 import type { Author, ChangeSet, Transfer } from '../../../storage/change-set.ts'
-import type { Quantities } from './quantities/rules.ts'
+import { leavesOf, type Totals } from './quantities/rules.ts'
 
 /** A change of a count. */
 export interface CountMove {
   accountId: string
   /** Of a new account, which cannot be read yet. */
-  name?: string
+  name?: string | undefined
   category: string
   item: string
-  own: number
-  below: number
+  delta: number
   /** The accounts that it counts for, nearest first: its own and its parents, or the parents that it leaves or joins. */
   chain: readonly string[]
 }
@@ -24,12 +23,10 @@ export interface MoveRequest {
 
 interface Lookups {
   treeOf(accountId: string): Promise<readonly string[]>
-  quantitiesOf(accountId: string): Promise<{ account: Quantities; cascade: Quantities }>
+  quantitiesOf(accountId: string): Promise<Totals>
 }
 
-const nearestFirst = (tree: readonly string[]) => [...tree].reverse()
-
-const countMoves = async (
+const countMoves = (
   { counts, newcomers, transfers }: ChangeSet,
   { treeOf }: Lookups,
 ): Promise<CountMove[]> => {
@@ -37,43 +34,28 @@ const countMoves = async (
   const leaving = new Set(transfers.flatMap(({ accountId, to }) => (to ? [] : [accountId])))
   const staying = counts.filter(({ accountId }) => !leaving.has(accountId))
   return Promise.all(
-    staying.map(async ({ accountId, category, item, delta }) => {
+    staying.map(async ({ accountId, ...count }) => {
       const newcomer = newcomers.get(accountId)
       const tree = newcomer?.tree ?? (await treeOf(accountId))
-      const named = newcomer ? { name: newcomer.name } : {}
-      return {
-        accountId,
-        ...named,
-        category,
-        item,
-        own: delta,
-        below: 0,
-        chain: [accountId, ...nearestFirst(tree)],
-      }
+      return { accountId, name: newcomer?.name, ...count, chain: [accountId, ...tree.toReversed()] }
     }),
   )
 }
 
-const both = function* ({ account, cascade }: { account: Quantities; cascade: Quantities }) {
-  for (const quantities of [account, cascade])
-    for (const [category, items] of Object.entries(quantities))
-      for (const [item, count] of Object.entries(items)) yield { category, item, count }
-}
-
 /** The counts of an account and its sub-accounts, for the parents that it leaves or joins. */
-const transferMoves = async ({ accountId, from, to = [] }: Transfer, { quantitiesOf }: Lookups) => {
-  const losing = from.filter((id) => !to.includes(id))
-  const gaining = to.filter((id) => !from.includes(id))
-  const moves: CountMove[] = []
-  const counts = [...both(await quantitiesOf(accountId))]
-  for (const { chain, sign } of [
-    { chain: nearestFirst(losing), sign: -1 },
-    { chain: nearestFirst(gaining), sign: 1 },
-  ])
-    if (chain.length > 0)
-      for (const { category, item, count } of counts)
-        moves.push({ accountId, category, item, own: sign * count, below: 0, chain })
-  return moves
+const transferMoves = async (
+  { accountId, from, to = [] }: Transfer,
+  { quantitiesOf }: Lookups,
+): Promise<CountMove[]> => {
+  const { account, cascade } = await quantitiesOf(accountId)
+  const counts = [account, cascade].flatMap(leavesOf)
+  const movesFor = (chain: readonly string[], sign: 1 | -1) =>
+    chain.length === 0
+      ? []
+      : counts.map(({ category, item, count }) => ({ accountId, category, item, delta: sign * count, chain }))
+  const losing = from.filter((id) => !to.includes(id)).toReversed()
+  const gaining = to.filter((id) => !from.includes(id)).toReversed()
+  return [...movesFor(losing, -1), ...movesFor(gaining, 1)]
 }
 
 const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<MoveRequest> => {
@@ -113,9 +95,8 @@ export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + tr
 
 /** The changes of each request, in their order. */
 export const movesOfSets = async (sets: readonly ChangeSet[], lookups: Lookups): Promise<MoveRequest[]> => {
-  const moving = sets.filter(isMoving)
   const requests: MoveRequest[] = []
-  for (const set of moving) {
+  for (const set of sets.filter(isMoving)) {
     const request = await requestOf(set, lookups)
     const known = requests.find(
       ({ author, isCorrection }) =>

@@ -4,7 +4,7 @@ import { chargesNotAccepted, isFailure, type Quote } from '../../../lib/failure.
 import type { Author } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { CountMove } from './moves.ts'
-import { type ComparedInvoice, comparedJson, riseOf } from './pricing/invoices.ts'
+import { type ComparedInvoice, chargesOf, comparedJson } from './pricing/invoices.ts'
 import { createQuoteStore } from './store.ts'
 
 const validMs = 10 * 60_000
@@ -19,22 +19,17 @@ const shortDigest = (value: unknown) => hash('sha256', JSON.stringify(value), 'h
 const purchaseOf = (moves: readonly CountMove[]) =>
   shortDigest(
     moves
-      .map(({ accountId, name, category, item, own, below }) =>
-        JSON.stringify([name === undefined ? accountId : '', category, item, own, below]),
+      .map(({ accountId, name, category, item, delta }) =>
+        JSON.stringify([name === undefined ? accountId : '', category, item, delta]),
       )
       .sort(),
   )
 
-export const quoteOf = (compared: readonly ComparedInvoice[], moves: readonly CountMove[]): Quote => {
-  const sum = (of: (invoice: ComparedInvoice) => number) =>
-    compared.reduce((total, invoice) => total + of(invoice), 0)
-  return {
-    quoteId: shortDigest(compared.map(comparedJson)),
-    purchase: purchaseOf(moves),
-    today: sum(({ today }) => today),
-    monthly: sum(riseOf),
-  }
-}
+export const quoteOf = (compared: readonly ComparedInvoice[], moves: readonly CountMove[]): Quote => ({
+  quoteId: shortDigest(compared.map(comparedJson)),
+  purchase: purchaseOf(moves),
+  ...chargesOf(compared),
+})
 
 export const covers = (known: Pick<Quote, 'today' | 'monthly'>, { today, monthly }: Quote) =>
   today <= known.today && monthly <= known.monthly

@@ -1,6 +1,6 @@
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { type ComparedInvoice, comparedJson } from '../pricing/invoices.ts'
-import { itemCount, itemsIn, type Quantities } from '../quantities/rules.ts'
+import { itemCount, itemsIn, leavesOf, type Quantities } from '../quantities/rules.ts'
 import { needsSync } from '../rules.ts'
 
 interface NamedAccount {
@@ -181,13 +181,9 @@ export const totalCounts = (
 
 /** Changed manual counts, with the own counts. */
 export const manualChanges = (before: Quantities, after: Quantities, own: Quantities) => {
-  const leaves = [before, after].flatMap((manual) =>
-    Object.entries(manual).flatMap(([category, items]) =>
-      Object.keys(items).map((item) => ({ category, item })),
-    ),
-  )
-  const unique = [...new Map(leaves.map((leaf) => [JSON.stringify(leaf), leaf])).values()]
-  return unique.flatMap(({ category, item }) => {
+  const leaves = [before, after].flatMap(leavesOf)
+  const unique = new Map(leaves.map((leaf) => [JSON.stringify([leaf.category, leaf.item]), leaf]))
+  return [...unique.values()].flatMap(({ category, item }) => {
     const [had, has] = [itemCount(before, category, item), itemCount(after, category, item)]
     const count = itemCount(own, category, item) ?? 0
     return had === has

@@ -163,6 +163,12 @@ export const isProrated = (compared: readonly ComparedInvoice[]) =>
 /** Units by which the monthly total rises; negative: falls. */
 export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)
 
+/** Units due at once, and by which the months rise. */
+export const chargesOf = (compared: readonly ComparedInvoice[]) => ({
+  today: compared.reduce((sum, { today }) => sum + today, 0),
+  monthly: compared.reduce((sum, one) => sum + riseOf(one), 0),
+})
+
 /** Whether the account must accept it: it pays now, or more each month. */
 export const raisesCharge = (compared: ComparedInvoice) => compared.today > 0 || riseOf(compared) > 0
 

@@ -104,27 +104,28 @@ const addTo = (quantities: Quantities, category: string, item: string, delta: nu
   quantities[category] = { ...itemsIn(quantities, category), [item]: count + delta }
 }
 
+/** Each count with its category and item. */
+export const leavesOf = (quantities: Quantities) =>
+  Object.entries(quantities).flatMap(([category, items]) =>
+    Object.entries(items).map(([item, count]) => ({ category, item, count })),
+  )
+
 /** The counts after some moves. Moves of sub-accounts go to the cascade. */
 export const moved = <T extends Totals>(
   totals: T,
   accountId: string,
-  moves: readonly Pick<QuantityMove, 'accountId' | 'category' | 'item' | 'own' | 'below'>[],
+  moves: readonly { accountId: string; category: string; item: string; delta: number }[],
 ): T => {
   const account = { ...totals.account }
   const cascade = { ...totals.cascade }
-  for (const { accountId: mover, category, item, own, below } of moves) {
-    if (mover === accountId) {
-      addTo(account, category, item, own)
-      addTo(cascade, category, item, below)
-    } else addTo(cascade, category, item, own + below)
-  }
+  for (const { accountId: mover, category, item, delta } of moves)
+    addTo(mover === accountId ? account : cascade, category, item, delta)
   return { ...totals, account, cascade }
 }
 
 const sumsOfItems = (counts: Quantities, more: Quantities): Quantities => {
   const sums = { ...counts }
-  for (const [category, items] of Object.entries(more))
-    for (const [item, delta] of Object.entries(items)) addTo(sums, category, item, delta)
+  for (const { category, item, count } of leavesOf(more)) addTo(sums, category, item, count)
   return sums
 }
 
