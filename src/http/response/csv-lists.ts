@@ -1,4 +1,4 @@
-import { csvLine, flattenRow } from '../../lib/csv.ts'
+import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, faultyRequest } from '../../lib/failure.ts'
 import { bareFileName } from '../../lib/file-name.ts'
 import { giveBack } from '../../storage/csv-lines.ts'
@@ -13,7 +13,7 @@ import {
   type Render,
   type Sheet,
 } from './listing.ts'
-import { harmless } from './responses.ts'
+import { FileResponse, harmless } from './responses.ts'
 import { lengthOf, rowStreamBytes, rowsInTurn } from './row-bytes.ts'
 import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
 import { inSlices } from './slices.ts'
@@ -32,6 +32,14 @@ const csvHeaders = (exchange: RequestContext): Headers => ({
   'content-type': 'text/csv',
   ...attachment(csvFileName(exchange)),
 })
+
+/** A file of a few rows. Keys of nested objects are joined with `_`. */
+export const csvFile = (records: readonly object[], name: string) => {
+  const rows = records.map((record) => flattenRow({ ...record }))
+  const columns = columnsOf(rows)
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
+  return new FileResponse(Buffer.from(lines.map(csvLine).join('')), 'text/csv', attachment(name))
+}
 
 /** A row that is not an object, such as a name, is in the column of ids. */
 const csvRow = (row: string) => {

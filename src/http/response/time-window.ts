@@ -1,7 +1,11 @@
+import { gregorianNow } from '../../lib/gregorian.ts'
 import { badRange, type TimeWindow, timeBoundsIn } from '../../lib/time-bounds.ts'
 import { timeKey } from '../../lib/time-key.ts'
+import { crossbarSettings } from '../../settings/documents.ts'
+import type { Settings } from '../../settings/settings.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
 import { collectionListing, type Listing, type PageRequest } from './listing.ts'
 
 const tooWide = (seconds: number, isEndSent: boolean) =>
@@ -28,6 +32,20 @@ export const timeWindow = (
 /** The same without a maximum, for lists whose pages cost the same for any window. */
 export const openTimeWindow = (query: URLSearchParams, now: number, usualSeconds: number): TimeWindow =>
   timeWindow(query, now, Number.POSITIVE_INFINITY, usualSeconds)
+
+export const openWindowQuery = {
+  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
+  created_to: 'Gregorian seconds; now unless given',
+}
+
+/** The same with the usual range of the settings. */
+export const usualTimeWindow = async (
+  { settings, store }: { settings: Settings; store: Pick<Store, 'clock'> },
+  query: URLSearchParams,
+): Promise<TimeWindow> => {
+  const { maximum_range: range } = await settings.of(crossbarSettings)
+  return openTimeWindow(query, gregorianNow(store.clock), range)
+}
 
 /** Which bounds move with the clock because they were not sent. */
 export const movingBounds = (query: URLSearchParams) => {

@@ -29,7 +29,7 @@ import {
 } from './rules.ts'
 import type { LedgerRequest } from './schema.ts'
 import { balanceMoved, type LedgerBooked } from './signals.ts'
-import { bookingChange, createLedgerStore, type EntryPage } from './store.ts'
+import { bookingChange, createLedgerStore } from './store.ts'
 
 /** The posting of an immediate charge or refund. `now` in Unix milliseconds. */
 export const postingOf = (line: AcceptedLine, author: Author, now: number): LedgerPosting => {
@@ -279,7 +279,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     },
 
     get,
-    page: (page: EntryPage) => rows.page(page),
+    page: rows.page,
 
     /** Source -> its sum from one Gregorian second to another. */
     sums: async (accountId: string, from: number, to: number) =>

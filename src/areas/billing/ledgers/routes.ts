@@ -2,19 +2,16 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountMember, ownReseller } from '../../../auth/policies.ts'
 import type { Listing } from '../../../http/response/listing.ts'
 import { answer, ListResponse } from '../../../http/response/responses.ts'
-import { openTimeWindow } from '../../../http/response/time-window.ts'
+import { openWindowQuery, usualTimeWindow } from '../../../http/response/time-window.ts'
 import { type Call, get, put, type Route } from '../../../http/route.ts'
 import { notEnoughCredit, type Problems } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
 import { decimalProblems, dollarsOfUnits } from '../../../lib/money.ts'
 import { anyObject, list as listOf } from '../../../lib/schema.ts'
 import type { TimeWindow } from '../../../lib/time-bounds.ts'
 import { timeKey } from '../../../lib/time-key.ts'
-import { crossbarSettings } from '../../../settings/documents.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'
-import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { DepsOf } from '../../area.ts'
 import { servicesSettings } from '../services/settings.ts'
 import { bookedAlready } from './failures.ts'
 import type { Ledgers } from './operations.ts'
@@ -31,11 +28,6 @@ const availableLedgers = [
   { name: 'payments', friendly_name: 'Payments', markup_type: [] },
   { name: 'rollovers', friendly_name: 'Rollovers', markup_type: [] },
 ]
-
-const ledgerWindowQuery = {
-  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
-  created_to: 'Gregorian seconds; now unless given',
-}
 
 interface Requested {
   amount?: unknown
@@ -66,13 +58,8 @@ const requestProblems = async ({
 export const ledgerRoutes = (
   ledgers: Ledgers,
   accounts: Accounts,
-  { settings, store: { clock } }: { settings: Settings; store: Pick<Store, 'clock'> },
+  deps: DepsOf<'settings' | 'store'>,
 ): Route[] => {
-  const windowOf = async ({ query }: Pick<Call, 'query'>) => {
-    const { maximum_range: range } = await settings.of(crossbarSettings)
-    return openTimeWindow(query, gregorianNow(clock), range)
-  }
-
   const entriesOf = (accountId: string, service: string, window: TimeWindow): Listing<LedgerEntryRow> => ({
     page: (request) => ledgers.page({ accountId, service, ...window, ...request }),
     cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
@@ -134,10 +121,10 @@ export const ledgerRoutes = (
       summary: 'Read what each ledger of an account comes to in some time',
       isLong: true,
       allow: accountMember,
-      query: ledgerWindowQuery,
+      query: openWindowQuery,
       answers: anyObject(),
       run: async (call) => {
-        const { from, to } = await windowOf(call)
+        const { from, to } = await usualTimeWindow(deps, call.query)
         return ledgers.sums(call.account.id, from, to)
       },
     }),
@@ -152,7 +139,7 @@ export const ledgerRoutes = (
       allow: accountMember,
       answers: Amount,
       run: async ({ account }) => {
-        const { currency } = await settings.of(servicesSettings)
+        const { currency } = await deps.settings.of(servicesSettings)
         return answer({
           data: { amount: dollarsOfUnits(await ledgers.balance(account.id)) },
           metadata: { currency },
@@ -169,11 +156,13 @@ export const ledgerRoutes = (
     get(`${base}/{source}`, {
       summary: 'List the entries of a ledger',
       allow: accountMember,
-      query: ledgerWindowQuery,
+      query: openWindowQuery,
       answers: LedgerEntry,
       list: true,
       run: async (call) =>
-        new ListResponse(entriesOf(call.account.id, call.path.source, await windowOf(call))),
+        new ListResponse(
+          entriesOf(call.account.id, call.path.source, await usualTimeWindow(deps, call.query)),
+        ),
     }),
     get(`${base}/{source}/{entry_id}`, {
       summary: 'Read an entry of a ledger',

@@ -2,11 +2,12 @@ import { type Failure, failure } from '../../../lib/failure.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianOfUnix, monthBefore } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits, maxUnits } from '../../../lib/money.ts'
-import { monthNumber, timedPlace } from '../../../lib/time-key.ts'
+import { monthNumber } from '../../../lib/time-key.ts'
 import type { Change, ChangeSet } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
-import { integer, json, keyset, type RowOf, shape, text } from '../../../storage/table.ts'
+import { integer, json, type RowOf, shape, text } from '../../../storage/table.ts'
+import { readTimePage, type TimePage } from '../../../storage/time-page.ts'
 import { bookedAlready } from './failures.ts'
 import {
   counterBook,
@@ -34,16 +35,8 @@ interface BookingLimits {
   tooLarge(excess: Excess): Failure
 }
 
-export interface EntryPage {
-  accountId: string
+interface EntryPage extends TimePage {
   service: string
-  /** Gregorian seconds, both inclusive. */
-  from: number
-  to: number
-  after?: readonly [string, string]
-  limit: number
-  descending: boolean
-  long: boolean
 }
 
 const openBalance =
@@ -363,16 +356,14 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       return (await Promise.all(found)).flatMap(entriesIn)
     },
 
-    async page(page: EntryPage): Promise<LedgerEntryRow[]> {
-      const { accountId, service, from, to, limit, long } = page
-      const { behind, order } = keyset(['created', 'ordinal'], page.descending)
-      const after = timedPlace(page.after)
-      const ordinal = after && /^\d{1,15}$/.test(after.mark) ? Number(after.mark) : 0
-      const params = [accountId, service, from, to, limit, ...(after ? [after.time, ordinal] : [])]
-      const sql = `SELECT ${entryRows.columns} FROM ledger_entries
-        WHERE account_id = $1 AND source_service = $2 AND created BETWEEN $3 AND $4 ${after ? `AND ${behind(6)}` : ''}
-        ORDER BY ${order} LIMIT $5`
-      return entriesIn(await (long ? scan(sql, params) : all(sql, params)))
+    async page({ service, ...page }: EntryPage): Promise<LedgerEntryRow[]> {
+      const source = {
+        select: `SELECT ${entryRows.columns} FROM ledger_entries`,
+        mark: 'ordinal',
+        markOf: (mark: string) => (/^\d{1,15}$/.test(mark) ? Number(mark) : 0),
+        only: ['source_service', service] as const,
+      }
+      return entriesIn(await readTimePage({ all, scan }, source, page))
     },
 
     /**

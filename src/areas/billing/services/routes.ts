@@ -6,11 +6,10 @@ import {
   type ResellerOf,
   superduper,
 } from '../../../auth/policies.ts'
+import { csvFile } from '../../../http/response/csv-lists.ts'
 import { collectionListing, type Listing } from '../../../http/response/listing.ts'
-import { FileResponse, ListResponse } from '../../../http/response/responses.ts'
+import { ListResponse } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
-import { attachment } from '../../../http/transport/media.ts'
-import { columnsOf, csvLine, flattenRow } from '../../../lib/csv.ts'
 import {
   datastoreConflict,
   failure,
@@ -56,15 +55,6 @@ const assertMaySell = async (
   if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) {
     throw failure(forbidden, { cause: 'what an account is sold is changed by its reseller' })
   }
-}
-
-const summaryCsv = (items: readonly object[]) => {
-  const rows = items.map((item) => flattenRow({ ...item }))
-  const columns = columnsOf(rows)
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
-  return new FileResponse(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
-    ...attachment('services_summary.csv'),
-  })
 }
 
 interface Given {
@@ -187,7 +177,10 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: async ({ account, request }) => {
         const summary = await services.summary(account)
         return request.accepts === 'text/csv'
-          ? summaryCsv(summary.invoices.flatMap(({ items }) => items))
+          ? csvFile(
+              summary.invoices.flatMap(({ items }) => items),
+              'services_summary.csv',
+            )
           : summary
       },
     }),

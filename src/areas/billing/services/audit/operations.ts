@@ -25,7 +25,7 @@ import {
   summaryOfOne,
   totalCounts,
 } from './rules.ts'
-import { type AuditPage, createAuditStore } from './store.ts'
+import { createAuditStore } from './store.ts'
 
 /** Unix seconds, both days included. */
 interface Days {
@@ -118,7 +118,7 @@ export const createServiceAudit = (tools: {
       }
     },
 
-    page: (page: AuditPage) => entries.page(page),
+    page: entries.page,
 
     async get(accountId: string, id: string) {
       const entry = auditId.test(id) ? await entries.find(accountId, id) : undefined

@@ -1,15 +1,13 @@
 import { accountMember } from '../../../../auth/policies.ts'
 import type { Listing } from '../../../../http/response/listing.ts'
 import { answer, ListResponse } from '../../../../http/response/responses.ts'
-import { movingBounds, openTimeWindow } from '../../../../http/response/time-window.ts'
+import { movingBounds, openTimeWindow, usualTimeWindow } from '../../../../http/response/time-window.ts'
 import { type Call, get, type Route } from '../../../../http/route.ts'
 import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { anyObject, anyText, list, must, open } from '../../../../lib/schema.ts'
 import type { TimeWindow } from '../../../../lib/time-bounds.ts'
 import { timeKey } from '../../../../lib/time-key.ts'
-import { crossbarSettings } from '../../../../settings/documents.ts'
-import type { Settings } from '../../../../settings/settings.ts'
-import type { Store } from '../../../../storage/store.ts'
+import type { DepsOf } from '../../../area.ts'
 import type { ServiceAudit } from './operations.ts'
 import type { AuditEntry } from './rules.ts'
 
@@ -52,14 +50,11 @@ const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow
   record: whole,
 })
 
-export const serviceAuditRoutes = (
-  audit: ServiceAudit,
-  { settings, store: { clock } }: { settings: Settings; store: Pick<Store, 'clock'> },
-): Route[] => {
+export const serviceAuditRoutes = (audit: ServiceAudit, deps: DepsOf<'settings' | 'store'>): Route[] => {
   /** `created_to` alone reaches back a year; without any bound the last 31 days count. */
   const daysOf = ({ query }: Pick<Call, 'query'>) => {
     const reach = movingBounds(query).end ? usualSummarySeconds : boundSummarySeconds
-    const { from, to } = openTimeWindow(query, gregorianNow(clock), reach)
+    const { from, to } = openTimeWindow(query, gregorianNow(deps.store.clock), reach)
     return { from: unixOfGregorian(from), to: unixOfGregorian(to) }
   }
 
@@ -91,12 +86,8 @@ export const serviceAuditRoutes = (
       query: windowQuery,
       answers: AuditRow,
       list: true,
-      run: async ({ account, query }) => {
-        const { maximum_range: range } = await settings.of(crossbarSettings)
-        return new ListResponse(
-          auditListing(audit, account.id, openTimeWindow(query, gregorianNow(clock), range)),
-        )
-      },
+      run: async ({ account, query }) =>
+        new ListResponse(auditListing(audit, account.id, await usualTimeWindow(deps, query))),
     }),
     get(`${base}/audit/{audit_id}`, {
       summary: 'Read what changed on an invoice, by whom and why',

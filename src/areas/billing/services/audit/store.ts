@@ -1,30 +1,10 @@
-import { timedPlace } from '../../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
-import {
-  integer,
-  json,
-  keyset,
-  oneOf,
-  optional,
-  type RowOf,
-  shape,
-  table,
-  text,
-} from '../../../../storage/table.ts'
+import { integer, json, oneOf, optional, type RowOf, shape, table, text } from '../../../../storage/table.ts'
+import { readTimePage, type TimePage } from '../../../../storage/time-page.ts'
 import { bookkeeperKey } from '../rules.ts'
 import { type AuditDoc, type AuditEntry, auditStatuses, type QuantityDay } from './rules.ts'
-
-/** Gregorian seconds, both inclusive. */
-export interface AuditPage {
-  accountId: string
-  from: number
-  to: number
-  after?: readonly [string, string]
-  limit: number
-  descending: boolean
-}
 
 interface SyncAnswer {
   reason?: string
@@ -75,7 +55,7 @@ const addToDay = quantityDays.insert(`ON CONFLICT (account_id, category, item, d
   addition = quantity_days.addition + excluded.addition, removal = quantity_days.removal + excluded.removal,
   manual = excluded.manual, last_at = excluded.last_at`)
 
-export const createAuditStore = ({ all }: Store) => ({
+export const createAuditStore = ({ all, scan }: Store) => ({
   add(set: ChangeSet, accountId: string, entry: AuditEntry) {
     const { status, bookkeeper } = entry.doc
     set
@@ -100,14 +80,9 @@ export const createAuditStore = ({ all }: Store) => ({
     return entry && toEntry(entry)
   },
 
-  async page({ accountId, from, to, limit, ...page }: AuditPage): Promise<AuditEntry[]> {
-    const { behind, order } = keyset(['created', 'place'], page.descending)
-    const after = timedPlace(page.after)
-    const sql = `SELECT ${synced.columns} FROM service_audit
-      WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${after ? `AND ${behind(5)}` : ''}
-      ORDER BY ${order} LIMIT $4`
-    const params = [accountId, from, to, limit, ...(after ? [after.time, after.mark] : [])]
-    return synced.list(await all(sql, params)).map(toEntry)
+  async page(page: TimePage): Promise<AuditEntry[]> {
+    const select = `SELECT ${synced.columns} FROM service_audit`
+    return synced.list(await readTimePage({ all, scan }, { select, mark: 'place' }, page)).map(toEntry)
   },
 
   putDay(set: ChangeSet, accountId: string, day: QuantityDay) {
