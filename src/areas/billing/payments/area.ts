@@ -15,15 +15,7 @@ import { createInvoiceIssuing } from './invoices/issuing.ts'
 import { createInvoicePrinting, createInvoices } from './invoices/operations.ts'
 import { invoiceRoutes } from './invoices/routes.ts'
 import { createInvoiceStore } from './invoices/store.ts'
-import {
-  accountDelinquentNotice,
-  invoiceNotice,
-  paymentDisputeNotice,
-  paymentGraceNotice,
-  paymentRetryNotice,
-  transactionFailedNotice,
-  transactionNotice,
-} from './notices.ts'
+import * as notices from './notices.ts'
 import { dunningSettings, invoiceSettings, topupSettings } from './settings.ts'
 import { createTopups, lowBalanceThreshold } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
@@ -53,15 +45,7 @@ export const paymentsArea = area({
   },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
   settings: [invoiceSettings, dunningSettings, topupSettings],
-  notices: [
-    transactionNotice,
-    transactionFailedNotice,
-    invoiceNotice,
-    paymentRetryNotice,
-    paymentGraceNotice,
-    accountDelinquentNotice,
-    paymentDisputeNotice,
-  ],
+  notices: Object.values(notices),
   create(tools, { accounts, services: sold, ledgers, whitelabel }) {
     const { services, bookkeepers } = sold
     const rows = createInvoiceStore(tools.store)

@@ -1,5 +1,13 @@
 import { body, type Macros, macro, notice } from '../../../mail/notices.ts'
 
+const billingNotice = <const M extends Macros>(
+  id: string,
+  friendlyName: string,
+  macros: M,
+  subject: string,
+  ...paragraphs: string[]
+) => notice(id, { friendlyName, category: 'billing', to: 'admins', macros, subject, ...body(...paragraphs) })
+
 const transactionMacros = {
   'transaction.id': macro('Transaction id', 'Of the payment', '202601-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
   'transaction.type': macro('Kind', 'sale or refund', 'sale'),
@@ -21,86 +29,67 @@ const dunningMacros = {
   'payment.next': macro('Next', 'The day of the next step', '2026-02-18'),
 } as const satisfies Macros
 
-export const transactionNotice = notice('transaction', {
-  friendlyName: 'Payment',
-  category: 'billing',
-  to: 'admins',
-  macros: transactionMacros,
-  subject: 'Payment of {{account.name}}: {{transaction.amount}}',
-  ...body(
-    '{{transaction.description}} of the account {{account.name}} was carried out.',
-    'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
-  ),
-})
+export const transactionNotice = billingNotice(
+  'transaction',
+  'Payment',
+  transactionMacros,
+  'Payment of {{account.name}}: {{transaction.amount}}',
+  '{{transaction.description}} of the account {{account.name}} was carried out.',
+  'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
+)
 
-export const transactionFailedNotice = notice('transaction_failed', {
-  friendlyName: 'Failed payment',
-  category: 'billing',
-  to: 'admins',
-  macros: {
+export const transactionFailedNotice = billingNotice(
+  'transaction_failed',
+  'Failed payment',
+  {
     ...transactionMacros,
     'transaction.reason': macro('Reason', 'Why no money has moved', 'Your card was declined.'),
   },
-  subject: 'Payment of {{account.name}} failed: {{transaction.amount}}',
-  ...body(
-    '{{transaction.description}} of the account {{account.name}} failed: {{transaction.reason}}',
-    'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
-  ),
-})
+  'Payment of {{account.name}} failed: {{transaction.amount}}',
+  '{{transaction.description}} of the account {{account.name}} failed: {{transaction.reason}}',
+  'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
+)
 
-export const invoiceNotice = notice('invoice', {
-  friendlyName: 'Invoice',
-  category: 'billing',
-  to: 'admins',
-  macros: { ...invoiceMacros, 'invoice.status': macro('Status', 'open or paid', 'open') },
-  subject: 'Invoice {{invoice.number}} of {{account.name}}: {{invoice.total}}',
-  ...body(
-    'Attached is the invoice {{invoice.number}} of the account {{account.name}}.',
-    'Total: {{invoice.total}}\nStill to be paid: {{invoice.to_pay}}\nDue: {{invoice.due}}',
-  ),
-})
+export const invoiceNotice = billingNotice(
+  'invoice',
+  'Invoice',
+  { ...invoiceMacros, 'invoice.status': macro('Status', 'open or paid', 'open') },
+  'Invoice {{invoice.number}} of {{account.name}}: {{invoice.total}}',
+  'Attached is the invoice {{invoice.number}} of the account {{account.name}}.',
+  'Total: {{invoice.total}}\nStill to be paid: {{invoice.to_pay}}\nDue: {{invoice.due}}',
+)
 
-export const paymentRetryNotice = notice('payment_retry', {
-  friendlyName: 'Payment that is tried again',
-  category: 'billing',
-  to: 'admins',
-  macros: dunningMacros,
-  subject: 'Invoice {{invoice.number}} could not be paid',
-  ...body(
-    '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken: {{payment.reason}}',
-    'It is tried again on {{payment.next}}. To prevent that, pay it before, or see to it that the payment method works.',
-  ),
-})
+export const paymentRetryNotice = billingNotice(
+  'payment_retry',
+  'Payment that is tried again',
+  dunningMacros,
+  'Invoice {{invoice.number}} could not be paid',
+  '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken: {{payment.reason}}',
+  'It is tried again on {{payment.next}}. To prevent that, pay it before, or see to it that the payment method works.',
+)
 
-export const paymentGraceNotice = notice('payment_grace', {
-  friendlyName: 'Last days to pay',
-  category: 'billing',
-  to: 'admins',
-  macros: dunningMacros,
-  subject: 'Invoice {{invoice.number}} has to be paid by {{payment.next}}',
-  ...body(
-    '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken, and it is not tried again: {{payment.reason}}',
-    'Unless it is paid by {{payment.next}}, the account is not in good standing any more.',
-  ),
-})
+export const paymentGraceNotice = billingNotice(
+  'payment_grace',
+  'Last days to pay',
+  dunningMacros,
+  'Invoice {{invoice.number}} has to be paid by {{payment.next}}',
+  '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken, and it is not tried again: {{payment.reason}}',
+  'Unless it is paid by {{payment.next}}, the account is not in good standing any more.',
+)
 
-export const accountDelinquentNotice = notice('account_delinquent', {
-  friendlyName: 'Account not in good standing',
-  category: 'billing',
-  to: 'admins',
-  macros: dunningMacros,
-  subject: '{{account.name}} is not in good standing',
-  ...body(
-    'The invoice {{invoice.number}} of the account {{account.name}} was not paid: {{payment.reason}}',
-    'Until {{invoice.to_pay}} are paid, nothing more can be ordered.',
-  ),
-})
+export const accountDelinquentNotice = billingNotice(
+  'account_delinquent',
+  'Account not in good standing',
+  dunningMacros,
+  '{{account.name}} is not in good standing',
+  'The invoice {{invoice.number}} of the account {{account.name}} was not paid: {{payment.reason}}',
+  'Until {{invoice.to_pay}} are paid, nothing more can be ordered.',
+)
 
-export const paymentDisputeNotice = notice('payment_dispute', {
-  friendlyName: 'Disputed payment',
-  category: 'billing',
-  to: 'admins',
-  macros: {
+export const paymentDisputeNotice = billingNotice(
+  'payment_dispute',
+  'Disputed payment',
+  {
     ...transactionMacros,
     'payer.id': macro('Payer id', 'The account that had paid', '0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
     'payer.name': macro('Payer', 'Its name', 'Acme Branch'),
@@ -109,9 +98,7 @@ export const paymentDisputeNotice = notice('payment_dispute', {
     'dispute.status': macro('Status', 'As the payment processor calls it', 'needs_response'),
     'dispute.reason': macro('Reason', 'As the payment processor calls it', 'fraudulent'),
   },
-  subject: 'Payment of {{payer.name}} is disputed: {{dispute.status}}',
-  ...body(
-    'A payment of the account {{payer.name}} ({{payer.id}}) is disputed.',
-    'Amount: {{dispute.amount}}\nStatus: {{dispute.status}}\nReason: {{dispute.reason}}\nDispute: {{dispute.id}}\nTransaction: {{transaction.id}}',
-  ),
-})
+  'Payment of {{payer.name}} is disputed: {{dispute.status}}',
+  'A payment of the account {{payer.name}} ({{payer.id}}) is disputed.',
+  'Amount: {{dispute.amount}}\nStatus: {{dispute.status}}\nReason: {{dispute.reason}}\nDispute: {{dispute.id}}\nTransaction: {{transaction.id}}',
+)

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
 import { accountAdmin, accountMember, ownReseller } from '../../../../auth/policies.ts'
+import { csvFile } from '../../../../http/response/csv-lists.ts'
 import { type Listing, shortListing } from '../../../../http/response/listing.ts'
 import { answer, FileResponse, ListResponse } from '../../../../http/response/responses.ts'
 import { type Call, get, post, put, type Route } from '../../../../http/route.ts'
 import { attachment } from '../../../../http/transport/media.ts'
-import { columnsOf, csvLine, flattenRow } from '../../../../lib/csv.ts'
 import { notEnoughCredit } from '../../../../lib/failure.ts'
 import { decimalProblems, maxDollars, unitsOfDollars } from '../../../../lib/money.ts'
 import {
@@ -23,8 +23,7 @@ import {
 } from '../../../../lib/schema.ts'
 import { timeKey } from '../../../../lib/time-key.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
-import { assertMoved, moneyFailures, underWay } from '../transactions/routes.ts'
-import { isOpen } from '../transactions/rules.ts'
+import { moneyAnswer, moneyFailures } from '../transactions/routes.ts'
 import type { InvoicePrinting, Invoices, Paying } from './operations.ts'
 import {
   creditNoteJson,
@@ -123,17 +122,6 @@ const notes = `${invoicePath}/credit_notes` as const
 const invoiceFileName = ({ number, id }: InvoiceDocument) =>
   `invoice-${number ? numberText(number).replaceAll('/', '-') : id}`
 
-const invoiceCsv = (invoice: InvoiceDocument) => {
-  const rows = csvRows(invoice).map(flattenRow)
-  const columns = columnsOf(rows)
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
-  return new FileResponse(
-    Buffer.from(lines.map(csvLine).join('')),
-    'text/csv',
-    attachment(`${invoiceFileName(invoice)}.csv`),
-  )
-}
-
 export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Route[] => {
   const listing = (accountId: string, status: string | undefined): Listing<InvoiceDocument> => ({
     page: (request) => invoices.page({ accountId, status, ...request }),
@@ -147,13 +135,7 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
     return invoiceJson(invoice, await invoices.notesOf(accountId, id), await invoices.eventsOf(accountId, id))
   }
 
-  const paid = async ({ invoice, transaction }: Paying) => {
-    if (transaction) assertMoved(transaction)
-    const data = await whole(invoice)
-    return transaction && isOpen(transaction)
-      ? answer({ data, status: 202, message: underWay })
-      : answer({ data })
-  }
+  const paid = async ({ invoice, transaction }: Paying) => moneyAnswer(transaction, await whole(invoice))
 
   return [
     get(invoicesPath, {
@@ -178,7 +160,8 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
       answers: InvoiceAnswer,
       run: async ({ account, path, request }) => {
         const invoice = await invoices.find(account, path.invoice_id)
-        if (request.accepts === 'text/csv') return invoiceCsv(invoice)
+        if (request.accepts === 'text/csv')
+          return csvFile(csvRows(invoice), `${invoiceFileName(invoice)}.csv`)
         if (request.accepts !== 'application/pdf') return whole(invoice)
         const bytes = await printing.invoice(invoice)
         return new FileResponse(bytes, 'application/pdf', attachment(`${invoiceFileName(invoice)}.pdf`))

@@ -7,7 +7,7 @@ import { timedPlace } from '../../../../lib/time-key.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { integer, json, oneOf, shape, table, text } from '../../../../storage/table.ts'
+import { integer, json, keyset, oneOf, shape, table, text } from '../../../../storage/table.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
 import { type EntryDetails, type LedgerEntryRow, rolloverService } from '../../ledgers/rules.ts'
 import {
@@ -202,16 +202,13 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     },
 
     async page({ accountId, status, after, limit, descending }: InvoicePage): Promise<InvoiceDocument[]> {
-      const side = descending ? '<' : '>'
-      const order = descending ? 'DESC' : 'ASC'
+      const { behind, order } = keyset(['i.issued', 'i.id'], descending)
       const params: (string | number)[] = [accountId, limit]
       const terms = ['i.account_id = $1']
       if (status !== undefined) terms.push(`s.status = $${params.push(status)}`)
       const start = timedPlace(after)
-      if (start)
-        terms.push(`(i.issued, i.id) ${side} ($${params.push(start.time)}, $${params.push(start.mark)})`)
-      const sql = `${selectInvoices} WHERE ${terms.join(' AND ')}
-        ORDER BY i.issued ${order}, i.id ${order} LIMIT $2`
+      if (start) terms.push(behind(params.push(start.time, start.mark) - 1))
+      const sql = `${selectInvoices} WHERE ${terms.join(' AND ')} ORDER BY ${order} LIMIT $2`
       return toInvoices(await all(sql, params))
     },
 

@@ -1,13 +1,12 @@
 import type { Static } from 'typebox'
 import { accountAdmin, ownReseller, type ResellerOf } from '../../../../auth/policies.ts'
-import { answer } from '../../../../http/response/responses.ts'
 import { type Call, post, type Route } from '../../../../http/route.ts'
 import { unitsOfDollars } from '../../../../lib/money.ts'
 import { anyObject, number, open } from '../../../../lib/schema.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { entryJson } from '../../ledgers/rules.ts'
-import { assertMoved, moneyFailures, underWay } from '../transactions/routes.ts'
-import { amountProblems, isOpen, transactionJson } from '../transactions/rules.ts'
+import { moneyAnswer, moneyFailures } from '../transactions/routes.ts'
+import { amountProblems, transactionJson } from '../transactions/rules.ts'
 import type { ToppedUp as Done, Topups } from './operations.ts'
 
 /** `amount` has its own messages, so the route validates it. */
@@ -23,16 +22,11 @@ export const ToppedUp = open({
 
 const base = '/v2/accounts/{account_id}/services/topup'
 
-const toppedUp = ({ transaction, ledger }: Done) => {
-  if (transaction) assertMoved(transaction)
-  const data = {
+const toppedUp = ({ transaction, ledger }: Done) =>
+  moneyAnswer(transaction, {
     ...(transaction ? { transaction: transactionJson(transaction) } : {}),
     ...(ledger ? { ledger: entryJson(ledger) } : {}),
-  }
-  return transaction && isOpen(transaction)
-    ? answer({ data, status: 202, message: underWay })
-    : answer({ data })
-}
+  })
 
 const booked = new Set(['transaction', 'ledger'])
 

@@ -6,7 +6,7 @@ import { gregorianNow, gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
 import { present } from '../../../../lib/json.ts'
 import { describeError } from '../../../../lib/log.ts'
-import { dollarsOfUnits } from '../../../../lib/money.ts'
+import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import { invalidBookkeeper, noPaymentToken } from '../../../../payment/failures.ts'
 import {
@@ -37,7 +37,8 @@ import {
   type Trigger,
   wasGivenUp,
 } from './rules.ts'
-import { createTransactionStore, type TransactionPage, type TransactionStore } from './store.ts'
+import type { TransactionRequest } from './schema.ts'
+import { createTransactionStore, type TransactionStore } from './store.ts'
 
 interface TransactionDeps extends PaymentDeps {
   /** Called with the change set that books how a transaction ended. */
@@ -136,74 +137,68 @@ const kindName = 'transactions'
 // Beyond the gateway's own time limit, before another process takes over.
 const graceMs = 1000
 
-export type Transactions = ReturnType<typeof createTransactions>
-
-/**
- * Money that moves at bookkeepers. A transaction is stored before a gateway is called, and its outcome is one commit.
- * After a crash or a lost response the gateway is asked again with the same key.
- */
-export const createTransactions = (deps: TransactionDeps) => {
-  const { store, settings, bookkeepers, ledgers, audit, queue, log } = deps
-  const rows = createTransactionStore(store)
-  const settlement = createSettlement(deps, rows)
+/** Stores transactions that are to be carried out. */
+const drafting = (deps: TransactionDeps, rows: TransactionStore) => {
+  const { store, settings, bookkeepers, ledgers, audit } = deps
   const { clock } = store
-
-  /** The gateway of a bookkeeper that can move money. */
-  const gatewayOf = async (bookkeeper: Bookkeeper): Promise<Gateway> => {
-    const gateway = bookkeepers.gateway(bookkeeper)
-    if (!gateway?.capabilities.charges || !(await gateway.isReady(bookkeeper.vendor_id)))
-      throw failure(invalidBookkeeper, {})
-    return gateway
-  }
 
   /** Refunds use the currency of the sale. */
   const currencyOf = async ({ sale }: Pick<PaymentOrder, 'sale'>) =>
     sale?.doc.currency ?? (await settings.of(servicesSettings)).currency
 
-  const docOf = async (
-    author: Author,
-    account: AccountRecord,
-    wanted: PaymentOrder,
-  ): Promise<TransactionDoc> => {
-    const { description, trigger, module, bookkeeper, metadata, order_id, invoiceId, sale, type } = wanted
-    const means = type === 'sale' ? await bookkeepers.means(account.id, bookkeeper) : undefined
-    return {
-      account: { id: account.id, name: account.doc.name },
-      description,
-      executor: { trigger, module },
-      bookkeeper,
-      currency: await currencyOf(wanted),
-      audit: await audit.who(author),
-      ...present({ metadata, order_id, invoice_id: invoiceId, means }),
-      ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
-    }
-  }
-
   const draft = async (
     author: Author,
-    account: AccountRecord,
-    wanted: PaymentOrder,
+    { id: accountId, doc }: AccountRecord,
+    order: PaymentOrder,
     id: string,
-  ): Promise<Transaction> => {
+  ) => {
+    const { type, amount, description, trigger, module, bookkeeper, metadata, order_id, sale } = order
     const now = clock.now()
-    return {
-      ...{ accountId: account.id, id, created: gregorianOfUnix(now / 1000), place: newId(now), madeAt: now },
-      ...{ type: wanted.type, status: 'pending', amount: wanted.amount, refunded: 0 },
-      doc: await docOf(author, account, wanted),
+    const means = type === 'sale' ? await bookkeepers.means(accountId, bookkeeper) : undefined
+    const transaction: Transaction = {
+      ...{ accountId, id, created: gregorianOfUnix(now / 1000), place: newId(now), madeAt: now },
+      ...{ type, status: 'pending', amount, refunded: 0 },
+      doc: {
+        account: { id: accountId, name: doc.name },
+        description,
+        executor: { trigger, module },
+        bookkeeper,
+        currency: await currencyOf(order),
+        audit: await audit.who(author),
+        ...present({ metadata, order_id, invoice_id: order.invoiceId, means }),
+        ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
+      },
     }
-  }
-
-  /** Adds a transaction to a change set. A job carries it out at once, or at `dueAt` if the caller does not. */
-  const open = async (set: ChangeSet, account: AccountRecord, wanted: PaymentOrder, dueAt?: number) => {
-    const transaction = await draft(set.author, account, wanted, `${monthOf(clock.now())}-${randomHex(16)}`)
-    if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
-    rows.insert(set, transaction)
-    if (wanted.type === 'sale') ledgers.requireRoomForSale(set, account.id)
-    const { accountId, id } = transaction
-    set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
     return transaction
   }
 
+  return {
+    currencyOf,
+    draft,
+
+    /** The gateway of a bookkeeper that can move money. */
+    async gatewayOf(bookkeeper: Bookkeeper): Promise<Gateway> {
+      const gateway = bookkeepers.gateway(bookkeeper)
+      if (!gateway?.capabilities.charges || !(await gateway.isReady(bookkeeper.vendor_id)))
+        throw failure(invalidBookkeeper, {})
+      return gateway
+    },
+
+    /** Adds a transaction to a change set. A job carries it out at once, or at `dueAt` if the caller does not. */
+    async open(set: ChangeSet, account: AccountRecord, order: PaymentOrder, dueAt?: number) {
+      const transaction = await draft(set.author, account, order, `${monthOf(clock.now())}-${randomHex(16)}`)
+      if (order.sale) rows.reserve(set, order.sale, order.amount)
+      rows.insert(set, transaction)
+      if (order.type === 'sale') ledgers.requireRoomForSale(set, account.id)
+      const { accountId, id } = transaction
+      set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
+      return transaction
+    },
+  }
+}
+
+/** Calls gateways. A call that fails leaves the outcome unknown. */
+const gatewayCalls = ({ store, bookkeepers, log }: TransactionDeps) => {
   const safely = async <T extends PaymentOutcome | Absent>(
     call: () => Promise<T>,
   ): Promise<T | PaymentOutcome> => {
@@ -230,20 +225,40 @@ export const createTransactions = (deps: TransactionDeps) => {
     return safely(() => gateway.charge(order))
   }
 
-  const findOut = async (gateway: Gateway, transaction: Transaction): Promise<PaymentOutcome> => {
-    const found = await safely(() => gateway.lookup(gatewayOrder(transaction)))
-    if (found.status !== 'absent') return found
-    return maySend(transaction, clock.now())
-      ? send(gateway, transaction)
-      : declined(neverArrived, 'the bookkeeper never heard of it')
+  const lookUp = (gateway: Gateway, transaction: Transaction) =>
+    safely(() => gateway.lookup(gatewayOrder(transaction)))
+
+  return {
+    send,
+    lookUp,
+
+    async findOut(gateway: Gateway, transaction: Transaction): Promise<PaymentOutcome> {
+      const found = await lookUp(gateway, transaction)
+      if (found.status !== 'absent') return found
+      return maySend(transaction, store.clock.now())
+        ? send(gateway, transaction)
+        : declined(neverArrived, 'the bookkeeper never heard of it')
+    },
   }
+}
+
+const jobStates = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
+
+type Settlement = ReturnType<typeof createSettlement>
+
+/** Carries out transactions, at once or as a job. */
+const carrying = (
+  deps: TransactionDeps,
+  rows: TransactionStore,
+  { settlement, drafts }: { settlement: Settlement; drafts: ReturnType<typeof drafting> },
+) => {
+  const { store, bookkeepers, queue } = deps
+  const { send, findOut, lookUp } = gatewayCalls(deps)
 
   /** Transactions that requests of this process carry out: no gateway was called for them before. */
   const begun = new Map<string, Author>()
 
-  const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
-
-  const kind: JobKind<object, PaymentOutcome> = {
+  const job: JobKind<object, PaymentOutcome> = {
     kind: kindName,
     everySeconds: 1,
     maxConcurrent: 5,
@@ -255,85 +270,107 @@ export const createTransactions = (deps: TransactionDeps) => {
       return begun.has(id) ? send(gateway, transaction) : findOut(gateway, transaction)
     },
 
-    async conclude({ accountId, id }, answer) {
+    async conclude({ accountId, id }, outcome) {
       const transaction = await rows.get(accountId, id)
       if (!isOpen(transaction)) return { state: 'done' }
-      const { status, reason = '', message = '' } = resultOf(answer)
-      const set = await settlement.settle(begun.get(id) ?? transactionsAuthor, transaction, answer)
-      return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
+      const { status, reason = '', message = '' } = resultOf(outcome)
+      const set = await settlement.settle(begun.get(id) ?? transactionsAuthor, transaction, outcome)
+      return {
+        state: jobStates[statusAfter(outcome)],
+        outcome: `${status} ${reason} ${message}`,
+        sets: [set],
+      }
     },
   }
 
-  /** `alongside` adds to the change set that stores the transaction. */
-  const carryOut = async (
-    author: Author,
-    account: AccountRecord,
-    wanted: PaymentOrder,
-    alongside?: (set: ChangeSet, transaction: Transaction) => void,
-  ): Promise<Transaction> => {
-    const gateway = await gatewayOf(wanted.bookkeeper)
-    // Refunds use the bookkeeper of the sale, whoever sells to the account now.
-    if (wanted.type === 'sale' && !(await bookkeepers.mayCharge(account, wanted.bookkeeper)))
-      throw failure(invalidBookkeeper, {})
-    const { capabilities, smallestUnits } = gateway
-    const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
-    if (hasProblems(problems)) throw invalid(problems)
-    const needsMeans = capabilities.tokens && wanted.type === 'sale'
-    if (needsMeans && !(await bookkeepers.means(account.id, wanted.bookkeeper)))
-      throw failure(noPaymentToken, {})
-    const set = new ChangeSet(author)
-    const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
-    const transaction = await open(set, account, wanted, clock.now() + patience)
-    alongside?.(set, transaction)
-    await store.commit(set)
-    // From here on a repeat with the idempotency key must not run the request again.
-    const { idempotency: _, ...plainAuthor } = author
-    begun.set(transaction.id, plainAuthor)
-    try {
-      await queue.now(kindName, transaction.id)
-    } finally {
-      begun.delete(transaction.id)
-    }
-    return rows.get(account.id, transaction.id)
-  }
+  return {
+    job,
 
-  /** Adds a refund that was made at the gateway itself. Its id follows from the gateway's, so it is added once. */
-  const adopt = async (set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) => {
-    const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
-    const left = sale.amount - sale.refunded
-    if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
-    const wanted: PaymentOrder = {
-      ...{ type: 'refund', trigger: 'outside', module: 'gateway' },
-      amount: refund.amount,
-      description: 'Refund by the payment processor',
-      bookkeeper: sale.doc.bookkeeper,
-      sale,
-    }
-    const transaction = { ...(await draft(set.author, account, wanted, id)), status: 'completed' as const }
-    rows.reserve(set, sale, refund.amount)
-    const ledger_id = settlement.book(set, transaction)
-    const doc = { ...transaction.doc, ledger_id, result: { status: 'succeeded', id: refund.id } as const }
-    rows.insert(set, { ...transaction, doc })
-    await settlement.tell(set, transaction, doc)
-    return id
-  }
+    /** `alongside` adds to the change set that stores the transaction. */
+    async carryOut(
+      author: Author,
+      account: AccountRecord,
+      order: PaymentOrder,
+      alongside?: (set: ChangeSet, transaction: Transaction) => void,
+    ): Promise<Transaction> {
+      const { type, amount, bookkeeper } = order
+      const gateway = await drafts.gatewayOf(bookkeeper)
+      // Refunds use the bookkeeper of the sale, whoever sells to the account now.
+      if (type === 'sale' && !(await bookkeepers.mayCharge(account, bookkeeper)))
+        throw failure(invalidBookkeeper, {})
+      const problems = coinProblems(amount, gateway.smallestUnits(await drafts.currencyOf(order)))
+      if (hasProblems(problems)) throw invalid(problems)
+      const needsMeans = gateway.capabilities.tokens && type === 'sale'
+      if (needsMeans && !(await bookkeepers.means(account.id, bookkeeper))) throw failure(noPaymentToken, {})
+      const set = new ChangeSet(author)
+      const timeoutMs = (await gateway.patienceMs(bookkeeper.vendor_id)) + graceMs
+      const transaction = await drafts.open(set, account, order, store.clock.now() + timeoutMs)
+      alongside?.(set, transaction)
+      await store.commit(set)
+      // From here on a repeat with the idempotency key must not run the request again.
+      const { idempotency: _, ...plainAuthor } = author
+      begun.set(transaction.id, plainAuthor)
+      try {
+        await queue.now(kindName, transaction.id)
+      } finally {
+        begun.delete(transaction.id)
+      }
+      return rows.get(account.id, transaction.id)
+    },
 
-  /** Books a sale that was given up and has succeeded after all. Such a refund is imported by its event. */
-  const lookAgain = async (transaction: Transaction) => {
-    const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
-    if (!gateway || transaction.type !== 'sale') return
-    const found = await safely(() => gateway.lookup(gatewayOrder(transaction)))
-    if (found.status === 'succeeded')
-      await store.commit(await settlement.settle(transactionsAuthor, transaction, found))
+    /** Books a sale that was given up and has succeeded after all. Such a refund is imported by its event. */
+    async lookAgain(transaction: Transaction) {
+      const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
+      if (!gateway || transaction.type !== 'sale') return
+      const found = await lookUp(gateway, transaction)
+      if (found.status === 'succeeded')
+        await store.commit(await settlement.settle(transactionsAuthor, transaction, found))
+    },
   }
+}
+
+export type Transactions = ReturnType<typeof createTransactions>
+
+/**
+ * Money that moves at bookkeepers. A transaction is stored before a gateway is called, and its outcome is one commit.
+ * After a crash or a lost response the gateway is asked again with the same key.
+ */
+export const createTransactions = (deps: TransactionDeps) => {
+  const rows = createTransactionStore(deps.store)
+  const settlement = createSettlement(deps, rows)
+  const drafts = drafting(deps, rows)
+  const { job, carryOut, lookAgain } = carrying(deps, rows, { settlement, drafts })
 
   return {
-    open,
-    adopt,
-    job: kind,
+    job,
     carryOut,
-
+    open: drafts.open,
+    gatewayOf: drafts.gatewayOf,
     find: rows.find,
+    page: rows.page,
+    refundable: rows.refundable,
+
+    /** Adds a refund that was made at the gateway itself. Its id follows from the gateway's, so it is added once. */
+    async adopt(set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) {
+      const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
+      const left = sale.amount - sale.refunded
+      if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
+      const order: PaymentOrder = {
+        ...{ type: 'refund', trigger: 'outside', module: 'gateway' },
+        amount: refund.amount,
+        description: 'Refund by the payment processor',
+        bookkeeper: sale.doc.bookkeeper,
+        sale,
+      }
+      const drafted = await drafts.draft(set.author, account, order, id)
+      const transaction = { ...drafted, status: 'completed' as const }
+      rows.reserve(set, sale, refund.amount)
+      const ledger_id = settlement.book(set, transaction)
+      const doc = { ...transaction.doc, ledger_id, result: { status: 'succeeded', id: refund.id } as const }
+      rows.insert(set, { ...transaction, doc })
+      await settlement.tell(set, transaction, doc)
+      return id
+    },
 
     async get(accountId: string, id: string): Promise<Transaction> {
       if (!transactionId.test(id)) throw failure(badIdentifier, { cause: id })
@@ -343,63 +380,64 @@ export const createTransactions = (deps: TransactionDeps) => {
     /** The transaction, after asking the gateway for its outcome if that is open. */
     async cleared(accountId: string, id: string): Promise<Transaction> {
       const transaction = await rows.get(accountId, id)
-      if (isOpen(transaction)) await queue.now(kindName, id)
+      if (isOpen(transaction)) await deps.queue.now(kindName, id)
       else if (wasGivenUp(transaction)) await lookAgain(transaction)
       return rows.get(accountId, id)
     },
-
-    page: (page: TransactionPage) => rows.page(page),
-    refundable: rows.refundable,
-    gatewayOf,
   }
-}
-
-/** Money in units. */
-export type ManualOrder = Pick<PaymentOrder, 'amount' | 'metadata' | 'order_id'> & {
-  description?: string
-  /** Of a refund: the sale. */
-  saleId?: string
 }
 
 /** Whether the caller may move money by a vendor's bookkeeper. */
 type MayAct = (vendorId: string) => boolean
 
+const assertMayAct = (mayAct: MayAct, vendorId: string) => {
+  if (!mayAct(vendorId)) throw failure(forbidden, { cause: 'money is moved by the vendor of the bookkeeper' })
+}
+
+const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {
+  const left = sale?.type === 'sale' && sale.status === 'completed' ? sale.amount - sale.refunded : 0
+  if (sale && left >= amount) return sale
+  const message = 'No sale has so much left to be refunded'
+  throw invalid({
+    amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
+  })
+}
+
+const manualOrder = (
+  type: 'sale' | 'refund',
+  { amount, description, metadata, order_id }: TransactionRequest,
+) => ({
+  ...({ type, trigger: 'manual', module: 'transactions' } as const),
+  ...present({ metadata, order_id }),
+  amount: unitsOfDollars(amount as number),
+  description: description ?? `Manual ${type}`,
+})
+
 /** Sales and refunds that the vendor of a bookkeeper makes manually. */
 export const createManualTransactions = (transactions: Transactions, { bookkeepers }: PaymentDeps) => {
-  const assertMayAct = (mayAct: MayAct, vendorId: string) => {
-    if (mayAct(vendorId)) return
-    throw failure(forbidden, { cause: 'money is moved by the vendor of the bookkeeper' })
-  }
-
-  const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {
-    const left = sale?.type === 'sale' && sale.status === 'completed' ? sale.amount - sale.refunded : 0
-    if (sale && left >= amount) return sale
-    const message = 'No sale has so much left to be refunded'
-    throw invalid({
-      amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
-    })
+  const ownBookkeeper = async (account: AccountRecord, mayAct: MayAct) => {
+    const bookkeeper = await bookkeepers.of(account)
+    assertMayAct(mayAct, bookkeeper.vendor_id)
+    return bookkeeper
   }
 
   /** The newest sale at the account's bookkeeper of which enough is left. */
   const newestSale = async (account: AccountRecord, amount: number, mayAct: MayAct) => {
-    const bookkeeper = await bookkeepers.of(account)
-    assertMayAct(mayAct, bookkeeper.vendor_id)
+    const bookkeeper = await ownBookkeeper(account, mayAct)
     await transactions.gatewayOf(bookkeeper)
     return transactions.refundable(account.id, bookkeeper.type, amount)
   }
 
   return {
-    async sale(author: Author, account: AccountRecord, order: ManualOrder, mayAct: MayAct) {
-      const bookkeeper = await bookkeepers.of(account)
-      assertMayAct(mayAct, bookkeeper.vendor_id)
-      const { description = 'Manual sale', saleId: _, ...rest } = order
-      const frame = { type: 'sale', trigger: 'manual', module: 'transactions' } as const
-      return transactions.carryOut(author, account, { ...rest, ...frame, description, bookkeeper })
+    async sale(author: Author, account: AccountRecord, request: TransactionRequest, mayAct: MayAct) {
+      const bookkeeper = await ownBookkeeper(account, mayAct)
+      return transactions.carryOut(author, account, { ...manualOrder('sale', request), bookkeeper })
     },
 
     /** Refunds a sale by the bookkeeper that took the money. */
-    async refund(author: Author, account: AccountRecord, order: ManualOrder, mayAct: MayAct) {
-      const { description = 'Manual refund', saleId, ...rest } = order
+    async refund(author: Author, account: AccountRecord, request: TransactionRequest, mayAct: MayAct) {
+      const order = manualOrder('refund', request)
+      const { transaction_id: saleId } = request
       const found =
         saleId === undefined
           ? await newestSale(account, order.amount, mayAct)
@@ -407,8 +445,7 @@ export const createManualTransactions = (transactions: Transactions, { bookkeepe
       const sale = assertLeft(found, order.amount)
       const { bookkeeper } = sale.doc
       assertMayAct(mayAct, bookkeeper.vendor_id)
-      const frame = { type: 'refund', trigger: 'manual', module: 'transactions' } as const
-      return transactions.carryOut(author, account, { ...rest, ...frame, description, bookkeeper, sale })
+      return transactions.carryOut(author, account, { ...order, bookkeeper, sale })
     },
   }
 }

@@ -1,29 +1,16 @@
-import type { Static } from 'typebox'
 import { isSuperduper } from '../../../../auth/identity.ts'
 import { accountMember, ancestorOnly } from '../../../../auth/policies.ts'
 import type { Listing } from '../../../../http/response/listing.ts'
 import { answer, ListResponse } from '../../../../http/response/responses.ts'
-import { openTimeWindow } from '../../../../http/response/time-window.ts'
+import { openWindowQuery, usualTimeWindow } from '../../../../http/response/time-window.ts'
 import { type Call, get, put, type Route } from '../../../../http/route.ts'
 import { badIdentifier, failure, forbidden } from '../../../../lib/failure.ts'
-import { gregorianNow, gregorianOfMonth } from '../../../../lib/gregorian.ts'
-import { dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
-import {
-  anyObject,
-  anyText,
-  choice,
-  integer,
-  list,
-  multiline,
-  must,
-  number,
-  open,
-  text,
-} from '../../../../lib/schema.ts'
+import { gregorianOfMonth } from '../../../../lib/gregorian.ts'
+import { dollarsOfUnits } from '../../../../lib/money.ts'
+import { anyObject, list } from '../../../../lib/schema.ts'
 import type { TimeWindow } from '../../../../lib/time-bounds.ts'
 import { monthNumber, timeKey } from '../../../../lib/time-key.ts'
 import { invalidBookkeeper, noPaymentToken } from '../../../../payment/failures.ts'
-import { crossbarSettings } from '../../../../settings/documents.ts'
 import type { CommittedChange } from '../../../../storage/idempotency.ts'
 import { itemJson, taxLineJson } from '../../services/area.ts'
 import type { Invoice } from '../../services/pricing/invoices.ts'
@@ -32,118 +19,37 @@ import type { Billing } from '../billing/operations.ts'
 import type { Bill } from '../billing/store.ts'
 import type { PaymentDeps } from '../deps.ts'
 import { paymentFailed } from '../failures.ts'
-import { createManualTransactions, type ManualOrder, type Transactions } from './operations.ts'
+import { createManualTransactions, type Transactions } from './operations.ts'
 import { amountProblems, isOpen, type Transaction, transactionJson, transactionRow } from './rules.ts'
+import {
+  Balance,
+  RecurringRow,
+  Subscription,
+  TransactionRecord,
+  TransactionRequest,
+  TransactionRow,
+} from './schema.ts'
 
 /** A failed payment is an error; an open one is a 202. */
-export const assertMoved = (transaction: Transaction) => {
-  if (transaction.status !== 'failed') return
-  const { reason = 'declined', message: told = reason } = transaction.doc.result ?? {}
-  if (reason === 'no_payment_token') throw failure(noPaymentToken, {})
-  throw failure(paymentFailed, { reason, told, transaction: transactionJson(transaction) })
+export const moneyAnswer = (transaction: Transaction | undefined, data: object, created?: string) => {
+  if (transaction?.status === 'failed') {
+    const { reason = 'declined', message: told = reason } = transaction.doc.result ?? {}
+    if (reason === 'no_payment_token') throw failure(noPaymentToken, {})
+    throw failure(paymentFailed, { reason, told, transaction: transactionJson(transaction) })
+  }
+  const message = 'the bookkeeper has not said yet whether the money has moved'
+  const open = transaction && isOpen(transaction) ? { status: 202, message } : {}
+  return answer({ data, ...open, ...(created === undefined ? {} : { created }) })
 }
 
-export const underWay = 'the bookkeeper has not said yet whether the money has moved'
-
-const moneyAnswer = (transaction: Transaction) => {
-  assertMoved(transaction)
-  const data = transactionJson(transaction)
-  return isOpen(transaction)
-    ? answer({ data, status: 202, message: underWay, created: transaction.id })
-    : answer({ data, created: transaction.id })
-}
+const movedAnswer = (transaction: Transaction) =>
+  moneyAnswer(transaction, transactionJson(transaction), transaction.id)
 
 export const moneyFailures = [noPaymentToken, paymentFailed, invalidBookkeeper]
 
-/** `amount` has its own messages, so the routes validate it. */
-const TransactionRequest = open(
-  {
-    amount: number({ description: 'Dollars, at most four decimals; required' }),
-    description: text(0, 1024, multiline),
-    metadata: anyObject(),
-    order_id: text(1, 128, { description: 'Of whoever asks' }),
-    transaction_id: text(1, 64, {
-      description: 'Of a refund: the sale. Absent: the newest one of which enough is left',
-    }),
-  },
-  { title: 'Transaction' },
-)
-type TransactionRequest = Static<typeof TransactionRequest>
-
-const executor = open({ trigger: anyText(), module: anyText() })
-const transactionStatus = choice(['pending', 'completed', 'failed'])
-
-export const TransactionRow = open({
-  id: must(anyText()),
-  amount: must(number({ description: 'Dollars; refunds are negative' })),
-  currency: must(anyText()),
-  status: must(transactionStatus),
-  executor: must(executor),
-  description: anyText(),
-  metadata: anyObject(),
-  bookkeeper: must(anyObject()),
-  created: must(integer({ description: 'Gregorian seconds' })),
-})
-
-const TransactionRecord = open({
-  id: must(anyText()),
-  account: must(anyObject()),
-  amount: must(number()),
-  currency: must(anyText()),
-  type: must(choice(['sale', 'refund'])),
-  status: must(transactionStatus),
-  description: anyText(),
-  executor: must(executor),
-  bookkeeper: must(anyObject()),
-  metadata: anyObject(),
-  order_id: anyText(),
-  refund_of: anyText(),
-  refunded: number(),
-  card: anyObject(),
-  audit: anyObject(),
-  created: must(integer()),
-})
-
-export const Balance = open({ balance: must(number({ description: 'Dollars' })) })
-
-const RecurringRow = open({
-  id: must(anyText()),
-  amount: must(number()),
-  type: must(anyText()),
-  reason: must(anyText()),
-  description: must(anyText()),
-  created: must(integer()),
-})
-
-export const Subscription = open({
-  id: must(anyText()),
-  price: must(number()),
-  billing_first_date: must(integer()),
-  billing_start_date: must(integer()),
-  billing_end_date: must(integer()),
-  next_bill_date: must(integer()),
-  add_ons: must(list(open({ id: must(anyText()), quantity: must(integer()), amount: must(number()) }))),
-})
-
 const base = '/v2/accounts/{account_id}/transactions'
 
-const transactionWindowQuery = {
-  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
-  created_to: 'Gregorian seconds; now unless given',
-}
-
 type Moving = Call<typeof base, TransactionRequest>
-
-const manualOrder = ({ data }: Moving): ManualOrder => {
-  const { amount, description, metadata, order_id, transaction_id } = data
-  return {
-    amount: unitsOfDollars(amount as number),
-    ...(description === undefined ? {} : { description }),
-    ...(metadata ? { metadata } : {}),
-    ...(order_id === undefined ? {} : { order_id }),
-    ...(transaction_id === undefined ? {} : { saleId: transaction_id }),
-  }
-}
 
 /** The vendor of a bookkeeper and the operator may move money by it. */
 const mayAct =
@@ -155,14 +61,9 @@ export const transactionRoutes = (
   deps: PaymentDeps & { transactions: Transactions },
   billing: Billing,
 ): Route[] => {
-  const { transactions, ledgers, services, settings } = deps
+  const { transactions, ledgers, services } = deps
   const { clock } = deps.store
   const manual = createManualTransactions(transactions, deps)
-
-  const windowOf = async ({ query }: Pick<Call, 'query'>): Promise<TimeWindow> => {
-    const { maximum_range: range } = await settings.of(crossbarSettings)
-    return openTimeWindow(query, gregorianNow(clock), range)
-  }
 
   const listing = (accountId: string, window: TimeWindow): Listing<Transaction> => ({
     page: (request) => transactions.page({ accountId, ...window, ...request }),
@@ -173,7 +74,7 @@ export const transactionRoutes = (
 
   const again = async ({ path }: Pick<Moving, 'path'>, changes: readonly CommittedChange[]) => {
     const made = changes.find(({ kind }) => kind === 'transaction')
-    return moneyAnswer(await transactions.cleared(path.account_id, made?.id ?? ''))
+    return movedAnswer(await transactions.cleared(path.account_id, made?.id ?? ''))
   }
 
   const moving = {
@@ -193,10 +94,11 @@ export const transactionRoutes = (
     get(base, {
       summary: 'List the money that moved, or was to move, at bookkeepers',
       allow: accountMember,
-      query: transactionWindowQuery,
+      query: openWindowQuery,
       answers: TransactionRow,
       list: true,
-      run: async (call) => new ListResponse(listing(call.account.id, await windowOf(call))),
+      run: async (call) =>
+        new ListResponse(listing(call.account.id, await usualTimeWindow(deps, call.query))),
     }),
     get(`${base}/current_balance`, {
       summary: 'Read what an account has',
@@ -208,10 +110,10 @@ export const transactionRoutes = (
       summary: 'List the monthly bills of an account, the newest first',
       isLong: true,
       allow: accountMember,
-      query: transactionWindowQuery,
+      query: openWindowQuery,
       answers: list(RecurringRow),
       run: async (call) => {
-        const { from, to } = await windowOf(call)
+        const { from, to } = await usualTimeWindow(deps, call.query)
         return (await billing.of(call.account.id, from, to)).map(billJson)
       },
     }),
@@ -238,14 +140,13 @@ export const transactionRoutes = (
     put(`${base}/sale`, {
       summary: 'Take money from an account by its bookkeeper',
       ...moving,
-      run: async (call) =>
-        moneyAnswer(await manual.sale(call.author, call.account, manualOrder(call), mayAct(call))),
+      run: async (call) => movedAnswer(await manual.sale(call.author, call.account, call.data, mayAct(call))),
     }),
     put(`${base}/refund`, {
       summary: 'Give an account money back by its bookkeeper',
       ...moving,
       run: async (call) =>
-        moneyAnswer(await manual.refund(call.author, call.account, manualOrder(call), mayAct(call))),
+        movedAnswer(await manual.refund(call.author, call.account, call.data, mayAct(call))),
     }),
     put(`${base}/{transaction_id}`, {
       summary: 'Money moves by sale and refund only: always 403',

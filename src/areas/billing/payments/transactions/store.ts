@@ -1,10 +1,10 @@
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import { unixOfGregorian } from '../../../../lib/gregorian.ts'
-import { timedPlace } from '../../../../lib/time-key.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { integer, json, keyset, oneOf, table, text } from '../../../../storage/table.ts'
+import { integer, json, oneOf, table, text } from '../../../../storage/table.ts'
+import { readTimePage, type TimePage } from '../../../../storage/time-page.ts'
 import type { ImportedRecord, Importer } from '../../../adoption.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import type {
@@ -14,17 +14,6 @@ import type {
   TransactionStatus,
   TransactionType,
 } from './rules.ts'
-
-export interface TransactionPage {
-  accountId: string
-  /** Gregorian seconds, both inclusive. */
-  from: number
-  to: number
-  after?: readonly [string, string]
-  limit: number
-  descending: boolean
-  long: boolean
-}
 
 interface Settlement {
   status: TransactionStatus
@@ -157,15 +146,9 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
     return shownTransactions.first(rows)
   },
 
-  async page(page: TransactionPage): Promise<Transaction[]> {
-    const { accountId, from, to, limit, long } = page
-    const { behind, order } = keyset(['created', 'place'], page.descending)
-    const after = timedPlace(page.after)
-    const sql = `SELECT ${shownTransactions.columns} FROM transactions
-      WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${after ? `AND ${behind(5)}` : ''}
-      ORDER BY ${order} LIMIT $4`
-    const params = [accountId, from, to, limit, ...(after ? [after.time, after.mark] : [])]
-    return shownTransactions.list(await (long ? scan(sql, params) : all(sql, params)))
+  async page(page: TimePage): Promise<Transaction[]> {
+    const select = `SELECT ${shownTransactions.columns} FROM transactions`
+    return shownTransactions.list(await readTimePage({ all, scan }, { select, mark: 'place' }, page))
   },
 })
 
