@@ -280,6 +280,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
 
     get,
     page: rows.page,
+    withoutDocument: rows.withoutDocument,
 
     /** Source -> its sum from one Gregorian second to another. */
     sums: async (accountId: string, from: number, to: number) =>

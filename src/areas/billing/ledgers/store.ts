@@ -390,6 +390,19 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       return monthSums.list(rows).map(toSum)
     },
 
+    /** Entries of these sources, booked before a month, that are on no document; the oldest first. */
+    async withoutDocument(accountId: string, sources: readonly string[], month: number) {
+      const rows = await scan(
+        `SELECT ${entryRows.columns} FROM ledger_entries e
+          WHERE e.account_id = $1 AND e.source_service IN (${sources.map((source) => `'${source}'`).join(', ')})
+            AND e.month < $2 AND NOT EXISTS (
+              SELECT 1 FROM invoice_entries d WHERE d.account_id = e.account_id AND d.entry_id = e.id)
+          ORDER BY e.created, e.ordinal`,
+        [accountId, month],
+      )
+      return entriesIn(rows)
+    },
+
     /** Accounts whose month is not open yet. */
     async behind(month: number, limit: number): Promise<string[]> {
       const rows = await all(

@@ -22,6 +22,7 @@ import {
   invoiceNumber,
   invoiceRow,
   isOverdue,
+  itemisedSources,
   mayBecome,
   numberText,
   toPay,
@@ -57,7 +58,7 @@ export const createInvoiceProgress = (
     const debt = -(await ledgers.balance(accountId))
     if (debt <= 0) return []
     const booked = [
-      ...(await rows.entriesBefore(accountId, afterAllMonths)),
+      ...(await ledgers.withoutDocument(accountId, itemisedSources, afterAllMonths)),
       ...(await rows.usageBefore(accountId, afterAllMonths)),
     ]
     const uninvoiced = await rows.uninvoiced(accountId)
@@ -83,22 +84,24 @@ export const createInvoiceProgress = (
     await bookkeepers.note(set, accountId, 'payment_declined', true)
   }
 
-  const settle = (set: ChangeSet, invoice: InvoiceDocument, by: Json): boolean => {
-    if (!isIssued(invoice) || !mayBecome(invoice.status, 'pay')) return false
+  const settle = (set: ChangeSet, invoice: InvoiceDocument, by: Json) => {
+    if (!isIssued(invoice) || !mayBecome(invoice.status, 'pay')) return
     rows.move(set, invoice, { status: 'paid' })
     rows.tell(set, invoice, 'paid', by)
-    return true
   }
 
-  return {
-    /** Runs the dunning of an account now, because its money has changed. */
-    hurry(set: ChangeSet, accountId: string) {
-      set.statements.push(rows.hurry(accountId, dunningKind))
-    },
+  /** Runs the dunning of an account now, because its money has changed. */
+  const hurry = (set: ChangeSet, accountId: string) => rows.hurry(set, accountId, dunningKind)
 
-    settle,
+  return {
+    hurry,
     missingFor,
     restore,
+
+    async payByBalance(set: ChangeSet, invoice: InvoiceDocument) {
+      settle(set, invoice, { by: 'balance' })
+      await restore(set, invoice.accountId, invoice.id)
+    },
 
     /** The sale that pays an invoice, raised to the gateway's smallest coin. */
     paymentOf(invoice: InvoiceDocument, trigger: Trigger, module: string): PaymentOrder {
@@ -118,7 +121,7 @@ export const createInvoiceProgress = (
       const invoice = await rows.get(accountId, doc.invoice_id)
       if (status === 'completed') settle(set, invoice, { transaction_id: id, amount: dollarsOfUnits(amount) })
       else rows.tell(set, invoice, 'payment_declined', { transaction_id: id })
-      set.statements.push(rows.hurry(accountId, dunningKind))
+      hurry(set, accountId)
     },
   }
 }
@@ -148,7 +151,7 @@ type DunningStep = Conclusion<Dunning>
 
 const paymentCheckMs = 3_600_000
 
-const done = (outcome: string): DunningStep => ({ state: 'done', outcome })
+const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
 
 /** Values of mail templates. */
 const invoiceValues = ({ id, number, doc, ...invoice }: InvoiceDocument) => ({
@@ -159,28 +162,14 @@ const invoiceValues = ({ id, number, doc, ...invoice }: InvoiceDocument) => ({
   'invoice.due': dayText(unixOfGregorian(doc.due) * 1000),
 })
 
-const dayText = (unixMs: number) => new Date(unixMs).toISOString().slice(0, 10)
+const setsOf = (set: ChangeSet) => (set.changes.length === 0 ? [] : [set])
 
-/**
- * Collects an invoice: repeats refused payments on some days, then waits for days of grace, then marks the account as
- * delinquent. Each step is one commit with its mail and event. Money that comes in ends it.
- */
-export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
-  const { store, settings, books, bookkeepers, transactions, progress, rows, mail } = deps
+const wait = ({ set, dunning }: Case, outcome: string, dueAt: number, next: Partial<Dunning> = {}) =>
+  ({ state: 'waiting', sets: setsOf(set), outcome, payload: { ...dunning, ...next }, dueAt }) as const
+
+/** The steps of an account that does not pay. */
+const dunningSteps = ({ store, bookkeepers, transactions, progress, rows, mail }: InvoiceDeps) => {
   const { clock } = store
-
-  const wait = (
-    { set, dunning }: Case,
-    outcome: string,
-    next: Partial<Dunning>,
-    dueAt: number,
-  ): DunningStep => ({
-    state: 'waiting',
-    sets: set.changes.length === 0 ? [] : [set],
-    outcome,
-    payload: { ...dunning, ...next },
-    dueAt,
-  })
 
   /** Sends the mail and the events of a step. */
   const tell = async (
@@ -197,74 +186,83 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
     await mail.notify(set, { notice, account, to: [], senderName: invoice.doc.issuer.name, values })
     rows.tell(set, invoice, notice.id, { next: gregorianOfUnix(nextAt / 1000) })
     // The first step is taken because the invoice is overdue.
-    const told = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}
+    const first = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}
     const after = JSON.stringify(invoiceRow(invoice))
-    set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited', after, ...told })
-  }
-
-  const paidByBalance = async ({ set, account, invoice }: Case): Promise<DunningStep> => {
-    progress.settle(set, invoice, { by: 'balance' })
-    await progress.restore(set, account.id, invoice.id)
-    return { state: 'done', sets: [set], outcome: 'covered by the balance' }
+    set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited', after, ...first })
   }
 
   const refused = async (one: Case, since: number, tried: number): Promise<DunningStep> => {
     const { attempt_days: days, grace_days: grace } = one.rules
     const day = days[tried]
-    const isOver = day === undefined
-    const nextAt = isOver ? clock.now() + grace * dayMs : since + day * dayMs
-    await tell(one, isOver ? paymentGraceNotice : paymentRetryNotice, nextAt)
-    const outcome = isOver
-      ? 'not paid: days of grace'
-      : `not paid: try ${tried + 1} of ${days.length} follows`
-    return wait(one, outcome, { stage: isOver ? 'grace' : 'trying', since, tried, nextAt }, nextAt)
+    if (day === undefined) {
+      const nextAt = clock.now() + grace * dayMs
+      await tell(one, paymentGraceNotice, nextAt)
+      return wait(one, 'not paid: days of grace', nextAt, { stage: 'grace', since, tried, nextAt })
+    }
+    const nextAt = since + day * dayMs
+    await tell(one, paymentRetryNotice, nextAt)
+    const outcome = `not paid: try ${tried + 1} of ${days.length} follows`
+    return wait(one, outcome, nextAt, { stage: 'trying', since, tried, nextAt })
   }
 
-  const tryAgain = async (one: Case): Promise<DunningStep> => {
-    const { set, account, invoice, dunning } = one
-    const { since = clock.now(), tried = 0 } = dunning
-    if (invoice.doc.collection === 'balance') return refused(one, since, tried + 1)
-    const { id } = await transactions.open(set, account, progress.paymentOf(invoice, 'recurring', 'dunning'))
-    rows.move(set, invoice, { status: 'open', attempt: id })
-    rows.tell(set, invoice, 'payment_attempt', { transaction_id: id, attempt: tried + 1 })
-    return wait(one, `try ${tried + 1}`, { since, tried: tried + 1, asked: id }, clock.now() + paymentCheckMs)
-  }
+  return {
+    refused,
 
-  const begin = (one: Case): DunningStep | Promise<DunningStep> => {
-    const { doc } = one.invoice
-    if (doc.collection === 'charge') return refused(one, clock.now(), 0)
-    if (!one.rules.of_balances) return wait(one, 'waits for the balance', {}, clock.now() + dayMs)
-    const dueAt = unixOfGregorian(doc.due) * 1000
-    return clock.now() < dueAt ? wait(one, 'is not due', {}, dueAt) : refused(one, dueAt, 0)
-  }
+    begin(one: Case): DunningStep | Promise<DunningStep> {
+      const { doc } = one.invoice
+      if (doc.collection === 'charge') return refused(one, clock.now(), 0)
+      if (!one.rules.of_balances) return wait(one, 'waits for the balance', clock.now() + dayMs)
+      const dueAt = unixOfGregorian(doc.due) * 1000
+      return clock.now() < dueAt ? wait(one, 'is not due', dueAt) : refused(one, dueAt, 0)
+    },
 
-  const holdDelinquent = async (one: Case): Promise<DunningStep> => {
-    const { set, account, rules } = one
-    const nextAt = clock.now() + rules.uncollectible_days * dayMs
-    await bookkeepers.note(set, account.id, 'payment_declined', false)
-    await tell(one, accountDelinquentNotice, nextAt)
-    return wait(one, 'the account is delinquent', { stage: 'delinquent', nextAt }, nextAt)
-  }
+    async trying(one: Case): Promise<DunningStep> {
+      const { set, account, invoice, dunning } = one
+      const { since = clock.now(), tried = 0 } = dunning
+      if (invoice.doc.collection === 'balance') return refused(one, since, tried + 1)
+      const order = progress.paymentOf(invoice, 'recurring', 'dunning')
+      const { id } = await transactions.open(set, account, order)
+      rows.move(set, invoice, { status: 'open', attempt: id })
+      rows.tell(set, invoice, 'payment_attempt', { transaction_id: id, attempt: tried + 1 })
+      const next = { since, tried: tried + 1, asked: id }
+      return wait(one, `try ${tried + 1}`, clock.now() + paymentCheckMs, next)
+    },
 
-  const writeOff = ({ set, invoice, rules, ...one }: Case): DunningStep => {
-    if (rules.uncollectible_days === 0)
-      return wait({ set, invoice, rules, ...one }, 'waits for money', {}, clock.now() + dayMs)
-    rows.move(set, invoice, { status: 'uncollectible' })
-    rows.tell(set, invoice, 'uncollectible')
-    return { state: 'done', sets: [set], outcome: 'uncollectible' }
-  }
+    async grace(one: Case): Promise<DunningStep> {
+      const nextAt = clock.now() + one.rules.uncollectible_days * dayMs
+      await bookkeepers.note(one.set, one.account.id, 'payment_declined', false)
+      await tell(one, accountDelinquentNotice, nextAt)
+      return wait(one, 'the account is delinquent', nextAt, { stage: 'delinquent', nextAt })
+    },
 
-  const onward = { trying: tryAgain, grace: holdDelinquent, delinquent: writeOff }
+    delinquent(one: Case): DunningStep {
+      const { set, invoice, rules } = one
+      if (rules.uncollectible_days === 0) return wait(one, 'waits for money', clock.now() + dayMs)
+      rows.move(set, invoice, { status: 'uncollectible' })
+      rows.tell(set, invoice, 'uncollectible')
+      return { state: 'done', sets: [set], outcome: 'uncollectible' }
+    },
+  }
+}
+
+/**
+ * Collects an invoice: repeats refused payments on some days, then waits for days of grace, then marks the account as
+ * delinquent. Each step is one commit with its mail and event. Money that comes in ends it.
+ */
+export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
+  const { store, settings, books, transactions, progress, rows } = deps
+  const { clock } = store
+  const steps = dunningSteps(deps)
 
   const step = (one: Case): DunningStep | Promise<DunningStep> => {
     const { dunning, attempt, invoice } = one
     const { stage, nextAt = 0, since = 0, tried = 0, asked } = dunning
-    if (stage === undefined) return begin(one)
+    if (stage === undefined) return steps.begin(one)
     // The attempt of the last step was refused.
     if (stage === 'trying' && asked !== undefined && attempt && asked === invoice.attempt)
-      return refused({ ...one, dunning: withoutAsked(dunning) }, since, tried)
-    if (clock.now() < nextAt) return wait(one, 'waits', {}, nextAt)
-    return onward[stage](one)
+      return steps.refused({ ...one, dunning: withoutAsked(dunning) }, since, tried)
+    if (clock.now() < nextAt) return wait(one, 'waits', nextAt)
+    return steps[stage](one)
   }
 
   return {
@@ -273,27 +271,25 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
       const { accountId, invoiceId } = payload
       const account = await books.account(accountId)
       const invoice = await rows.find(accountId, invoiceId)
-      if (!account || !invoice) return done('the account is gone')
+      if (!account || !invoice) return { state: 'done', outcome: 'the account is gone' }
       const set = new ChangeSet({ requestId: 'dunning', acceptsCharges: true })
       if (!isIssued(invoice) || !mayBecome(invoice.status, 'write_off')) {
         // Two invoices that were paid at the same time may each have found the other one open.
         await progress.restore(set, accountId)
-        const sets = set.changes.length === 0 ? [] : [set]
-        return { state: 'done', sets, outcome: `it is ${invoice.status}` }
+        return { state: 'done', sets: setsOf(set), outcome: `it is ${invoice.status}` }
       }
       const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
       const rules = await settings.of(dunningSettings)
       const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
-      if (attempt && isOpen(attempt))
-        return wait(one, 'a payment is under way', {}, clock.now() + paymentCheckMs)
-      return (await progress.missingFor(invoice)) === 0 ? paidByBalance(one) : step(one)
+      if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', clock.now() + paymentCheckMs)
+      if ((await progress.missingFor(invoice)) > 0) return step(one)
+      await progress.payByBalance(set, invoice)
+      return { state: 'done', sets: [set], outcome: 'covered by the balance' }
     },
   }
 }
 
 const withoutAsked = ({ asked: _, ...dunning }: Dunning): Dunning => dunning
-
-const invoiceDocument = 'invoice'
 
 /** Mails an invoice to the admins of its account. It is a job because the commit gives the invoice its number. */
 export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKind<AboutInvoice> => ({
@@ -313,7 +309,7 @@ export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKin
         {
           fileName: `invoice-${numberText(invoice.number).replaceAll('/', '-')}.pdf`,
           contentType: 'application/pdf',
-          document: { kind: invoiceDocument, accountId, id: invoiceId },
+          document: { kind: 'invoice', accountId, id: invoiceId },
         },
       ],
     })

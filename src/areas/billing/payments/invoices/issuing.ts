@@ -18,6 +18,7 @@ import {
   type InvoiceDoc,
   type InvoiceDocument,
   type InvoiceLine,
+  itemisedSources,
   monthPeriod,
   numberPrefix,
   partyOf,
@@ -102,7 +103,7 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
           total > 0 && monthlyOf(bookkeeper) !== 'outside' && !billed.has(bookkeeperKey(bookkeeper)),
       )
       const extras = {
-        entries: await rows.entriesBefore(account.id, month),
+        entries: await ledgers.withoutDocument(account.id, itemisedSources, month),
         usage: await rows.usageBefore(account.id, month),
       }
       const sheets = priced.map((invoice, index) => ({

@@ -12,7 +12,6 @@ import { newId } from '../../../../lib/ids.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import { monthNumber } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { LedgerPosting } from '../../ledgers/rules.ts'
 import { invoiceSettings } from '../settings.ts'
 import { isOpen, type Transaction } from '../transactions/rules.ts'
 import type { InvoiceDeps } from './dunning.ts'
@@ -31,15 +30,13 @@ import {
   taxOn,
   taxShare,
   toPay,
-  type UsageSum,
   usageSource,
 } from './rules.ts'
-import type { InvoicePage } from './store.ts'
 
 interface CreditOrder {
   /** Units; without it, all that is left. */
-  amount?: number
-  reason?: string
+  amount?: number | undefined
+  reason?: string | undefined
 }
 
 /** An invoice after an attempt to pay it, and the transaction of that. */
@@ -48,30 +45,41 @@ export interface Paying {
   transaction?: Transaction
 }
 
-/** Ledger -> units that a document returns. */
+/** Units of a ledger. */
+type Part = readonly [service: string, amount: number]
+
+/** What an invoice returns, or takes back. */
 interface Refund {
-  documentId: string
-  parts: readonly (readonly [string, number])[]
+  identity: readonly [kind: string, id: string]
+  sourceId: string
+  type: string
+  description: string
+  parts: readonly Part[]
 }
 
 type Issued = InvoiceDocument & { status: IssuedStatus }
 
-export type Invoices = ReturnType<typeof createInvoices>
+const partsOf = (services: number, taxes: number): Part[] =>
+  [['services', services] as const, ['taxes', taxes] as const].filter(([, amount]) => amount !== 0)
 
-export const createInvoices = (deps: InvoiceDeps) => {
-  const { store, rows, issuing, progress, bookkeepers, charged, ledgers, transactions } = deps
-  const { clock } = store
+const assertLeft = (invoice: InvoiceDocument, amount: number) => {
+  const left = leftOf(invoice)
+  if (amount > 0 && amount <= left) return
+  const message = 'No more can be given back than is left of the invoice'
+  throw invalid({
+    amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
+  })
+}
 
-  const currentMonth = () => monthNumber(clock.now())
-
+const finding = ({ store, rows, issuing, transactions }: InvoiceDeps) => {
   /** What would be issued on the first of the next month. */
   const drafts = async (account: AccountRecord): Promise<InvoiceDocument[]> => {
-    const month = monthAfter(currentMonth())
+    const month = monthAfter(monthNumber(store.clock.now()))
     const sheets = await issuing.sheets(account, month)
     return Promise.all(
       sheets.map(async (sheet) => {
         const { id, issuerId, doc } = await issuing.compose(account, sheet, month)
-        const base = { accountId: account.id, id, month, issuerId, issued: gregorianNow(clock), doc }
+        const base = { accountId: account.id, id, month, issuerId, issued: gregorianNow(store.clock), doc }
         return { ...base, status: 'draft', credited: 0, attempt: '' } as const
       }),
     )
@@ -84,144 +92,123 @@ export const createInvoices = (deps: InvoiceDeps) => {
     return found
   }
 
-  /** The invoice, if this step is allowed in its status. */
-  const forStep = async (account: AccountRecord, id: string, step: InvoiceStep): Promise<Issued> => {
-    const { status, ...invoice } = await find(account, id)
-    if (status !== 'draft' && mayBecome(status, step)) return { ...invoice, status }
-    const message = `That cannot be done to an invoice whose status is ${status}`
-    throw invalid({ status: { state: { message, value: status } } })
-  }
-
   const attemptOf = async ({ accountId, attempt }: InvoiceDocument) =>
     attempt === '' ? undefined : transactions.get(accountId, attempt)
-
-  const assertNobodyPays = async (invoice: InvoiceDocument) => {
-    const attempt = await attemptOf(invoice)
-    if (attempt && isOpen(attempt))
-      throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
-  }
-
-  /** Books money that an invoice returns. */
-  const post = (
-    set: ChangeSet,
-    account: AccountRecord,
-    invoice: InvoiceDocument,
-    entry: Pick<LedgerPosting, 'source' | 'amount' | 'identity'> & { type: string; description: string },
-  ) => {
-    const { type, description, ...posting } = entry
-    return ledgers.post(set, account, {
-      ...posting,
-      usage: { type, quantity: 0, unit: posting.source.service },
-      details: {
-        description,
-        period: { start: gregorianNow(clock) },
-        executor: { trigger: 'manual', module: 'invoices' },
-        metadata: { invoice_id: invoice.id },
-      },
-    })
-  }
-
-  /** Books a refund. The document covers its own entries. Returns their ids. */
-  const giveBack = (
-    set: ChangeSet,
-    account: AccountRecord,
-    invoice: InvoiceDocument,
-    refund: Refund,
-  ): string[] => {
-    const { documentId, parts } = refund
-    const month = currentMonth()
-    const usage: UsageSum[] = []
-    const entryIds: string[] = []
-    for (const [service, amount] of parts) {
-      const id = post(set, account, invoice, {
-        source: { service, id: documentId },
-        amount,
-        identity: ['credit', documentId, service],
-        type: 'credit_note',
-        description: `Credit for invoice ${invoiceNumber(invoice)}`,
-      })
-      if (service === usageSource)
-        usage.push({ month, forAccountId: account.id, amount, quantity: 0, unit: service })
-      else entryIds.push(id)
-    }
-    rows.cover(set, { accountId: account.id, documentId, entryIds, usage })
-    return entryIds
-  }
-
-  const shares = (amount: number, invoice: InvoiceDocument) => {
-    const taxes = taxShare(amount, invoice.doc)
-    const parts = [['services', amount - taxes] as const, ['taxes', taxes] as const]
-    return { taxes, parts: parts.filter(([, part]) => part !== 0) }
-  }
-
-  /** Takes back what was refunded before the whole invoice is, with its taxes (units): the next document has it. */
-  const takeReturned = (
-    set: ChangeSet,
-    account: AccountRecord,
-    invoice: InvoiceDocument,
-    returned: number,
-  ) => {
-    const parts = [['services', returned] as const, ['taxes', taxOn(returned, invoice.doc)] as const]
-    for (const [service, amount] of parts.filter(([, part]) => part !== 0))
-      post(set, account, invoice, {
-        source: { service, id: `${invoice.id}/void` },
-        amount: -amount,
-        identity: ['void', invoice.id, service],
-        type: 'void',
-        description: `Given back before invoice ${invoiceNumber(invoice)} was taken back`,
-      })
-  }
-
-  const assertLeft = (invoice: InvoiceDocument, amount: number) => {
-    const left = leftOf(invoice)
-    if (amount > 0 && amount <= left) return
-    const message = 'No more can be given back than is left of the invoice'
-    throw invalid({
-      amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
-    })
-  }
-
-  const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: InvoiceDocument) => {
-    const gateway = bookkeepers.gateway(bookkeeper)
-    return gateway?.capabilities.charges === true && bookkeepers.isReady(account, gateway, bookkeeper)
-  }
-
-  const payFromBalance = async (author: Author, account: AccountRecord, invoice: Issued): Promise<Paying> => {
-    const missing = await progress.missingFor(invoice)
-    if (missing > 0)
-      throw failure(notEnoughCredit, { accountId: account.id, missing: dollarsOfUnits(missing) })
-    const set = new ChangeSet(author)
-    progress.settle(set, invoice, { by: 'balance' })
-    await progress.restore(set, account.id, invoice.id)
-    await store.commit(set)
-    return { invoice: await rows.get(account.id, invoice.id) }
-  }
 
   return {
     drafts,
     find,
-    page: (page: InvoicePage) => rows.page(page),
-    eventsOf: rows.eventsOf,
-    notesOf: rows.notesOf,
+    attemptOf,
 
-    async note(accountId: string, invoiceId: string, id: string): Promise<CreditNote> {
-      const found = (await rows.notesOf(accountId, invoiceId)).find((note) => note.id === id)
-      if (!found) throw failure(badIdentifier, { cause: id })
-      return found
+    /** The invoice, if this step is allowed in its status. */
+    async forStep(account: AccountRecord, id: string, step: InvoiceStep): Promise<Issued> {
+      const { status, ...invoice } = await find(account, id)
+      if (status !== 'draft' && mayBecome(status, step)) return { ...invoice, status }
+      const message = `That cannot be done to an invoice whose status is ${status}`
+      throw invalid({ status: { state: { message, value: status } } })
     },
+
+    async assertNobodyPays(invoice: InvoiceDocument) {
+      const attempt = await attemptOf(invoice)
+      if (attempt && isOpen(attempt))
+        throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
+    },
+  }
+}
+
+const refunding = ({ store, rows, ledgers }: InvoiceDeps) => {
+  const { clock } = store
+
+  const book = (set: ChangeSet, account: AccountRecord, invoice: InvoiceDocument, refund: Refund) => {
+    const { identity, sourceId, type, description, parts } = refund
+    return parts.map(([service, amount]) => {
+      const id = ledgers.post(set, account, {
+        source: { service, id: sourceId },
+        usage: { type, quantity: 0, unit: service },
+        amount,
+        identity: [...identity, service],
+        details: {
+          description,
+          period: { start: gregorianNow(clock) },
+          executor: { trigger: 'manual', module: 'invoices' },
+          metadata: { invoice_id: invoice.id },
+        },
+      })
+      return { id, service, amount }
+    })
+  }
+
+  return {
+    /** Books a refund. The document covers its own entries. Returns their ids. */
+    giveBack(
+      set: ChangeSet,
+      account: AccountRecord,
+      invoice: InvoiceDocument,
+      { documentId, parts }: { documentId: string; parts: readonly Part[] },
+    ): string[] {
+      const booked = book(set, account, invoice, {
+        identity: ['credit', documentId],
+        sourceId: documentId,
+        type: 'credit_note',
+        description: `Credit for invoice ${invoiceNumber(invoice)}`,
+        parts,
+      })
+      const entryIds = booked.filter(({ service }) => service !== usageSource).map(({ id }) => id)
+      const common = { month: monthNumber(clock.now()), forAccountId: account.id, quantity: 0 }
+      const usage = booked
+        .filter(({ service }) => service === usageSource)
+        .map(({ amount }) => ({ ...common, amount, unit: usageSource }))
+      rows.cover(set, { accountId: account.id, documentId, entryIds, usage })
+      return entryIds
+    },
+
+    /** Takes back what was refunded before the whole invoice is, with its taxes (units): the next document has it. */
+    takeReturned(set: ChangeSet, account: AccountRecord, invoice: InvoiceDocument, returned: number) {
+      book(set, account, invoice, {
+        identity: ['void', invoice.id],
+        sourceId: `${invoice.id}/void`,
+        type: 'void',
+        description: `Given back before invoice ${invoiceNumber(invoice)} was taken back`,
+        parts: partsOf(-returned, -taxOn(returned, invoice.doc)),
+      })
+    },
+  }
+}
+
+type Finding = ReturnType<typeof finding>
+
+/** Cancels invoices and issues credit notes. */
+const crediting = (deps: InvoiceDeps, { forStep, assertNobodyPays }: Finding) => {
+  const { store, rows, issuing, progress, charged } = deps
+  const { giveBack, takeReturned } = refunding(deps)
+
+  const note = async (accountId: string, invoiceId: string, id: string): Promise<CreditNote> => {
+    const found = (await rows.notesOf(accountId, invoiceId)).find((one) => one.id === id)
+    if (!found) throw failure(badIdentifier, { cause: id })
+    return found
+  }
+
+  const shares = (amount: number, invoice: InvoiceDocument) => {
+    const taxes = taxShare(amount, invoice.doc)
+    return { taxes, parts: partsOf(amount - taxes, taxes) }
+  }
+
+  return {
+    note,
 
     /** Cancels an unpaid invoice. */
     async cancel(author: Author, account: AccountRecord, id: string): Promise<InvoiceDocument> {
       const invoice = await forStep(account, id, 'void')
       await assertNobodyPays(invoice)
       const set = new ChangeSet(author)
-      const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(leftOf(invoice), invoice).parts
+      const left = leftOf(invoice)
+      const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(left, invoice).parts
       giveBack(set, account, invoice, { documentId: `${id}/void`, parts })
-      const items = creditedItems(leftOf(invoice), invoice.doc)
+      const items = creditedItems(left, invoice.doc)
       const returned = await charged.cancelled(set, account.id, { month: invoice.month, items })
       takeReturned(set, account, invoice, returned)
       rows.move(set, invoice, { status: 'void' })
-      rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(leftOf(invoice)) })
+      rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(left) })
       await progress.restore(set, account.id, id)
       await store.commit(set)
       return rows.get(account.id, id)
@@ -234,60 +221,85 @@ export const createInvoices = (deps: InvoiceDeps) => {
       const { amount = leftOf(invoice), reason } = order
       assertLeft(invoice, amount)
       const set = new ChangeSet(author)
-      const noteId = newId(clock.now())
+      const noteId = newId(store.clock.now())
       const { taxes, parts } = shares(amount, invoice)
       const ledger_ids = giveBack(set, account, invoice, { documentId: noteId, parts })
       charged.credited(set, account.id, { month: invoice.month, items: creditedItems(amount, invoice.doc) })
-      const doc = {
-        account: partyOf(account),
-        issuer: invoice.doc.issuer,
-        currency: invoice.doc.currency,
-        ...(reason === undefined ? {} : { reason }),
-        total: amount,
-        taxes,
-        ledger_ids,
-      }
+      const { issuer, currency } = invoice.doc
+      const noted = reason === undefined ? {} : { reason }
+      const doc = { account: partyOf(account), issuer, currency, ...noted, total: amount, taxes, ledger_ids }
       const document = { accountId: account.id, id: noteId, issuerId: invoice.issuerId, doc }
       rows.issueNote(set, id, await issuing.frame('credit_note', document))
-      const after = { ...invoice, credited: invoice.credited + amount }
-      const isPaid = invoice.status !== 'paid' && toPay(after) === 0
-      rows.move(set, invoice, { status: isPaid ? 'paid' : invoice.status, credited: after.credited })
+      const credited = invoice.credited + amount
+      const isPaid = invoice.status !== 'paid' && toPay({ ...invoice, credited }) === 0
+      rows.move(set, invoice, { status: isPaid ? 'paid' : invoice.status, credited })
       rows.tell(set, invoice, 'credited', { credit_note_id: noteId, amount: dollarsOfUnits(amount) })
       if (isPaid) {
         rows.tell(set, invoice, 'paid', { by: 'credit_note' })
         await progress.restore(set, account.id, id)
       }
       await store.commit(set)
-      return this.note(account.id, id, noteId)
+      return note(account.id, id, noteId)
     },
+  }
+}
 
-    /** Pays the open amount: by the gateway of its bookkeeper, else from the balance. */
-    async pay(author: Author, account: AccountRecord, id: string): Promise<Paying> {
-      const invoice = await forStep(account, id, 'pay')
-      const attempt = await attemptOf(invoice)
-      if (attempt && isOpen(attempt)) {
-        const transaction = await transactions.cleared(account.id, attempt.id)
-        if (transaction.status !== 'failed') return { invoice: await rows.get(account.id, id), transaction }
-        return this.pay(author, account, id)
-      }
-      if (!(await canCharge(account, invoice))) return payFromBalance(author, account, invoice)
-      const transaction = await transactions.carryOut(
-        author,
-        account,
-        progress.paymentOf(invoice, 'manual', 'invoices'),
-        (set, { id: made }) => rows.move(set, invoice, { status: invoice.status, attempt: made }),
-      )
-      return { invoice: await rows.get(account.id, id), transaction }
-    },
+const paying = (deps: InvoiceDeps, { forStep, attemptOf }: Finding) => {
+  const { store, rows, progress, bookkeepers, transactions } = deps
+
+  const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: InvoiceDocument) => {
+    const gateway = bookkeepers.gateway(bookkeeper)
+    return gateway?.capabilities.charges === true && bookkeepers.isReady(account, gateway, bookkeeper)
+  }
+
+  const payFromBalance = async (author: Author, account: AccountRecord, invoice: Issued): Promise<Paying> => {
+    const missing = await progress.missingFor(invoice)
+    if (missing > 0)
+      throw failure(notEnoughCredit, { accountId: account.id, missing: dollarsOfUnits(missing) })
+    const set = new ChangeSet(author)
+    await progress.payByBalance(set, invoice)
+    await store.commit(set)
+    return { invoice: await rows.get(account.id, invoice.id) }
+  }
+
+  /** Pays the open amount: by the gateway of its bookkeeper, else from the balance. */
+  const pay = async (author: Author, account: AccountRecord, id: string): Promise<Paying> => {
+    const invoice = await forStep(account, id, 'pay')
+    const attempt = await attemptOf(invoice)
+    if (attempt && isOpen(attempt)) {
+      const transaction = await transactions.cleared(account.id, attempt.id)
+      if (transaction.status !== 'failed') return { invoice: await rows.get(account.id, id), transaction }
+      return pay(author, account, id)
+    }
+    if (!(await canCharge(account, invoice))) return payFromBalance(author, account, invoice)
+    const transaction = await transactions.carryOut(
+      author,
+      account,
+      progress.paymentOf(invoice, 'manual', 'invoices'),
+      (set, { id: made }) => rows.move(set, invoice, { status: invoice.status, attempt: made }),
+    )
+    return { invoice: await rows.get(account.id, id), transaction }
+  }
+
+  return {
+    pay,
 
     /** The result of a payment whose response was lost. */
     async paidAgain(accountId: string, id: string, transactionId: string | undefined): Promise<Paying> {
-      const transaction =
-        transactionId === undefined ? undefined : await transactions.cleared(accountId, transactionId)
-      const invoice = await rows.get(accountId, id)
-      return transaction ? { invoice, transaction } : { invoice }
+      if (transactionId === undefined) return { invoice: await rows.get(accountId, id) }
+      const transaction = await transactions.cleared(accountId, transactionId)
+      return { invoice: await rows.get(accountId, id), transaction }
     },
   }
+}
+
+export type Invoices = ReturnType<typeof createInvoices>
+
+export const createInvoices = (deps: InvoiceDeps) => {
+  const { page, eventsOf, notesOf } = deps.rows
+  const found = finding(deps)
+  const { drafts, find } = found
+  return { drafts, find, page, eventsOf, notesOf, ...crediting(deps, found), ...paying(deps, found) }
 }
 
 const fontFolder = () => {

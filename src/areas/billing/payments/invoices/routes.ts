@@ -203,8 +203,8 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
       run: async ({ author, account, path, data }: Call<typeof notes, CreditRequest>) => {
         const { amount, reason } = data
         const note = await invoices.credit(author, account, path.invoice_id, {
-          ...(amount === undefined ? {} : { amount: unitsOfDollars(amount) }),
-          ...(reason === undefined ? {} : { reason }),
+          amount: amount === undefined ? undefined : unitsOfDollars(amount),
+          reason,
         })
         return answer({ data: creditNoteJson(note), created: note.id })
       },

@@ -5,11 +5,10 @@ import type { Json } from '../../../../lib/json.ts'
 import { dollarsOfUnits } from '../../../../lib/money.ts'
 import { timedPlace } from '../../../../lib/time-key.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
-import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, json, keyset, oneOf, shape, table, text } from '../../../../storage/table.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
-import { type EntryDetails, type LedgerEntryRow, rolloverService } from '../../ledgers/rules.ts'
+import { rolloverService } from '../../ledgers/rules.ts'
 import {
   type CreditNote,
   type CreditNoteDoc,
@@ -63,15 +62,6 @@ const noteRows = shape({
   doc: json<CreditNoteDoc>(),
 })
 
-const toNote = ({
-  numberPrefix: prefix,
-  numberValue: value,
-  ...note
-}: ReturnType<typeof noteRows.read>): CreditNote => ({
-  ...note,
-  number: { prefix, value },
-})
-
 const invoiceEvents = table('invoice_events', {
   accountId: text(),
   invoiceId: text(),
@@ -82,26 +72,6 @@ const invoiceEvents = table('invoice_events', {
 })
 const addEvent = invoiceEvents.insert()
 
-const entryRows = shape({
-  id: text(),
-  created: integer(),
-  madeAt: integer(),
-  ordinal: integer(),
-  service: text('source_service'),
-  sourceId: text('source_id'),
-  amount: integer(),
-  usageType: text(),
-  usageQuantity: integer(),
-  usageUnit: text(),
-  availableBefore: integer(),
-  details: json<EntryDetails>('doc'),
-})
-
-const toEntry = (row: ReturnType<typeof entryRows.read>): LedgerEntryRow => {
-  const { service, sourceId, usageType: type, usageQuantity: quantity, usageUnit: unit, ...rest } = row
-  return { ...rest, source: { service, id: sourceId }, usage: { type, quantity, unit } }
-}
-
 const usageRows = shape({
   month: integer(),
   forAccountId: text(),
@@ -111,11 +81,6 @@ const usageRows = shape({
 })
 
 const itemised = itemisedSources.map((source) => `'${source}'`).join(', ')
-
-const selectEntries = `SELECT ${entryRows.columnsOf('e')} FROM ledger_entries e
-  WHERE e.account_id = $1 AND e.source_service IN (${itemised}) AND e.month < $2
-    AND NOT EXISTS (SELECT 1 FROM invoice_entries d WHERE d.account_id = e.account_id AND d.entry_id = e.id)
-  ORDER BY e.created, e.ordinal`
 
 // The sums of months, less what is on documents.
 const selectUsage = `SELECT month, for_account_id AS "forAccountId", amount, quantity, unit FROM (
@@ -140,18 +105,17 @@ const selectUninvoiced = `SELECT month, CAST(sum(amount) AS BIGINT) AS amount FR
 const takeNumber = `INSERT INTO invoice_numbers (issuer_id, series, last) VALUES ($1, $2, 1)
   ON CONFLICT (issuer_id, series) DO UPDATE SET last = invoice_numbers.last + 1`
 
-const insertInvoice = `INSERT INTO invoices
-    (account_id, id, month, issuer_id, series, number_prefix, number_value, issued, total, doc)
-  SELECT $1, $2, CAST($3 AS INTEGER), issuer_id, series, $4, last, CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
+/** `place`: the column between the ids and the number. */
+const insertDocument = (table: string, place: string, type: string) => `INSERT INTO ${table}
+    (account_id, id, ${place}, number_prefix, issued, total, doc, issuer_id, series, number_value)
+  SELECT $1, $2, CAST($3 AS ${type}), $4, CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7, issuer_id, series, last
     FROM invoice_numbers WHERE issuer_id = $8 AND series = $9
   ON CONFLICT DO NOTHING`
 
-const insertNote = `INSERT INTO credit_notes
-    (account_id, invoice_id, id, issuer_id, series, number_prefix, number_value, issued, total, doc)
-  SELECT $1, $2, $3, issuer_id, series, $4, last, CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
-    FROM invoice_numbers WHERE issuer_id = $8 AND series = $9`
+const insertInvoice = insertDocument('invoices', 'month', 'INTEGER')
+const insertNote = insertDocument('credit_notes', 'invoice_id', 'TEXT')
 
-export interface InvoicePage {
+interface InvoicePage {
   accountId: string
   status: string | undefined
   after?: readonly [string, string]
@@ -186,9 +150,12 @@ const rowText = (
   status: IssuedStatus,
 ) => JSON.stringify({ id, status, period, total: dollarsOfUnits(total), currency, issued, due })
 
-export type InvoiceStore = ReturnType<typeof createInvoiceStore>
+const documentValues = <Doc>(issue: Issue<Doc>, place: number | string) => {
+  const { accountId, id, prefix, issued, total, doc, issuerId, series } = issue
+  return [accountId, id, place, prefix, issued, total, JSON.stringify(doc), issuerId, series]
+}
 
-export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
+const readingInvoices = ({ all }: Store) => {
   const find = async (accountId: string, id: string): Promise<InvoiceDocument | undefined> =>
     toInvoices(await all(`${selectInvoices} WHERE i.account_id = $1 AND i.id = $2`, [accountId, id]))[0]
 
@@ -224,117 +191,8 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return monthSums.list(await all(selectUninvoiced, [accountId]))
     },
 
-    /** Entries of earlier months that are on no document, the oldest first. */
-    async entriesBefore(accountId: string, month: number): Promise<LedgerEntryRow[]> {
-      return entryRows.list(await scan(selectEntries, [accountId, month])).map(toEntry)
-    },
-
     async usageBefore(accountId: string, month: number): Promise<UsageSum[]> {
       return usageRows.list(await all(selectUsage, [accountId, month]))
-    },
-
-    /** There is one invoice for each account, month and bookkeeper. */
-    issue(
-      set: ChangeSet,
-      issue: Issue<InvoiceDoc>,
-      { month, status, attempt }: Pick<InvoiceDocument, 'month' | 'attempt'> & { status: IssuedStatus },
-    ) {
-      const { accountId, id, issuerId, series, prefix, issued, total, doc } = issue
-      const place = [accountId, id, month, prefix, issued, total, JSON.stringify(doc), issuerId, series]
-      set
-        .run(takeNumber, [issuerId, series])
-        .run(insertInvoice, place, { rows: 1, orElse: () => failure(bookedAlready, {}) })
-        .run(
-          'INSERT INTO invoice_states (account_id, id, status, credited, attempt) VALUES ($1, $2, $3, 0, $4) ON CONFLICT DO NOTHING',
-          [accountId, id, status, attempt],
-        )
-        .record({
-          accountId,
-          kind: 'invoice',
-          id,
-          action: 'created',
-          event: 'invoice.issued',
-          after: rowText(issue, status),
-        })
-      if (status === 'paid')
-        set.happened({ accountId, type: 'invoice.paid', kind: 'invoice', id, after: rowText(issue, status) })
-    },
-
-    issueNote(set: ChangeSet, invoiceId: string, issue: Issue<CreditNoteDoc>) {
-      const { accountId, id, issuerId, series, prefix, issued, total, doc } = issue
-      set
-        .run(takeNumber, [issuerId, series])
-        .run(insertNote, [
-          accountId,
-          invoiceId,
-          id,
-          prefix,
-          issued,
-          total,
-          JSON.stringify(doc),
-          issuerId,
-          series,
-        ])
-        .record({ accountId, kind: 'credit_note', id, action: 'created' })
-    },
-
-    /** Two documents cannot cover the same entry: the second one fails. */
-    cover(set: ChangeSet, { accountId, documentId, entryIds, usage }: Covered) {
-      set.statements.push(
-        ...words.forEachRow({
-          shape: { entry_id: 'text' },
-          rows: entryIds.map((entry_id) => ({ entry_id })),
-          params: [accountId, documentId],
-          sql: (given) => `INSERT INTO invoice_entries (account_id, entry_id, document_id)
-            SELECT CAST($1 AS TEXT), given.entry_id, CAST($2 AS TEXT) FROM ${given} WHERE true ON CONFLICT DO NOTHING`,
-          orElse: conflict,
-        }),
-      )
-      for (const { month, forAccountId, amount, quantity } of usage)
-        set.run(
-          `INSERT INTO invoice_usage (account_id, month, source_service, for_account_id, document_id, amount, quantity)
-            VALUES ($1, $2, '${usageSource}', $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-          [accountId, month, forAccountId, documentId, amount, quantity],
-        )
-    },
-
-    /** Changes the state of an invoice. Fails as a conflict if it has changed since it was read. */
-    move(
-      set: ChangeSet,
-      before: InvoiceDocument,
-      after: Partial<Pick<InvoiceDocument, 'credited' | 'attempt'>> & { status: IssuedStatus },
-    ) {
-      const { accountId, id, status, credited, attempt } = before
-      const next = { credited, attempt, ...after }
-      const isPaidNow = next.status === 'paid' && status !== 'paid'
-      set
-        .run(
-          `UPDATE invoice_states SET status = $3, credited = $4, attempt = $5
-            WHERE account_id = $1 AND id = $2 AND status = $6 AND credited = $7 AND attempt = $8`,
-          [accountId, id, next.status, next.credited, next.attempt, status, credited, attempt],
-          { rows: 1, orElse: conflict },
-        )
-        .record({
-          accountId,
-          kind: 'invoice',
-          id,
-          action: 'edited',
-          ...(isPaidNow ? { event: 'invoice.paid' } : {}),
-          before: JSON.stringify(invoiceRow(before)),
-          after: JSON.stringify(invoiceRow({ ...before, ...next })),
-        })
-    },
-
-    /** Adds to the events of an invoice. */
-    tell(
-      set: ChangeSet,
-      { accountId, id }: Pick<InvoiceDocument, 'accountId' | 'id'>,
-      event: string,
-      doc: Json = {},
-    ) {
-      const now = clock.now()
-      const at = gregorianOfUnix(now / 1000)
-      set.statements.push(addEvent({ accountId, invoiceId: id, id: newId(now), at, event, doc }))
     },
 
     async eventsOf(accountId: string, invoiceId: string): Promise<InvoiceEvent[]> {
@@ -345,20 +203,116 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     async notesOf(accountId: string, invoiceId: string): Promise<CreditNote[]> {
       const sql = `SELECT ${noteRows.columns} FROM credit_notes WHERE account_id = $1 AND invoice_id = $2
         ORDER BY issued, number_value`
-      return noteRows.list(await all(sql, [accountId, invoiceId])).map(toNote)
+      return noteRows
+        .list(await all(sql, [accountId, invoiceId]))
+        .map(({ numberPrefix: prefix, numberValue: value, ...note }) => ({
+          ...note,
+          number: { prefix, value },
+        }))
     },
-
-    /** The invoice that a transaction pays. */
-    async byAttempt(accountId: string, transactionId: string): Promise<InvoiceDocument | undefined> {
-      const sql = `${selectInvoices} WHERE s.account_id = $1 AND s.attempt = $2`
-      return toInvoices(await all(sql, [accountId, transactionId]))[0]
-    },
-
-    /** Runs the waiting jobs of a kind now, and once more if one is running. */
-    hurry: (accountId: string, kind: string): Statement => ({
-      sql: `UPDATE work SET due_at = $3, marks = marks + 1
-        WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`,
-      params: [kind, accountId, clock.now()],
-    }),
   }
 }
+
+const issuingDocuments = ({ words }: Store) => ({
+  /** There is one invoice for each account, month and bookkeeper. */
+  issue(
+    set: ChangeSet,
+    issue: Issue<InvoiceDoc>,
+    { month, status, attempt }: Pick<InvoiceDocument, 'month' | 'attempt'> & { status: IssuedStatus },
+  ) {
+    const { accountId, id, issuerId, series } = issue
+    const after = rowText(issue, status)
+    const alreadyBooked = () => failure(bookedAlready, {})
+    set
+      .run(takeNumber, [issuerId, series])
+      .run(insertInvoice, documentValues(issue, month), { rows: 1, orElse: alreadyBooked })
+      .run(
+        'INSERT INTO invoice_states (account_id, id, status, credited, attempt) VALUES ($1, $2, $3, 0, $4) ON CONFLICT DO NOTHING',
+        [accountId, id, status, attempt],
+      )
+      .record({ accountId, kind: 'invoice', id, action: 'created', event: 'invoice.issued', after })
+    if (status === 'paid') set.happened({ accountId, type: 'invoice.paid', kind: 'invoice', id, after })
+  },
+
+  issueNote(set: ChangeSet, invoiceId: string, issue: Issue<CreditNoteDoc>) {
+    const { accountId, id, issuerId, series } = issue
+    set
+      .run(takeNumber, [issuerId, series])
+      .run(insertNote, documentValues(issue, invoiceId), { rows: 1, orElse: conflict })
+      .record({ accountId, kind: 'credit_note', id, action: 'created' })
+  },
+
+  /** Two documents cannot cover the same entry: the second one fails. */
+  cover(set: ChangeSet, { accountId, documentId, entryIds, usage }: Covered) {
+    set.statements.push(
+      ...words.forEachRow({
+        shape: { entry_id: 'text' },
+        rows: entryIds.map((entry_id) => ({ entry_id })),
+        params: [accountId, documentId],
+        sql: (given) => `INSERT INTO invoice_entries (account_id, entry_id, document_id)
+          SELECT CAST($1 AS TEXT), given.entry_id, CAST($2 AS TEXT) FROM ${given} WHERE true ON CONFLICT DO NOTHING`,
+        orElse: conflict,
+      }),
+    )
+    for (const { month, forAccountId, amount, quantity } of usage)
+      set.run(
+        `INSERT INTO invoice_usage (account_id, month, source_service, for_account_id, document_id, amount, quantity)
+          VALUES ($1, $2, '${usageSource}', $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+        [accountId, month, forAccountId, documentId, amount, quantity],
+      )
+  },
+})
+
+export type InvoiceStore = ReturnType<typeof createInvoiceStore>
+
+export const createInvoiceStore = (store: Store) => ({
+  ...readingInvoices(store),
+  ...issuingDocuments(store),
+
+  /** Changes the state of an invoice. Fails as a conflict if it has changed since it was read. */
+  move(
+    set: ChangeSet,
+    before: InvoiceDocument,
+    after: Partial<Pick<InvoiceDocument, 'credited' | 'attempt'>> & { status: IssuedStatus },
+  ) {
+    const { accountId, id, status, credited, attempt } = before
+    const next = { credited, attempt, ...after }
+    const isPaidNow = next.status === 'paid' && status !== 'paid'
+    set
+      .run(
+        `UPDATE invoice_states SET status = $3, credited = $4, attempt = $5
+          WHERE account_id = $1 AND id = $2 AND status = $6 AND credited = $7 AND attempt = $8`,
+        [accountId, id, next.status, next.credited, next.attempt, status, credited, attempt],
+        { rows: 1, orElse: conflict },
+      )
+      .record({
+        accountId,
+        kind: 'invoice',
+        id,
+        action: 'edited',
+        ...(isPaidNow ? { event: 'invoice.paid' } : {}),
+        before: JSON.stringify(invoiceRow(before)),
+        after: JSON.stringify(invoiceRow({ ...before, ...next })),
+      })
+  },
+
+  /** Adds to the events of an invoice. */
+  tell(
+    set: ChangeSet,
+    { accountId, id }: Pick<InvoiceDocument, 'accountId' | 'id'>,
+    event: string,
+    doc: Json = {},
+  ) {
+    const now = store.clock.now()
+    const at = gregorianOfUnix(now / 1000)
+    set.add(addEvent({ accountId, invoiceId: id, id: newId(now), at, event, doc }))
+  },
+
+  /** Runs the waiting jobs of a kind now, and once more if one is running. */
+  hurry: (set: ChangeSet, accountId: string, kind: string) =>
+    set.run(
+      `UPDATE work SET due_at = $3, marks = marks + 1
+        WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`,
+      [kind, accountId, store.clock.now()],
+    ),
+})
