@@ -83,7 +83,7 @@ export const paymentsArea = area({
       ],
       adoptions: { transaction: createTransactionImporter(tools) },
       posted: [stripePage(events)],
-      gates: [createBillingGate(billing)],
+      gates: [createBillingGate(billing, deps)],
       jobs: [
         transactions.job,
         topups.job,

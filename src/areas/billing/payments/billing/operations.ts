@@ -17,12 +17,14 @@ import { monthPeriod } from '../invoices/rules.ts'
 import { topupPauseMs } from '../topup/operations.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { raisedToCoin } from '../transactions/rules.ts'
-import { type Bill, type BillDoc, type BillingProgress, createBillStore } from './store.ts'
+import { type Bill, type BillingProgress, createBillStore } from './store.ts'
 
 const billingAuthor: Author = { requestId: 'monthly bills' }
 const perPage = 100
 const maxConcurrentBills = 10
 const behindAllIds = '~'
+
+type MonthBill = Pick<Bill, 'month' | 'doc'>
 
 /** Another process may have billed the same month. */
 const unlessBilled = async (write: () => Promise<void>) => {
@@ -33,20 +35,12 @@ const unlessBilled = async (write: () => Promise<void>) => {
   }
 }
 
-export type Billing = ReturnType<typeof createBilling>
+type BillingDeps = PaymentDeps & { transactions: Transactions; issuing: InvoiceIssuing }
 
-/** On the first of each month every account is billed for its plans, exactly once. */
-export const createBilling = (
-  deps: PaymentDeps & { transactions: Transactions; issuing: InvoiceIssuing },
-) => {
-  const { store, books, bookkeepers, charged, ledgers, transactions, issuing, log } = deps
-  const rows = createBillStore(store)
-  const { clock } = store
-
-  const currentMonth = () => monthNumber(clock.now())
-
-  /** Adds the ledger entries of a month's price. Returns their ids. */
-  const debit = (set: ChangeSet, account: AccountRecord, invoice: Invoice, month: number): string[] => {
+/** Adds what a month costs to a bill: its ledger entries, and the charge. */
+const chargingMonths = ({ bookkeepers, ledgers, transactions }: BillingDeps) => ({
+  /** Returns the ids of the entries. */
+  debit(set: ChangeSet, account: AccountRecord, invoice: Invoice, month: number): string[] {
     const { from, to } = monthPeriod(month)
     const key = bookkeeperKey(invoice.bookkeeper)
     return dueMonthly(invoice, month).map((line) =>
@@ -63,10 +57,10 @@ export const createBilling = (
         },
       }),
     )
-  }
+  },
 
   /** Charges what is due, raised to the gateway's smallest coin. */
-  const chargeIfDue = async (set: ChangeSet, account: AccountRecord, { id, doc }: Composed) => {
+  async chargeIfDue(set: ChangeSet, account: AccountRecord, { id, doc }: Composed) {
     if (doc.collection !== 'charge' || doc.amountDue <= 0) return undefined
     const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
     const transaction = await transactions.open(set, account, {
@@ -77,16 +71,20 @@ export const createBilling = (
       invoiceId: id,
     })
     return transaction.id
-  }
+  },
+})
 
-  const billOf = (account: AccountRecord, invoice: Invoice, month: number, doc: BillDoc): Bill => ({
-    accountId: account.id,
-    month,
-    bookkeeper: bookkeeperKey(invoice.bookkeeper),
-    created: gregorianNow(clock),
-    amount: invoice.total,
-    doc,
-  })
+/** Bills an account for a month. */
+const accountBilling = (deps: BillingDeps, rows: ReturnType<typeof createBillStore>) => {
+  const { store, books, charged, issuing, log } = deps
+  const { debit, chargeIfDue } = chargingMonths(deps)
+
+  const addBill = (set: ChangeSet, { id: accountId }: AccountRecord, invoice: Invoice, bill: MonthBill) => {
+    charged.billed(set, accountId, { month: bill.month, invoice })
+    const created = gregorianNow(store.clock)
+    const bookkeeper = bookkeeperKey(invoice.bookkeeper)
+    rows.add(set, { accountId, ...bill, bookkeeper, created, amount: invoice.total })
+  }
 
   /** Ledger entries, document, charge and their consequences are one commit. */
   const bill = async (account: AccountRecord, sheet: Sheet, month: number) => {
@@ -97,15 +95,9 @@ export const createBilling = (
     const attempt = await chargeIfDue(set, account, composed)
     await issuing.issue(set, { composed, sheet, month, entryIds, attempt: attempt ?? '' })
     if (priced) {
-      charged.billed(set, account.id, { month, invoice: priced })
-      rows.add(
-        set,
-        billOf(account, priced, month, {
-          ledger_id: entryIds[0] ?? '',
-          ...(attempt === undefined ? {} : { transaction_id: attempt }),
-          invoice: invoiceJson(priced),
-        }),
-      )
+      const paidBy = attempt === undefined ? {} : { transaction_id: attempt }
+      const doc = { ledger_id: entryIds[0] ?? '', ...paidBy, invoice: invoiceJson(priced) }
+      addBill(set, account, priced, { month, doc })
     }
     await unlessBilled(() => store.commit(set))
   }
@@ -118,14 +110,13 @@ export const createBilling = (
     for (const priced of await books.invoices(account)) {
       if (priced.total > 0 || billed.has(bookkeeperKey(priced.bookkeeper))) continue
       const set = new ChangeSet(billingAuthor)
-      charged.billed(set, account.id, { month, invoice: priced })
-      rows.add(set, billOf(account, priced, month, { ledger_id: '', invoice: {} }))
+      addBill(set, account, priced, { month, doc: { ledger_id: '', invoice: {} } })
       await unlessBilled(() => store.writeUnrecorded(set.statements))
     }
   }
 
   /** Returns whether it succeeded. A fault of one account does not stop the bills of others. */
-  const billAccount = async (accountId: string, month: number): Promise<boolean> => {
+  return async (accountId: string, month: number): Promise<boolean> => {
     try {
       const account = await books.account(accountId)
       if (!account) return true
@@ -142,14 +133,17 @@ export const createBilling = (
       return false
     }
   }
+}
 
-  const start = async (): Promise<BillingProgress> => {
-    const month = currentMonth()
-    const known = await rows.progress()
-    // The month in which a store begins to bill owes nothing for earlier months.
-    if (!known) return { month, afterAccount: '', isDone: true }
-    return known.month === month ? known : { month, afterAccount: '', isDone: false }
-  }
+export type Billing = ReturnType<typeof createBilling>
+
+/** On the first of each month every account is billed for its plans, exactly once. */
+export const createBilling = (deps: BillingDeps) => {
+  const { store, books, ledgers } = deps
+  const rows = createBillStore(store)
+  const billAccount = accountBilling(deps, rows)
+
+  const currentMonth = () => monthNumber(store.clock.now())
 
   const billAll = async (from: BillingProgress, signal: AbortSignal, guard: Statement) => {
     let { afterAccount } = from
@@ -178,9 +172,12 @@ export const createBilling = (
       return known?.month !== currentMonth() || !known.isDone
     },
     async run(signal, guard) {
-      const progress = await start()
-      if (progress.isDone) await rows.note(progress, guard)
-      else await billAll(progress, signal, guard)
+      const month = currentMonth()
+      const known = await rows.progress()
+      // The month in which a store begins to bill owes nothing for earlier months.
+      if (!known) return rows.note({ month, afterAccount: '', isDone: true }, guard)
+      if (known.month !== month) return billAll({ month, afterAccount: '', isDone: false }, signal, guard)
+      return known.isDone ? rows.note(known, guard) : billAll(known, signal, guard)
     },
   }
 
@@ -197,7 +194,7 @@ export const createBilling = (
      */
     async takeOver(set: ChangeSet): Promise<void> {
       await ledgers.importer.settle()
-      const topupsSince = clock.now() - topupPauseMs
+      const topupsSince = store.clock.now() - topupPauseMs
       let after = ''
       for (;;) {
         const last = (await rows.accountsAfter(after, perPage)).at(-1)
@@ -216,14 +213,6 @@ export const createBilling = (
       const isDone = !known || (known.month === month && known.isDone)
       if (isDone && known) doneMonth = month
       return isDone
-    },
-
-    /** Accounts and their parents: counts of a sub-account may be billed to any of these. */
-    async withThoseAbove(accountIds: readonly string[]): Promise<Set<string>> {
-      const trees = await Promise.all(
-        [...new Set(accountIds)].map(async (id) => [id, ...((await books.account(id))?.hidden.tree ?? [])]),
-      )
-      return new Set(trees.flat())
     },
 
     /** Bills an account for the current month, if that is still to be done. */
@@ -248,13 +237,15 @@ const concerned = ({ counts, newcomers, transfers }: ChangeSet): string[] => [
 
 /**
  * Bills the month before a change of what it is billed for. Otherwise an addition on the first of the month would be
- * paid for twice.
+ * paid for twice. Counts of a sub-account may be billed to any of its parents.
  */
 export const createBillingGate =
-  (billing: Pick<Billing, 'isDone' | 'catchUp' | 'withThoseAbove'>): Gate =>
+  ({ isDone, catchUp }: Pick<Billing, 'isDone' | 'catchUp'>, { books }: Pick<PaymentDeps, 'books'>): Gate =>
   async (sets, write) => {
-    const accountIds = sets.flatMap(concerned)
-    if (accountIds.length > 0 && !(await billing.isDone()))
-      for (const accountId of await billing.withThoseAbove(accountIds)) await billing.catchUp(accountId)
+    const accountIds = [...new Set(sets.flatMap(concerned))]
+    if (accountIds.length > 0 && !(await isDone())) {
+      const chains = await Promise.all(accountIds.map(async (id) => [id, ...(await books.treeOf(id))]))
+      for (const accountId of new Set(chains.flat())) await catchUp(accountId)
+    }
     return write(sets)
   }

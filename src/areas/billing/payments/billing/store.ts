@@ -2,20 +2,10 @@ import { failure } from '../../../../lib/failure.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { Store } from '../../../../storage/store.ts'
+import { flag, integer, json, type RowOf, table, text } from '../../../../storage/table.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
 import { olderService } from '../../ledgers/rules.ts'
 import { itemisedSources, usageSource } from '../invoices/rules.ts'
-
-export interface Bill {
-  accountId: string
-  month: number
-  bookkeeper: string
-  /** Gregorian seconds. */
-  created: number
-  /** Units. */
-  amount: number
-  doc: BillDoc
-}
 
 export interface BillDoc {
   ledger_id: string
@@ -23,13 +13,31 @@ export interface BillDoc {
   invoice: object
 }
 
-export interface BillingProgress {
-  month: number
-  afterAccount: string
-  isDone: boolean
-}
+const bills = table('service_bills', {
+  accountId: text(),
+  month: integer(),
+  bookkeeper: text(),
+  /** Gregorian seconds. */
+  created: integer(),
+  /** Units. */
+  amount: integer(),
+  doc: json<BillDoc>(),
+})
+const insertBill = bills.insert('ON CONFLICT DO NOTHING')
 
-const progressName = 'monthly'
+export type Bill = RowOf<typeof bills>
+
+const progress = table('billing_progress', {
+  name: text(),
+  month: integer(),
+  afterAccount: text(),
+  isDone: flag(),
+})
+const putProgress = progress.upsert('name')
+
+export type BillingProgress = Omit<RowOf<typeof progress>, 'name'>
+
+const name = 'monthly'
 
 const itemised = itemisedSources.map((source) => `'${source}'`).join(', ')
 
@@ -62,20 +70,10 @@ const noteTopups = `INSERT INTO topups (account_id, last_at)
   ON CONFLICT (account_id) DO UPDATE SET
     last_at = CASE WHEN topups.last_at > excluded.last_at THEN topups.last_at ELSE excluded.last_at END`
 
-const noteProgress = `INSERT INTO billing_progress (name, month, after_account, is_done) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (name) DO UPDATE SET
-    month = excluded.month, after_account = excluded.after_account, is_done = excluded.is_done`
-
 export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
   /** There is one bill for each account, month and bookkeeper. */
-  add(set: ChangeSet, { accountId, month, bookkeeper, created, amount, doc }: Bill) {
-    set.run(
-      `INSERT INTO service_bills (account_id, month, bookkeeper, created, amount, doc)
-        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-      [accountId, month, bookkeeper, created, amount, JSON.stringify(doc)],
-      { rows: 1, orElse: () => failure(bookedAlready, {}) },
-    )
-  },
+  add: (set: ChangeSet, bill: Bill) =>
+    set.add(insertBill(bill, { rows: 1, orElse: () => failure(bookedAlready, {}) })),
 
   /** The bookkeepers whose bills of a month are made, including bills of 0. */
   async billed(accountId: string, month: number): Promise<Set<string>> {
@@ -89,18 +87,11 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
   /** Bills above 0 that were made in a time (Gregorian seconds), the newest first. */
   async of(accountId: string, from: number, to: number): Promise<Bill[]> {
     const rows = await all(
-      `SELECT month, bookkeeper, created, amount, doc FROM service_bills
+      `SELECT ${bills.columns} FROM service_bills
         WHERE account_id = $1 AND created BETWEEN $2 AND $3 AND amount > 0 ORDER BY month DESC, bookkeeper LIMIT 1000`,
       [accountId, from, to],
     )
-    return rows.map((row) => ({
-      accountId,
-      month: row.month as number,
-      bookkeeper: row.bookkeeper as string,
-      created: row.created as number,
-      amount: row.amount as number,
-      doc: JSON.parse(row.doc as string) as BillDoc,
-    }))
+    return bills.list(rows)
   },
 
   /** Accounts with services or money, ordered by id. */
@@ -116,16 +107,8 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
   },
 
   async progress(): Promise<BillingProgress | undefined> {
-    const [row] = await all('SELECT month, after_account, is_done FROM billing_progress WHERE name = $1', [
-      progressName,
-    ])
-    return (
-      row && {
-        month: row.month as number,
-        afterAccount: row.after_account as string,
-        isDone: row.is_done === 1,
-      }
-    )
+    const sql = `SELECT ${progress.columns} FROM billing_progress WHERE name = $1`
+    return progress.first(await all(sql, [name]))
   },
 
   /**
@@ -139,15 +122,10 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
       { sql: noteTopups, params: [after, last, topupsSince] },
     ]),
 
-  noteDone: (set: ChangeSet, month: number) => set.run(noteProgress, [progressName, month, '', 1]),
+  noteDone: (set: ChangeSet, month: number) =>
+    set.add(putProgress({ name, month, afterAccount: '', isDone: true })),
 
   /** `guard` makes it fail if another process does the bills now. */
-  note: ({ month, afterAccount, isDone }: BillingProgress, guard: Statement) =>
-    writeUnrecorded([
-      guard,
-      {
-        sql: noteProgress,
-        params: [progressName, month, afterAccount, isDone ? 1 : 0],
-      },
-    ]),
+  note: (reached: BillingProgress, guard: Statement) =>
+    writeUnrecorded([guard, putProgress({ name, ...reached })]),
 })

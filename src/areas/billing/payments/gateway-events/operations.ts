@@ -44,21 +44,23 @@ const gatewayAuthor: Author = { requestId: 'payment events' }
 // Gateways repeat an event for some days.
 const keptDays = 40
 
-const done = (outcome: string): Conclusion<AboutEvent> => ({ state: 'done', outcome })
+type Dispute = Extract<GatewayEvent, { kind: 'dispute' }>
+
+type EventDeps = PaymentDeps & { transactions: Transactions; rows: Pick<InvoiceStore, 'tell'> }
+
+type EventConclusion = Conclusion<AboutEvent>
+
+const done = (outcome: string, sets: ChangeSet[] = []): EventConclusion => ({ state: 'done', outcome, sets })
 
 const subjectOf = (vendorId: string, event: GatewayEvent) =>
   `payment/${vendorId}/${event.kind === 'means' ? event.customer : event.chargeId}`
 
-/** Events of gateways: stored once and acknowledged at once. A job handles them. */
-export const createGatewayEvents = (
-  deps: PaymentDeps & { transactions: Transactions; rows: Pick<InvoiceStore, 'tell'> },
-) => {
-  const { store, books, bookkeepers, ledgers, transactions, rows: invoices, paymentTokens, mail } = deps
-  const rows = createGatewayEventStore(store)
-  const { clock } = store
+const eventsOf = ({ bookkeepers }: EventDeps, type: string, vendorId: string): GatewayEvents | undefined =>
+  bookkeepers.gateway({ id: '', type, vendor_id: vendorId })?.events
 
-  const eventsOf = (type: string, vendorId: string): GatewayEvents | undefined =>
-    bookkeepers.gateway({ id: '', type, vendor_id: vendorId })?.events
+/** Asks the gateway what an event is about. */
+const createAsking = (deps: EventDeps) => {
+  const { transactions } = deps
 
   /** The sale with this key, if the vendor's bookkeeper has made it. Others may write anything into metadata. */
   const saleOf = async (key: string | undefined, { type, vendorId, event }: AboutEvent) => {
@@ -70,17 +72,15 @@ export const createGatewayEvents = (
     return isOurs && isThis ? sale : undefined
   }
 
-  const ownRefund = async (key: string | undefined, { accountId }: Transaction) => {
+  const isOwnRefund = async (key: string | undefined, { accountId }: Transaction) => {
     const [, id = ''] = (key ?? '').split('/')
     const known = key === undefined ? undefined : await transactions.find(accountId, id)
-    if (!known) return undefined
-    const cleared = await transactions.cleared(accountId, known.id)
-    return wasGivenUp(cleared) ? undefined : cleared
+    return known !== undefined && !wasGivenUp(await transactions.cleared(accountId, known.id))
   }
 
-  const ask = async ({ payload }: Job<AboutEvent>): Promise<Facts> => {
+  return async ({ payload }: Job<AboutEvent>): Promise<Facts> => {
     const { type, vendorId, event } = payload
-    const events = eventsOf(type, vendorId)
+    const events = eventsOf(deps, type, vendorId)
     if (!events) return {}
     if (event.kind === 'means') {
       const accountId = await events.accountOf(event.customer, vendorId)
@@ -93,29 +93,17 @@ export const createGatewayEvents = (
     if (event.kind === 'movement') return { sale: cleared }
     const refunds: OutsideRefund[] = []
     for (const refund of await events.refundsOf(event.chargeId, vendorId))
-      if (!(await ownRefund(refund.key, cleared))) refunds.push(refund)
+      if (!(await isOwnRefund(refund.key, cleared))) refunds.push(refund)
     return { sale: cleared, refunds }
   }
+}
 
-  const adoptRefunds = async (sale: Transaction, refunds: readonly OutsideRefund[]) => {
-    const account = await books.account(sale.accountId)
-    const refund = refunds.find(({ isDone }) => isDone)
-    if (!account || !refund) return done('nothing was given back')
-    const sets: ChangeSet[] = []
-    let left = sale
-    for (const one of refunds.filter(({ isDone }) => isDone)) {
-      const set = new ChangeSet(gatewayAuthor)
-      const id = await transactions.adopt(set, account, left, one)
-      if (id === undefined) continue
-      left = { ...left, refunded: left.refunded + one.amount }
-      sets.push(set)
-    }
-    return { ...done(`${sets.length} refunds are booked`), sets }
-  }
+/** Books disputes and reports them to the vendor. */
+const createDisputing = (deps: EventDeps) => {
+  const { store, books, ledgers, rows: invoices, mail } = deps
+  const rows = createGatewayEventStore(store)
 
-  type Dispute = Extract<GatewayEvent, { kind: 'dispute' }>
-
-  const bookDispute = (set: ChangeSet, sale: Transaction, dispute: Dispute, step: -1 | 1) => {
+  const book = (set: ChangeSet, sale: Transaction, dispute: Dispute, step: -1 | 1) => {
     const payer = { id: sale.accountId, doc: { name: sale.doc.account.name } }
     ledgers.post(set, payer, {
       source: { service: 'payments', id: dispute.disputeId },
@@ -124,52 +112,68 @@ export const createGatewayEvents = (
       identity: ['dispute', sale.accountId, dispute.disputeId, step],
       details: {
         description: step < 0 ? 'Disputed payment' : 'Dispute was won',
-        period: { start: gregorianNow(clock) },
+        period: { start: gregorianNow(store.clock) },
         executor: { trigger: 'outside', module: 'gateway' },
         metadata: { transaction_id: sale.id },
       },
     })
   }
 
-  const tellVendor = async (set: ChangeSet, vendorId: string, sale: Transaction, dispute: Dispute) => {
+  const notifyVendor = async (set: ChangeSet, vendorId: string, sale: Transaction, dispute: Dispute) => {
     const vendor = await books.account(vendorId)
     if (!vendor) return
-    await mail.notify(set, {
-      notice: paymentDisputeNotice,
-      account: vendor,
-      to: [],
-      values: {
-        'transaction.id': sale.id,
-        'transaction.type': sale.type,
-        'transaction.amount': `${dollarsOfUnits(sale.amount)} ${sale.doc.currency}`,
-        'transaction.description': sale.doc.description,
-        'payer.id': sale.accountId,
-        'payer.name': sale.doc.account.name,
-        'dispute.id': dispute.disputeId,
-        'dispute.amount': `${dollarsOfUnits(dispute.amount)} ${dispute.currency}`,
-        'dispute.status': dispute.status,
-        'dispute.reason': dispute.reason,
-      },
-    })
+    const { id, type, amount, accountId, doc } = sale
+    const values = {
+      'transaction.id': id,
+      'transaction.type': type,
+      'transaction.amount': `${dollarsOfUnits(amount)} ${doc.currency}`,
+      'transaction.description': doc.description,
+      'payer.id': accountId,
+      'payer.name': doc.account.name,
+      'dispute.id': dispute.disputeId,
+      'dispute.amount': `${dollarsOfUnits(dispute.amount)} ${dispute.currency}`,
+      'dispute.status': dispute.status,
+      'dispute.reason': dispute.reason,
+    }
+    await mail.notify(set, { notice: paymentDisputeNotice, account: vendor, to: [], values })
   }
 
-  const dispute = async (vendorId: string, sale: Transaction, event: Dispute) => {
-    const known = await rows.dispute(vendorId, event.disputeId)
+  return async (vendorId: string, sale: Transaction, event: Dispute): Promise<EventConclusion> => {
+    const { disputeId: id } = event
+    const known = await rows.dispute(vendorId, id)
     const state = disputeStateOf(event.status)
     if (isDecided(known?.state) || known?.state === state) return done(`it is ${known?.state} already`)
     const set = new ChangeSet(gatewayAuthor)
     const { accountId } = sale
-    rows.moveDispute(set, known?.state, { vendorId, id: event.disputeId, accountId, state })
+    rows.moveDispute(set, known?.state, { vendorId, id, accountId, state })
     const step = balanceStep(known?.state, state)
-    if (step !== 0) bookDispute(set, sale, event, step)
+    if (step !== 0) book(set, sale, event, step)
     const { invoice_id: invoiceId } = sale.doc
     if (invoiceId !== undefined)
-      invoices.tell(set, { accountId, id: invoiceId }, 'payment_disputed', {
-        dispute_id: event.disputeId,
-        state,
-      })
-    await tellVendor(set, vendorId, sale, event)
-    return { ...done(`the dispute is ${state}`), sets: [set] }
+      invoices.tell(set, { accountId, id: invoiceId }, 'payment_disputed', { dispute_id: id, state })
+    await notifyVendor(set, vendorId, sale, event)
+    return done(`the dispute is ${state}`, [set])
+  }
+}
+
+const createHandling = (deps: EventDeps): JobKind<AboutEvent, Facts> => {
+  const { books, transactions, paymentTokens } = deps
+  const dispute = createDisputing(deps)
+
+  const adoptRefunds = async (sale: Transaction, refunds: readonly OutsideRefund[]) => {
+    const account = await books.account(sale.accountId)
+    const carriedOut = refunds.filter(({ isDone }) => isDone)
+    if (!account || carriedOut.length === 0) return done('nothing was given back')
+    const sets: ChangeSet[] = []
+    let left = sale
+    for (const one of carriedOut) {
+      const set = new ChangeSet(gatewayAuthor)
+      const id = await transactions.adopt(set, account, left, one)
+      if (id === undefined) continue
+      left = { ...left, refunded: left.refunded + one.amount }
+      sets.push(set)
+    }
+    return done(`${sets.length} refunds are booked`, sets)
   }
 
   const refresh = async ({ type, vendorId, event }: AboutEvent, accountId: string | undefined) => {
@@ -177,54 +181,66 @@ export const createGatewayEvents = (
     const set = new ChangeSet(gatewayAuthor)
     const bookkeeper = { type, vendor_id: vendorId }
     const isKnown = await paymentTokens.refresh(set, accountId, { ...event, bookkeeper })
-    return isKnown ? { ...done('the payment method is up to date'), sets: [set] } : done('nobody here has it')
+    return isKnown ? done('the payment method is up to date', [set]) : done('nobody here has it')
   }
-
-  const conclude = async ({ payload }: Job<AboutEvent>, facts: Facts): Promise<Conclusion<AboutEvent>> => {
-    const { vendorId, event } = payload
-    if (event.kind === 'means') return refresh(payload, facts.accountId)
-    if (!facts.sale) return done('it is about no sale of ours')
-    // Read again: the loser of a race sees what the winner did.
-    const sale = await transactions.get(facts.sale.accountId, facts.sale.id)
-    if (event.kind === 'refunds') return adoptRefunds(sale, facts.refunds ?? [])
-    return event.kind === 'dispute'
-      ? dispute(vendorId, sale, event)
-      : done(`the transaction is ${sale.status}`)
-  }
-
-  const kind: JobKind<AboutEvent, Facts> = { kind: kindName, ask, conclude }
-
-  const tidying = deleteOldRows(store, {
-    name: 'payment event ids',
-    everySeconds: 24 * 3600,
-    table: 'payment_events',
-    key: ['vendor_id', 'id'],
-    where: 'at < $1',
-    before: () => clock.now() - keptDays * dayMs,
-  })
 
   return {
-    kind,
-    tidying,
+    kind: kindName,
+    ask: createAsking(deps),
+
+    async conclude({ payload }, facts) {
+      const { vendorId, event } = payload
+      if (event.kind === 'means') return refresh(payload, facts.accountId)
+      if (!facts.sale) return done('it is about no sale of ours')
+      // Read again: the loser of a race sees what the winner did.
+      const sale = await transactions.get(facts.sale.accountId, facts.sale.id)
+      if (event.kind === 'refunds') return adoptRefunds(sale, facts.refunds ?? [])
+      return event.kind === 'dispute'
+        ? dispute(vendorId, sale, event)
+        : done(`the transaction is ${sale.status}`)
+    },
+  }
+}
+
+interface PostedEvent {
+  type: string
+  vendorId: string
+  bytes: Buffer
+  signature: string
+}
+
+export type GatewayEventIntake = ReturnType<typeof createGatewayEvents>
+
+/** Events of gateways: stored once and acknowledged at once. A job handles them. */
+export const createGatewayEvents = (deps: EventDeps) => {
+  const { store } = deps
+  const rows = createGatewayEventStore(store)
+
+  return {
+    kind: createHandling(deps),
+
+    tidying: deleteOldRows(store, {
+      name: 'payment event ids',
+      everySeconds: 24 * 3600,
+      table: 'payment_events',
+      key: ['vendor_id', 'id'],
+      where: 'at < $1',
+      before: () => store.clock.now() - keptDays * dayMs,
+    }),
 
     isAwaited: async (type: string, vendorId: string) =>
-      isId(vendorId) && (await eventsOf(type, vendorId)?.isAwaited(vendorId)) === true,
+      isId(vendorId) && (await eventsOf(deps, type, vendorId)?.isAwaited(vendorId)) === true,
 
     async take(
       by: Author,
-      {
-        type,
-        vendorId,
-        bytes,
-        signature,
-      }: { type: string; vendorId: string; bytes: Buffer; signature: string },
+      { type, vendorId, bytes, signature }: PostedEvent,
     ): Promise<'accepted' | 'duplicate' | 'ignored' | 'not genuine'> {
-      const read = await eventsOf(type, vendorId)?.read(vendorId, bytes, signature)
+      const read = await eventsOf(deps, type, vendorId)?.read(vendorId, bytes, signature)
       if (!read) return 'not genuine'
       const { id, event } = read
       if (!event) return 'ignored'
       const set = new ChangeSet(by)
-      rows.take(set, vendorId, id, clock.now())
+      rows.take(set, vendorId, id, store.clock.now())
       set.errand<AboutEvent>({
         kind: kindName,
         id: `${vendorId}/${id}`,
@@ -242,5 +258,3 @@ export const createGatewayEvents = (
     },
   }
 }
-
-export type GatewayEventIntake = ReturnType<typeof createGatewayEvents>

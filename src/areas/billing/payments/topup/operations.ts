@@ -81,7 +81,9 @@ const thresholdIn = (part: unknown): number | undefined => {
 export const lowBalanceThreshold = ({ notifications, topup }: ThresholdDoc): number | undefined =>
   thresholdIn((notifications as { low_balance?: unknown } | undefined)?.low_balance) ?? thresholdIn(topup)
 
-const topupDescription = (trigger: 'manual' | 'automatic') =>
+type TopupTrigger = 'manual' | 'automatic'
+
+const topupDescription = (trigger: TopupTrigger) =>
   trigger === 'manual' ? 'Manual top-up' : 'Automatic top-up'
 
 /** The built-in bookkeeper charges no one: it adds a credit only. */
@@ -90,8 +92,6 @@ export interface ToppedUp {
   ledger?: LedgerEntryRow
 }
 
-type TopupTrigger = 'manual' | 'automatic'
-
 const topupAuthor: Author = { requestId: 'topup' }
 const ownCreditIsOff = {
   message: 'no bookkeeper charges this account: only its reseller can add money to it',
@@ -99,29 +99,22 @@ const ownCreditIsOff = {
 }
 const kindName = 'topup'
 
-export type Topups = ReturnType<typeof createTopups>
+/** Whether accounts may give themselves credit that no one is charged for. */
+const isOwnCreditOn = async (settings: PaymentDeps['settings']) =>
+  (await settings.of(servicesSettings)).own_topup_without_gateway
 
-export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
-  const { store, settings, books, bookkeepers, ledgers, queue, log } = deps
-  const rows = createTopupStore(store)
-  const { clock } = store
+const orderOf = (bookkeeper: Bookkeeper, amount: number, trigger: TopupTrigger): PaymentOrder => ({
+  type: 'sale',
+  amount,
+  description: topupDescription(trigger),
+  trigger,
+  module: 'topup',
+  bookkeeper,
+})
 
-  const canCharge = (bookkeeper: Bookkeeper) =>
-    bookkeepers.gateway(bookkeeper)?.capabilities.charges !== false
-
-  const wantedOf = (bookkeeper: Bookkeeper, amount: number, trigger: TopupTrigger): PaymentOrder => ({
-    type: 'sale',
-    amount,
-    description: topupDescription(trigger),
-    trigger,
-    module: 'topup',
-    bookkeeper,
-  })
-
-  /** Whether accounts may give themselves credit that no one is charged for. */
-  const isOwnCreditOn = async () => (await settings.of(servicesSettings)).own_topup_without_gateway
-
-  const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
+const crediting =
+  ({ store, ledgers }: PaymentDeps) =>
+  (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
     const id = `topup-${randomHex(16)}`
     const posting = {
       source: { service: 'payments', id },
@@ -130,18 +123,19 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
       identity: ['topup', account.id, id],
       details: {
         description: topupDescription(trigger),
-        period: { start: gregorianNow(clock) },
+        period: { start: gregorianNow(store.clock) },
         executor: { trigger, module: 'topup' },
       },
     }
     return ledgers.post(set, account, posting, { amount: 'amount', quantity: 'amount' })
   }
 
-  const entryOf = async (transaction: Transaction): Promise<ToppedUp> => {
-    const { accountId, doc } = transaction
-    if (doc.ledger_id === undefined) return { transaction }
-    return { transaction, ledger: await ledgers.get(accountId, doc.ledger_id) }
-  }
+/** Tops accounts up when their balance falls. */
+const createTopupJob = (deps: PaymentDeps, transactions: Transactions): JobKind<object> => {
+  const { store, settings, books, bookkeepers, ledgers, log } = deps
+  const rows = createTopupStore(store)
+  const credit = crediting(deps)
+  const { clock } = store
 
   /** One change set has the claim, and the credit or the open transaction. */
   const topUp = async (account: AccountRecord, amount: number, lastAt: number) => {
@@ -149,7 +143,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     const tomorrow = { state: 'waiting', dueAt: now + topupPauseMs } as const
     const bookkeeper = await bookkeepers.of(account)
     const gateway = bookkeepers.gateway(bookkeeper)
-    const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn())
+    const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn(settings))
     if (!gateway || isCreditOff || !(await bookkeepers.isReady(account, gateway, bookkeeper))) {
       log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
       return { ...tomorrow, outcome: `the bookkeeper ${bookkeeper.type} is not set up` }
@@ -159,28 +153,23 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     if (gateway.capabilities.charges) {
       const { currency } = await settings.of(servicesSettings)
       const coins = raisedToCoin(amount, gateway.smallestUnits(currency))
-      await transactions.open(set, account, wantedOf(bookkeeper, coins, 'automatic'))
+      await transactions.open(set, account, orderOf(bookkeeper, coins, 'automatic'))
     } else credit(set, account, amount, 'automatic')
     return { ...tomorrow, outcome: 'topped up', sets: [set] }
   }
 
-  const decide = async (account: AccountRecord | undefined, balance: number, lastAt: number) => {
-    const { enable: isEnabled } = await settings.of(topupSettings)
-    const topup = account?.doc.topup as TopupDoc | undefined
-    return topupDue({ isEnabled, topup, balance, lastAt, now: clock.now() })
-  }
-
-  const isOn = async () => (await settings.of(topupSettings)).enable
-
-  const kind: JobKind<object> = {
+  return {
     kind: kindName,
     maxConcurrent: 1,
     // While top-ups are off, each account has at most one waiting job.
-    isOn,
+    isOn: async () => (await settings.of(topupSettings)).enable,
     async conclude({ accountId }) {
       const account = await books.account(accountId)
       const lastAt = await rows.lastAt(accountId)
-      const decision = await decide(account, await ledgers.balance(accountId), lastAt)
+      const balance = await ledgers.balance(accountId)
+      const { enable: isEnabled } = await settings.of(topupSettings)
+      const topup = account?.doc.topup as TopupDoc | undefined
+      const decision = topupDue({ isEnabled, topup, balance, lastAt, now: clock.now() })
       if (typeof decision === 'number' && account) return topUp(account, decision, lastAt)
       const outcome = String(decision)
       log.write('debug', 'an account is not topped up', { account_id: accountId, reason: outcome })
@@ -189,18 +178,33 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
         : { state: 'done', outcome }
     },
   }
+}
+
+export type Topups = ReturnType<typeof createTopups>
+
+export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
+  const { store, settings, bookkeepers, ledgers, queue } = deps
+  const credit = crediting(deps)
+  const { clock } = store
+
+  const entryOf = async (transaction: Transaction): Promise<ToppedUp> => {
+    const { accountId, doc } = transaction
+    if (doc.ledger_id === undefined) return { transaction }
+    return { transaction, ledger: await ledgers.get(accountId, doc.ledger_id) }
+  }
 
   /** Without an audit entry: balances move with every call. */
   const look = (set: ChangeSet, accountId: string) =>
     set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
-    job: kind,
+    job: createTopupJob(deps, transactions),
 
     /** Whether a top-up of an account may be imminent. */
     async awaits(accountId: string) {
       const check = await queue.find(kindName, accountId)
-      return check?.state === 'waiting' && check.dueAt <= clock.now() && (await isOn())
+      const isDue = check?.state === 'waiting' && check.dueAt <= clock.now()
+      return isDue && (await settings.of(topupSettings)).enable
     },
 
     /** Checks the balance again, because this change set lowers it. Accounts without top-up cost nothing. */
@@ -215,9 +219,9 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
     /** A manual top-up in units. Without a gateway only the seller may give credit. */
     async byHand(author: Author, account: AccountRecord, amount: number, maySell: () => Promise<boolean>) {
       const bookkeeper = await bookkeepers.of(account)
-      if (canCharge(bookkeeper))
-        return entryOf(await transactions.carryOut(author, account, wantedOf(bookkeeper, amount, 'manual')))
-      if (!((await isOwnCreditOn()) || (await maySell()))) throw failure(forbidden, ownCreditIsOff)
+      if (bookkeepers.gateway(bookkeeper)?.capabilities.charges !== false)
+        return entryOf(await transactions.carryOut(author, account, orderOf(bookkeeper, amount, 'manual')))
+      if (!((await isOwnCreditOn(settings)) || (await maySell()))) throw failure(forbidden, ownCreditIsOff)
       const set = new ChangeSet(author)
       const id = credit(set, account, amount, 'manual')
       await store.commit(set)
