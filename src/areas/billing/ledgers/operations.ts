@@ -23,13 +23,14 @@ import {
   type LedgerPosting,
   monthBeginningAt,
   ofAct,
+  rolloverId,
   type SourceSum,
   sumsJson,
   tooLarge,
 } from './rules.ts'
 import type { LedgerRequest } from './schema.ts'
 import { balanceMoved, type LedgerBooked } from './signals.ts'
-import { bookingChange, createLedgerStore } from './store.ts'
+import { createLedgerStore, type LedgerStore } from './store.ts'
 
 /** The posting of an immediate charge or refund. `now` in Unix milliseconds. */
 export const postingOf = (line: AcceptedLine, author: Author, now: number): LedgerPosting => {
@@ -72,10 +73,8 @@ interface Deps extends DepsOf<'store'> {
   overdraft(account: AccountRecord): Promise<number | undefined>
 }
 
-const identityHash = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
-
 const timedIdentityOf = ({ identity, time }: Pick<LedgerPosting, 'identity' | 'time'>) => {
-  const whole = identityHash(identity)
+  const whole = hash('md5', JSON.stringify(identity), 'hex')
   if (time === undefined) return whole
   const first = time.toString(16).padStart(10, '0')
   return first + whole.slice(first.length)
@@ -87,6 +86,8 @@ const postedBy = (account: LedgerBooked, posting: LedgerPosting): LedgerBooking 
   return { ...posting, about, details, identity: timedIdentityOf(posting) }
 }
 
+const amountOf = (postings: readonly LedgerPosting[]) => postings.reduce((sum, { amount }) => sum + amount, 0)
+
 const accountsPerRound = 200
 
 const requestFields = { amount: 'amount', quantity: 'usage.quantity' }
@@ -95,33 +96,8 @@ const consentFields = { amount: 'accept_charges', quantity: 'accept_charges' }
 
 const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 
-export type Ledgers = ReturnType<typeof createLedgers>
-
-/** The money of accounts: every movement balanced, none ever changed, none twice. */
-export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Deps) => {
-  const rows = createLedgerStore(store)
-  const importer = createLedgerImporter(store)
-  const { clock } = store
-
-  const bookingOf = async (author: Author, account: AccountRecord, request: LedgerRequest, sign: 1 | -1) => {
-    const { source, usage, description, metadata } = request
-    const { start = gregorianNow(clock), end } = request.period ?? {}
-    const period = { start, ...(end === undefined ? {} : { end }) }
-    const about = { id: account.id, name: account.doc.name }
-    const executor = { trigger: 'manual', module: 'ledgers' }
-    return {
-      source,
-      usage,
-      amount: sign * unitsOfDollars(request.amount),
-      identity: identityHash([source, account.id, usage, period]),
-      about,
-      details: {
-        ...present({ description, period, metadata }),
-        ...{ executor, account: about, audit: await audit.who(author) },
-      },
-    }
-  }
-
+/** Limits what the request of an account may book. */
+const limiting = ({ overdraft }: Deps, rows: LedgerStore) => {
   /**
    * A prepaid account's own requests cannot overdraw it. Requests of other accounts are never refused: a parent account
    * is billed for what happens in its sub-accounts.
@@ -134,77 +110,24 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     return { units: -lowest, orElse: () => failure(notEnoughCredit, { accountId: account.id, missing }) }
   }
 
-  const limitsOf = async (
-    author: Author,
-    account: AccountRecord,
-    amount: number,
-    fields: typeof requestFields,
-  ) => {
+  return async (author: Author, account: AccountRecord, amount: number, fields: typeof requestFields) => {
     const floor = await floorFor(author, account, amount)
     return { tooLarge: tooLarge(fields), ...(floor ? { floor } : {}) }
   }
+}
 
-  /** Adds several bookings, each with its own audit entry. */
-  const bookEach = (
-    set: ChangeSet,
-    accountId: string,
-    bookings: readonly LedgerBooking[],
-    limits?: Parameters<typeof rows.bookMany>[4],
-  ) => {
-    const ids = rows.bookMany(set, accountId, bookings, clock.now(), limits)
-    for (const [id, booking] of zip(ids, bookings)) set.record(bookingChange(accountId, id, booking))
-  }
-
-  const get = async (accountId: string, id: string, service?: string): Promise<LedgerEntryRow> => {
-    const entry = await rows.find(accountId, id)
-    if (!entry || (service !== undefined && entry.source.service !== service))
-      throw failure(badIdentifier, { cause: id })
-    return entry
-  }
-
-  const breakdown = async (sums: readonly SourceSum[]) =>
-    Promise.all(
-      [...Map.groupBy(sums, ({ forAccountId }) => forAccountId)].map(async ([id, ofAccount]) => ({
-        account: { id, name: (await accounts.find(id))?.doc.name ?? id },
-        ledgers: sumsJson(ofAccount),
-        total: dollarsOfUnits(ofAccount.reduce((sum, { amount }) => sum + amount, 0)),
-      })),
-    )
-
-  const openMonths = async (month: number) => {
-    const behind = await rows.behind(month, accountsPerRound)
-    const sets = behind.map((accountId) => {
-      const set = new ChangeSet({ requestId: 'rollover', acceptsCharges: true })
-      rows.openMonth(set, accountId, month, clock.now())
-      return set.record({
-        accountId,
-        kind: 'ledger',
-        id: `${month}-ledgers_monthly_rollover`,
-        action: 'created',
-      })
-    })
-    if (sets.length > 0) await store.commit(...sets)
-    return behind.length === accountsPerRound
-  }
-
-  const monthOpening: ScheduledJob = {
-    name: 'ledger_months',
-    everySeconds: 60,
-    due: async () => (await rows.behind(monthNumber(clock.now()), 1)).length > 0,
-    async run(signal) {
-      while ((await openMonths(monthNumber(clock.now()))) && !signal.aborted);
-    },
-  }
+/** Bookings that follow from something else in their change set. */
+const posting = (deps: Deps, rows: LedgerStore) => {
+  const { accounts, charged } = deps
+  const { clock } = deps.store
+  const limitsOf = limiting(deps, rows)
 
   return {
-    /** The balance of an account in units. */
-    balance: rows.balance,
-
     /** Adds a booking to a change set. It may overdraw. With `fields`, sums that are too large are refused. */
-    post(set: ChangeSet, account: LedgerBooked, posting: LedgerPosting, fields?: typeof requestFields) {
-      set.tell(balanceMoved, { account, isSpent: posting.amount < 0 })
+    post(set: ChangeSet, account: LedgerBooked, one: LedgerPosting, fields?: typeof requestFields) {
+      set.tell(balanceMoved, { account, isSpent: one.amount < 0 })
       const limits = fields && { tooLarge: tooLarge(fields) }
-      return rows.book(set, account.id, postedBy(account, posting), clock.now(), limits)
+      return rows.book(set, account.id, postedBy(account, one), clock.now(), limits)
     },
 
     /** Refuses a sale whose booking would make the balance too large, before the gateway moves the money. */
@@ -215,12 +138,12 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     async charge(set: ChangeSet, account: AccountRecord, postings: readonly LedgerPosting[]): Promise<void> {
       const moving = postings.filter(({ amount }) => amount !== 0)
       if (moving.length === 0) return
-      const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
+      const amount = amountOf(moving)
       set.tell(balanceMoved, { account, isSpent: amount < 0 })
-      const bookings = moving.map((posting) => postedBy(account, posting))
+      const bookings = moving.map((one) => postedBy(account, one))
       const limits = await limitsOf(set.author, account, amount, consentFields)
       await rows.learnMonth(account.id, clock.now())
-      bookEach(set, account.id, bookings, limits)
+      rows.bookEach(set, account.id, bookings, clock.now(), limits)
     },
 
     /**
@@ -238,7 +161,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
         if (!payer || back.length === 0) continue
         set.tell(balanceMoved, { account: payer, isSpent: false })
         const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))
-        bookEach(set, id, bookings)
+        rows.bookEach(set, id, bookings, clock.now())
         for (const one of back) charged.returned(set, id, one)
       }
     },
@@ -246,41 +169,85 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
     /** Adds many debits, which may overdraw, with one audit entry for all of them. */
     debitMany(set: ChangeSet, account: LedgerBooked, postings: readonly LedgerPosting[]) {
       set.tell(balanceMoved, { account, isSpent: true })
-      const bookings = postings.map((posting) => postedBy(account, posting))
+      const bookings = postings.map((one) => postedBy(account, one))
       rows.bookMany(set, account.id, bookings, clock.now())
-      const amount = dollarsOfUnits(postings.reduce((sum, posting) => sum + posting.amount, 0))
-      const after = JSON.stringify({ entries: postings.length, amount })
+      const after = JSON.stringify({ entries: postings.length, amount: dollarsOfUnits(amountOf(postings)) })
       const id = newId(clock.now())
       const change = { action: 'created', event: 'ledger.debited', after } as const
       set.record({ accountId: account.id, kind: 'ledger', id, ...change })
     },
+  }
+}
 
-    /** Books a credit or debit, and the same in the ledger of `impacted`: both or neither. Returns the entry of each account. */
-    async book(
-      author: Author,
-      account: AccountRecord,
-      request: LedgerRequest,
-      sign: 1 | -1,
-      impacted?: AccountRecord,
-    ): Promise<{ account: AccountRecord; entry: LedgerEntryRow }[]> {
-      const booking = await bookingOf(author, account, request, sign)
-      const set = new ChangeSet(author)
-      const concerned = impacted && impacted.id !== account.id ? [account, impacted] : [account]
-      const ids: string[] = []
-      for (const one of concerned) {
-        set.tell(balanceMoved, { account: one, isSpent: sign < 0 })
-        const limits = await limitsOf(author, one, booking.amount, requestFields)
-        ids.push(rows.book(set, one.id, booking, clock.now(), limits))
-      }
-      await store.commit(set)
-      return Promise.all(
-        [...zip(concerned, ids)].map(async ([one, id]) => ({ account: one, entry: await get(one.id, id) })),
-      )
-    },
+/** Books what a client requests. */
+const requesting = (deps: Deps, rows: LedgerStore, get: ReturnType<typeof reading>['get']) => {
+  const { store, audit } = deps
+  const { clock } = store
+  const limitsOf = limiting(deps, rows)
 
-    get,
+  const bookingOf = async (author: Author, account: AccountRecord, request: LedgerRequest, sign: 1 | -1) => {
+    const { source, usage, description, metadata } = request
+    const { start = gregorianNow(clock), end } = request.period ?? {}
+    const period = { start, ...(end === undefined ? {} : { end }) }
+    const executor = { trigger: 'manual', module: 'ledgers' }
+    return postedBy(account, {
+      source,
+      usage,
+      amount: sign * unitsOfDollars(request.amount),
+      identity: [source, account.id, usage, period],
+      details: {
+        ...present({ description, period, metadata }),
+        ...{ executor, audit: await audit.who(author) },
+      },
+    })
+  }
+
+  /** Books a credit or debit, and the same in the ledger of `impacted`: both or neither. Returns the entry of each account. */
+  return async (
+    author: Author,
+    account: AccountRecord,
+    request: LedgerRequest,
+    sign: 1 | -1,
+    impacted?: AccountRecord,
+  ): Promise<{ account: AccountRecord; entry: LedgerEntryRow }[]> => {
+    const booking = await bookingOf(author, account, request, sign)
+    const set = new ChangeSet(author)
+    const concerned = impacted && impacted.id !== account.id ? [account, impacted] : [account]
+    const ids: string[] = []
+    for (const one of concerned) {
+      set.tell(balanceMoved, { account: one, isSpent: sign < 0 })
+      const limits = await limitsOf(author, one, booking.amount, requestFields)
+      ids.push(rows.book(set, one.id, booking, clock.now(), limits))
+    }
+    await store.commit(set)
+    return Promise.all(
+      [...zip(concerned, ids)].map(async ([one, id]) => ({ account: one, entry: await get(one.id, id) })),
+    )
+  }
+}
+
+const reading = ({ accounts }: Deps, rows: LedgerStore) => {
+  const breakdown = async (sums: readonly SourceSum[]) =>
+    Promise.all(
+      [...Map.groupBy(sums, ({ forAccountId }) => forAccountId)].map(async ([id, ofAccount]) => ({
+        account: { id, name: (await accounts.find(id))?.doc.name ?? id },
+        ledgers: sumsJson(ofAccount),
+        total: dollarsOfUnits(ofAccount.reduce((sum, { amount }) => sum + amount, 0)),
+      })),
+    )
+
+  return {
+    /** The balance of an account in units. */
+    balance: rows.balance,
     page: rows.page,
     withoutDocument: rows.withoutDocument,
+
+    async get(accountId: string, id: string, service?: string): Promise<LedgerEntryRow> {
+      const entry = await rows.find(accountId, id)
+      if (!entry || (service !== undefined && entry.source.service !== service))
+        throw failure(badIdentifier, { cause: id })
+      return entry
+    },
 
     /** Source -> its sum from one Gregorian second to another. */
     sums: async (accountId: string, from: number, to: number) =>
@@ -292,10 +259,45 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: De
       const sums = await rows.month(accountId, Number(monthText))
       return { summary: sumsJson(sums), breakdown: await breakdown(sums) }
     },
+  }
+}
 
-    importer,
+/** Carries the balances of all accounts into a new month. */
+const createMonthOpening = ({ store }: Deps, rows: LedgerStore): ScheduledJob => {
+  const { clock } = store
 
-    /** Carries the balances of all accounts into a new month. */
-    monthOpening,
+  const openMonths = async (month: number) => {
+    const behind = await rows.behind(month, accountsPerRound)
+    const sets = behind.map((accountId) => {
+      const set = new ChangeSet({ requestId: 'rollover', acceptsCharges: true })
+      rows.openMonth(set, accountId, month, clock.now())
+      return set.record({ accountId, kind: 'ledger', id: rolloverId(month), action: 'created' })
+    })
+    if (sets.length > 0) await store.commit(...sets)
+    return behind.length === accountsPerRound
+  }
+
+  return {
+    name: 'ledger_months',
+    everySeconds: 60,
+    due: async () => (await rows.behind(monthNumber(clock.now()), 1)).length > 0,
+    async run(signal) {
+      while ((await openMonths(monthNumber(clock.now()))) && !signal.aborted);
+    },
+  }
+}
+
+export type Ledgers = ReturnType<typeof createLedgers>
+
+/** The money of accounts: every movement balanced, none ever changed, none twice. */
+export const createLedgers = (deps: Deps) => {
+  const rows = createLedgerStore(deps.store)
+  const reads = reading(deps, rows)
+  return {
+    ...reads,
+    ...posting(deps, rows),
+    book: requesting(deps, rows, reads.get),
+    importer: createLedgerImporter(deps.store),
+    monthOpening: createMonthOpening(deps, rows),
   }
 }

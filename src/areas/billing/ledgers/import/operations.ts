@@ -54,7 +54,7 @@ export const createLedgerImporter = (
         const { id, service, amount, ordinal, availableBefore } = entry
         count += 1
         if (ordinal !== count || availableBefore !== units)
-          moved.push({ id, ordinal: count, availableBefore: units })
+          moved.push({ id, position: count, available: units })
         if (service !== rolloverService) units += amount
       }
       await rows.setPositions(accountId, moved)

@@ -6,55 +6,32 @@ import { integer, type RowOf, shape, text } from '../../../../storage/table.ts'
 import {
   correctionService,
   counterBook,
-  type EntryDetails,
   type ImportedMonth,
+  type LedgerBooking,
   type Reckoned,
   rolloverService,
-  type Source,
-  type Usage,
 } from '../rules.ts'
-import { insertLegs, legShape, legsOf } from '../store.ts'
+import { contentOf, contentShape, insertLegs, legShape, legsOf } from '../store.ts'
 
 /** An entry of another system's ledger. Units; Gregorian seconds. */
-export interface ImportedEntry {
+export interface ImportedEntry extends Omit<LedgerBooking, 'identity' | 'about'> {
   id: string
   created: number
   month: number
-  source: Source
-  usage: Usage
-  amount: number
   forAccountId: string
-  details: EntryDetails
 }
 
-const entryShape = {
-  id: 'text',
-  created: 'integer',
-  month: 'integer',
-  source_service: 'text',
-  source_id: 'text',
-  amount: 'integer',
-  usage_type: 'text',
-  usage_quantity: 'integer',
-  usage_unit: 'text',
-  for_account_id: 'text',
-  doc: 'text',
-} as const
+const entryShape = { ...contentShape, created: 'integer', month: 'integer' } as const
 
 type EntryColumn = keyof typeof entryShape
 type EntryRow = { [Name in EntryColumn]: (typeof entryShape)[Name] extends 'text' ? string : number }
 
 const entryNames = Object.keys(entryShape) as EntryColumn[]
 
-const importedRowOf = ({ source, usage, forAccountId, details, ...entry }: ImportedEntry): EntryRow => ({
-  ...entry,
-  source_service: source.service,
-  source_id: source.id,
-  usage_type: usage.type,
-  usage_quantity: usage.quantity,
-  usage_unit: usage.unit,
-  for_account_id: forAccountId,
-  doc: JSON.stringify(details),
+const importedRowOf = ({ id, created, month, forAccountId, ...entry }: ImportedEntry): EntryRow => ({
+  ...contentOf(id, { ...entry, about: { id: forAccountId } }),
+  created,
+  month,
 })
 
 const earliestOf = (rows: readonly EntryRow[]) => Math.min(...rows.map(({ month }) => month))
@@ -105,8 +82,9 @@ const orderedEntries = shape({
 
 type OrderedEntry = RowOf<typeof orderedEntries>
 
-/** Where an entry is to be among the others. */
-export type EntryPosition = Pick<OrderedEntry, 'id' | 'ordinal' | 'availableBefore'>
+/** Where an entry is to be among the others, and the units before it. */
+export type EntryPosition = Readonly<Record<'id', string>> &
+  Readonly<Record<'position' | 'available', number>>
 
 const entryCounts = shape({ month: integer(), count: integer() })
 
@@ -138,32 +116,32 @@ const computedEntryOf = (accountId: string, { id, kind, month, amount }: Reckone
 const isSameRow = (a: EntryRow | undefined, b: EntryRow) =>
   a !== undefined && entryNames.every((name) => a[name] === b[name])
 
-/** The rows of entries that another system has booked. */
-export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: Store) => {
+const rowWrites = ({ words }: Store) => {
   const forIds = (sql: (given: string) => string, params: readonly string[], rows: readonly EntryRow[]) =>
-    words.forEachRow({
-      shape: idShape,
-      rows: rows.map(({ id }) => ({ id })),
-      params,
-      sql,
-      orElse: conflict,
-    })
+    words.forEachRow({ shape: idShape, rows: rows.map(({ id }) => ({ id })), params, sql, orElse: conflict })
 
-  const removal = (accountId: string, rows: readonly EntryRow[]): Statement[] => [
-    ...forIds(deleteEntries, [accountId], rows),
-    ...forIds(deleteLegs, [accountId, 'account'], rows),
-    ...[...Map.groupBy(rows, (row) => counterBook(row.source_service))].flatMap(([book, ofBook]) =>
-      forIds(deleteLegs, [accountId, book], ofBook),
-    ),
-  ]
+  return {
+    removal: (accountId: string, rows: readonly EntryRow[]): Statement[] => [
+      ...forIds(deleteEntries, [accountId], rows),
+      ...forIds(deleteLegs, [accountId, 'account'], rows),
+      ...[...Map.groupBy(rows, (row) => counterBook(row.source_service))].flatMap(([book, ofBook]) =>
+        forIds(deleteLegs, [accountId, book], ofBook),
+      ),
+    ],
 
-  const addition = (accountId: string, rows: readonly EntryRow[]): readonly Statement[] => {
-    const common = { params: [accountId], orElse: conflict }
-    return [
-      ...words.forEachRow({ ...common, shape: entryShape, rows, sql: insertEntries }),
-      ...words.forEachRow({ ...common, shape: legShape, rows: legsOf(rows), sql: insertLegs }),
-    ]
+    addition(accountId: string, rows: readonly EntryRow[]): readonly Statement[] {
+      const common = { params: [accountId], orElse: conflict }
+      return [
+        ...words.forEachRow({ ...common, shape: entryShape, rows, sql: insertEntries }),
+        ...words.forEachRow({ ...common, shape: legShape, rows: legsOf(rows), sql: insertLegs }),
+      ]
+    },
   }
+}
+
+const importing = (store: Store) => {
+  const { all, words } = store
+  const { removal, addition } = rowWrites(store)
 
   /** The stored rows with these ids. */
   const stored = async (accountId: string, ids: readonly string[]) => {
@@ -198,38 +176,80 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
       set.add(...removal(accountId, rows)).run(outdateBalance, [accountId, earliestOf(rows)])
       return true
     },
+  }
+}
 
-    /** Accounts whose balance is to be computed, and from which month on. */
-    async outdated(limit: number): Promise<{ accountId: string; from: number }[]> {
-      const rows = await scan(
-        'SELECT account_id, month FROM ledger_balances WHERE entries < 0 ORDER BY account_id LIMIT $1',
-        [limit],
-      )
-      return rows.map((row) => ({ accountId: row.account_id as string, from: row.month as number }))
-    },
+const settlingReads = ({ scan }: Store) => ({
+  /** Accounts whose balance is to be computed, and from which month on. */
+  async outdated(limit: number): Promise<{ accountId: string; from: number }[]> {
+    const rows = await scan(
+      'SELECT account_id, month FROM ledger_balances WHERE entries < 0 ORDER BY account_id LIMIT $1',
+      [limit],
+    )
+    return rows.map((row) => ({ accountId: row.account_id as string, from: row.month as number }))
+  },
 
-    /** The imported months of an account, the oldest first. Sums of months before `from` are up to date. */
-    async months(accountId: string, from: number): Promise<ImportedMonth[]> {
-      const moved = await scan(
-        `SELECT month, CAST(sum(amount) AS BIGINT) AS units FROM ledger_months
-            WHERE account_id = $1 AND month < $2 AND ${isMoving} GROUP BY month
-          UNION ALL
-          SELECT month, CAST(sum(amount) AS BIGINT) AS units FROM ledger_entries
-            WHERE account_id = $1 AND id >= $3 AND ${isMoving} GROUP BY month`,
-        [accountId, from, monthRange(from)[0]],
-      )
-      const carried = await scan(
-        `SELECT month, amount AS units FROM ledger_entries
-          WHERE account_id = $1 AND source_service = '${rolloverService}' AND NOT ${isReckoned}`,
-        [accountId],
-      )
-      const unitsBy = (rows: readonly Row[]) =>
-        new Map(rows.map(({ month, units }) => [month as number, units as number]))
-      const [movedBy, carriedBy] = [unitsBy(moved), unitsBy(carried)]
-      return [...new Set([...movedBy.keys(), ...carriedBy.keys()])]
-        .toSorted((a, b) => a - b)
-        .map((month) => ({ month, moved: movedBy.get(month) ?? 0, rollover: carriedBy.get(month) }))
-    },
+  /** The imported months of an account, the oldest first. Sums of months before `from` are up to date. */
+  async months(accountId: string, from: number): Promise<ImportedMonth[]> {
+    const moved = await scan(
+      `SELECT month, CAST(sum(amount) AS BIGINT) AS units FROM ledger_months
+          WHERE account_id = $1 AND month < $2 AND ${isMoving} GROUP BY month
+        UNION ALL
+        SELECT month, CAST(sum(amount) AS BIGINT) AS units FROM ledger_entries
+          WHERE account_id = $1 AND id >= $3 AND ${isMoving} GROUP BY month`,
+      [accountId, from, monthRange(from)[0]],
+    )
+    const carried = await scan(
+      `SELECT month, amount AS units FROM ledger_entries
+        WHERE account_id = $1 AND source_service = '${rolloverService}' AND NOT ${isReckoned}`,
+      [accountId],
+    )
+    const unitsBy = (rows: readonly Row[]) =>
+      new Map(rows.map(({ month, units }) => [month as number, units as number]))
+    const [movedBy, carriedBy] = [unitsBy(moved), unitsBy(carried)]
+    return [...new Set([...movedBy.keys(), ...carriedBy.keys()])]
+      .toSorted((a, b) => a - b)
+      .map((month) => ({ month, moved: movedBy.get(month) ?? 0, rollover: carriedBy.get(month) }))
+  },
+
+  /** The months of an account from one on, with how many entries each has. */
+  async monthsFrom(accountId: string, from: number): Promise<ReadonlyMap<number, number>> {
+    const sql = `SELECT month, count(*) AS count FROM ledger_entries
+      WHERE account_id = $1 AND id >= $2 GROUP BY month ORDER BY month`
+    const rows = entryCounts.list(await scan(sql, [accountId, monthRange(from)[0]]))
+    return new Map(rows.map(({ month, count }) => [month, count]))
+  },
+
+  /** How many entries an account had before a month, and their total. */
+  async before(accountId: string, month: number): Promise<{ count: number; units: number }> {
+    const [row] = await scan(
+      `SELECT (SELECT count(*) FROM ledger_entries WHERE account_id = $1 AND id < $3) AS count,
+          CAST(coalesce((SELECT sum(amount) FROM ledger_months WHERE account_id = $1 AND month < $2
+            AND source_service <> '${rolloverService}'), 0) AS BIGINT) AS units`,
+      [accountId, month, monthRange(month)[0]],
+    )
+    return { count: Number(row?.count ?? 0), units: Number(row?.units ?? 0) }
+  },
+
+  /** The entries of months in the order in which they moved the balance; in each month rollovers come first. */
+  async inOrder(accountId: string, first: number, last: number): Promise<OrderedEntry[]> {
+    const rows = await scan(
+      `SELECT ${orderedEntries.columns} FROM ledger_entries WHERE ${inMonth}
+        ORDER BY month, source_service <> '${rolloverService}', created, id`,
+      [accountId, monthRange(first)[0], monthRange(last)[1]],
+    )
+    return orderedEntries.list(rows)
+  },
+})
+
+/** The rows of entries that another system has booked. */
+export const createLedgerImportStore = (store: Store) => {
+  const { scan, words, writeUnrecorded } = store
+  const { removal, addition } = rowWrites(store)
+
+  return {
+    ...importing(store),
+    ...settlingReads(store),
 
     /** Replaces the computed entries of an account. Returns the months in which that changed something. */
     async putReckoned(accountId: string, entries: readonly Reckoned[]): Promise<number[]> {
@@ -244,25 +264,6 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
       return [...removed, ...added].map(({ month }) => month)
     },
 
-    /** The months of an account from one on, with how many entries each has. */
-    async monthsFrom(accountId: string, from: number): Promise<ReadonlyMap<number, number>> {
-      const sql = `SELECT month, count(*) AS count FROM ledger_entries
-        WHERE account_id = $1 AND id >= $2 GROUP BY month ORDER BY month`
-      const rows = entryCounts.list(await scan(sql, [accountId, monthRange(from)[0]]))
-      return new Map(rows.map(({ month, count }) => [month, count]))
-    },
-
-    /** How many entries an account had before a month, and their total. */
-    async before(accountId: string, month: number): Promise<{ count: number; units: number }> {
-      const [row] = await scan(
-        `SELECT (SELECT count(*) FROM ledger_entries WHERE account_id = $1 AND id < $3) AS count,
-            CAST(coalesce((SELECT sum(amount) FROM ledger_months WHERE account_id = $1 AND month < $2
-              AND source_service <> '${rolloverService}'), 0) AS BIGINT) AS units`,
-        [accountId, month, monthRange(month)[0]],
-      )
-      return { count: Number(row?.count ?? 0), units: Number(row?.units ?? 0) }
-    },
-
     /** Computes the sums of months again. */
     sumMonths: (accountId: string, months: readonly number[]) =>
       writeUnrecorded(
@@ -275,33 +276,17 @@ export const createLedgerImportStore = ({ all, scan, words, writeUnrecorded }: S
         ]),
       ),
 
-    /** The entries of months in the order in which they moved the balance; in each month rollovers come first. */
-    async inOrder(accountId: string, first: number, last: number): Promise<OrderedEntry[]> {
-      const rows = await scan(
-        `SELECT ${orderedEntries.columns} FROM ledger_entries WHERE ${inMonth}
-          ORDER BY month, source_service <> '${rolloverService}', created, id`,
-        [accountId, monthRange(first)[0], monthRange(last)[1]],
-      )
-      return orderedEntries.list(rows)
-    },
-
     async setPositions(accountId: string, positions: readonly EntryPosition[]) {
-      for (let at = 0; at < positions.length; at += positionsPerWrite) {
-        const some = positions.slice(at, at + positionsPerWrite)
+      for (let at = 0; at < positions.length; at += positionsPerWrite)
         await writeUnrecorded(
           words.forEachRow({
             shape: { id: 'text', position: 'integer', available: 'integer' },
-            rows: some.map(({ id, ordinal, availableBefore }) => ({
-              id,
-              position: ordinal,
-              available: availableBefore,
-            })),
+            rows: positions.slice(at, at + positionsPerWrite),
             params: [accountId],
             sql: setPositions,
             orElse: conflict,
           }),
         )
-      }
     },
 
     /** Stores a computed balance and removes its mark. */
