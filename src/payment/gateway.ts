@@ -1,3 +1,8 @@
+import type { Clock } from '../lib/clock.ts'
+import type { Calls } from '../outgoing/calls.ts'
+import type { Outgoing } from '../outgoing/client.ts'
+import type { Settings } from '../settings/settings.ts'
+
 // The interface to systems that move real money. Money is in units, 10,000 to the dollar.
 
 /** A payment method. Both are the gateway's ids. */
@@ -159,6 +164,13 @@ export interface GatewayEvents {
   refundsOf(chargeId: string, vendorId: string): Promise<OutsideRefund[]>
   /** The account of a customer. */
   accountOf(customer: string, vendorId: string): Promise<string | undefined>
+}
+
+export interface GatewayDeps {
+  outgoing: Outgoing
+  calls: Calls
+  settings: Settings
+  clock: Clock
 }
 
 export interface Gateway {

@@ -1,8 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
-import type { Calls } from '../outgoing/calls.ts'
-import type { Outgoing } from '../outgoing/client.ts'
-import type { Settings } from '../settings/settings.ts'
-import { declined, type Gateway } from './gateway.ts'
+import { declined, type Gateway, type GatewayDeps } from './gateway.ts'
 import { createHttpGateway } from './http-gateway.ts'
 import { createStripeGateway } from './stripe-gateway.ts'
 
@@ -21,22 +17,15 @@ const creditGateway: Gateway = {
   syncInvoice: async () => ({ status: 'synced' }),
 }
 
-interface Deps {
-  outgoing: Outgoing
-  calls: Calls
-  settings: Settings
-  clock: Clock
-}
-
 export interface Gateways {
   of(bookkeeperType: string): Gateway | undefined
 }
 
-export const createGateways = (tools: Deps): Gateways => {
+export const createGateways = (deps: GatewayDeps): Gateways => {
   const gateways = new Map<string, Gateway>([
     ['default', creditGateway],
-    ['http', createHttpGateway(tools)],
-    ['stripe', createStripeGateway(tools)],
+    ['http', createHttpGateway(deps)],
+    ['stripe', createStripeGateway(deps)],
   ])
   return { of: (type) => gateways.get(type) }
 }

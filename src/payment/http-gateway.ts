@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock } from '../lib/clock.ts'
 import { dollarsOfUnits } from '../lib/money.ts'
 import { signatureOf } from '../lib/signature.ts'
-import { type Outgoing, OutgoingError, type OutgoingResponse } from '../outgoing/client.ts'
-import type { Settings } from '../settings/settings.ts'
+import { OutgoingError, type OutgoingResponse } from '../outgoing/client.ts'
 import {
   declined,
   type Gateway,
+  type GatewayDeps,
   type GatewayOrder,
-  type InvoiceSync,
   type PaymentOutcome,
   type SyncOutcome,
   unknownOutcome,
@@ -20,6 +18,7 @@ import { httpSyncSettings } from './settings.ts'
 const mostBytes = 1_000_000
 // Quick failures are repeated with the same key; a timeout is not, because the client waits.
 const pausesMs = [100, 400] as const
+const finalFaults: ReadonlySet<string> = new Set(['timeout', 'not_configured'])
 
 interface HttpAccess {
   url: string
@@ -36,7 +35,8 @@ interface BookkeeperReply {
   retryable?: unknown
 }
 
-type PostResult = { answer: OutgoingResponse } | { fault: string; isSlow: boolean }
+/** The answer of the bookkeeper, or why there is none. */
+type PostResult = OutgoingResponse | { fault: 'not_configured' | OutgoingError['fault'] }
 
 const textOr = (value: unknown, fallback: string) =>
   typeof value === 'string' && value !== '' ? value.slice(0, 500) : fallback
@@ -51,7 +51,9 @@ const replyIn = (answer: OutgoingResponse): BookkeeperReply => {
 }
 
 /** Unclear responses are unknown. */
-const outcomeOfResponse = (answer: OutgoingResponse): PaymentOutcome => {
+const outcomeOf = (answer: PostResult): PaymentOutcome => {
+  if ('fault' in answer)
+    return unknownOutcome(answer.fault === 'not_configured' ? 'not configured' : answer.fault)
   const { status, id, code, message, retryable } = replyIn(answer)
   if (answer.status === 200 && status === 'succeeded' && typeof id === 'string')
     return { status: 'succeeded', id: id.slice(0, 256) }
@@ -71,19 +73,26 @@ const bodyOf = (operation: 'charge' | 'refund' | 'lookup', order: GatewayOrder) 
   description: order.description,
 })
 
-const synced = ({ status, text }: OutgoingResponse): SyncOutcome => {
+const syncFault = (fault: string): SyncOutcome => ({
+  status: 'failed',
+  reason: fault,
+  message:
+    fault === 'not_configured'
+      ? 'system_configs/services.http_sync names no address'
+      : 'the bookkeeper did not answer',
+})
+
+const syncOutcomeOf = (answer: PostResult): SyncOutcome => {
+  if ('fault' in answer) return syncFault(answer.fault)
+  const { status, text } = answer
   if (status === 200) return { status: 'synced' }
   if (status === 402) return { status: 'delinquent', message: text.slice(0, 500) }
   return { status: 'failed', reason: 'rejected', message: `the bookkeeper answered ${status}` }
 }
 
-interface Deps {
-  outgoing: Outgoing
-  settings: Settings
-  clock: Clock
-}
+export const createHttpGateway = (deps: Pick<GatewayDeps, 'outgoing' | 'settings' | 'clock'>): Gateway => {
+  const { outgoing, settings, clock } = deps
 
-export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway => {
   const accessFor = async (vendorId: string): Promise<HttpAccess | undefined> => {
     const { vendors, timeout_ms: timeoutMs, ...common } = await settings.of(httpSyncSettings)
     const own = vendors[vendorId]
@@ -94,17 +103,19 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
   }
 
   const post = async (
-    access: HttpAccess,
+    vendorId: string,
     body: object,
     headers: Record<string, string>,
   ): Promise<PostResult> => {
+    const access = await accessFor(vendorId)
+    if (!access) return { fault: 'not_configured' }
     const text = JSON.stringify(body)
     const { url, authorization, secret, timeoutMs } = access
     const now = Math.floor(clock.now() / 1000)
     const proof = secret ? { 'x-crosspoint-signature': signatureOf(text, [secret], now) } : {}
     const identity = authorization ? { authorization } : {}
     try {
-      const answer = await outgoing.send({
+      return await outgoing.send({
         purpose: 'bookkeeper',
         method: 'POST',
         url,
@@ -114,51 +125,25 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
         maxBytes: mostBytes,
         isOperators: true,
       })
-      return { answer }
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
-      return { fault: error.fault, isSlow: error.fault === 'timeout' }
+      return { fault: error.fault }
     }
   }
+
+  const postOrder = (operation: 'charge' | 'refund' | 'lookup', order: GatewayOrder) =>
+    post(order.vendorId, bodyOf(operation, order), { 'idempotency-key': order.idempotencyKey })
 
   /** Repeated quick failures, or one timeout, leave the outcome unknown. */
   const move = async (order: GatewayOrder): Promise<PaymentOutcome> => {
-    const access = await accessFor(order.vendorId)
-    if (!access) return unknownOutcome('not configured')
-    const headers = { 'idempotency-key': order.idempotencyKey }
     for (let attempt = 0; ; attempt += 1) {
-      const answered = await post(access, bodyOf(order.kind, order), headers)
-      const outcome =
-        'answer' in answered ? outcomeOfResponse(answered.answer) : unknownOutcome(answered.fault)
+      const answer = await postOrder(order.kind, order)
+      const outcome = outcomeOf(answer)
       const wait: number | undefined = pausesMs[attempt]
-      const isFinal = outcome.status !== 'unknown' || ('isSlow' in answered && answered.isSlow)
+      const isFinal = outcome.status !== 'unknown' || ('fault' in answer && finalFaults.has(answer.fault))
       if (isFinal || wait === undefined) return outcome
       await pause(wait)
     }
-  }
-
-  /** An outcome that is not known there is settled by a repeat with the same key: it moves nothing twice. */
-  const lookup = async (order: GatewayOrder): Promise<PaymentOutcome> => {
-    const access = await accessFor(order.vendorId)
-    if (!access) return unknownOutcome('not configured')
-    const headers = { 'idempotency-key': order.idempotencyKey }
-    const answered = await post(access, bodyOf('lookup', order), headers)
-    if ('fault' in answered) return unknownOutcome(answered.fault)
-    const outcome = outcomeOfResponse(answered.answer)
-    return outcome.status === 'unknown' ? move(order) : outcome
-  }
-
-  const syncInvoice = async ({ accountId, vendorId, syncId, items }: InvoiceSync): Promise<SyncOutcome> => {
-    const access = await accessFor(vendorId)
-    if (!access) {
-      const message = 'system_configs/services.http_sync names no address'
-      return { status: 'failed', reason: 'not_configured', message }
-    }
-    const headers = { 'x-sync-id': syncId, 'x-account-id': accountId }
-    const answered = await post(access, { account_id: accountId, sync_id: syncId, items }, headers)
-    return 'answer' in answered
-      ? synced(answered.answer)
-      : { status: 'failed', reason: answered.fault, message: 'the bookkeeper did not answer' }
   }
 
   return {
@@ -171,7 +156,17 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Deps): Gateway 
     smallestUnits: () => 1,
     charge: move,
     refund: move,
-    lookup,
-    syncInvoice,
+
+    /** An outcome that is not known there is settled by a repeat with the same key: it moves nothing twice. */
+    async lookup(order) {
+      const answer = await postOrder('lookup', order)
+      const outcome = outcomeOf(answer)
+      return outcome.status === 'unknown' && !('fault' in answer) ? move(order) : outcome
+    },
+
+    async syncInvoice({ accountId, vendorId, syncId, items }) {
+      const headers = { 'x-sync-id': syncId, 'x-account-id': accountId }
+      return syncOutcomeOf(await post(vendorId, { account_id: accountId, sync_id: syncId, items }, headers))
+    },
   }
 }

@@ -1,25 +1,22 @@
 import type Stripe from 'stripe'
-import type { Clock } from '../lib/clock.ts'
 import { failure } from '../lib/failure.ts'
-import { gregorianOfUnix } from '../lib/gregorian.ts'
 import type { Calls } from '../outgoing/calls.ts'
-import type { Settings } from '../settings/settings.ts'
 import { processorError, processorUnreachable } from './failures.ts'
 import {
   type Absent,
-  type ChargeOrder,
   declined,
   type Gateway,
+  type GatewayDeps,
   type GatewayOrder,
   type PaymentOutcome,
-  type RefundOrder,
-  type StoredMeans,
   unknownOutcome,
   type Vault,
 } from './gateway.ts'
 import { stripeSettings } from './settings.ts'
 import { createStripeEvents } from './stripe-events.ts'
 import {
+  keptOf,
+  keyMetadata,
   outcomeOfError,
   outcomeOfIntent,
   outcomeOfRefund,
@@ -34,8 +31,6 @@ import {
 const retries = 2
 // Clocks differ: a movement may have an earlier time than ours.
 const slackSeconds = 3600
-// The metadata key that finds a movement whose response was lost.
-const keyMetadata = 'crosspoint_key'
 
 interface StripeAccess {
   api_key?: string
@@ -58,17 +53,6 @@ const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Stri
     httpClient: watchedStripeHttp(calls),
   })
 }
-
-const endOfMonth = (year: number, month: number) => gregorianOfUnix(Date.UTC(year, month, 1) / 1000) - 1
-
-const keptOf = ({ id, type, card }: Stripe.PaymentMethod): StoredMeans =>
-  card
-    ? {
-        token: id,
-        expiration: endOfMonth(card.exp_year, card.exp_month),
-        metadata: { type, brand: card.brand, last_four: card.last4 },
-      }
-    : { token: id, metadata: { type } }
 
 const isGone = (error: unknown) =>
   error instanceof stripeLibrary().errors.StripeInvalidRequestError && error.statusCode !== 409
@@ -98,13 +82,10 @@ const marked = async <T extends { metadata: Stripe.Metadata | null }>(
   return undefined
 }
 
-interface Deps {
-  settings: Settings
-  clock: Clock
-  calls: Calls
-}
+type Access = ReturnType<typeof createAccess>
 
-export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway => {
+/** Access to Stripe for each vendor. */
+const createAccess = ({ settings, calls }: Pick<GatewayDeps, 'settings' | 'calls'>) => {
   const clients = new Map<string, Stripe>()
 
   const accessFor = async (vendorId: string): Promise<StripeAccess> => {
@@ -112,60 +93,32 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     return { timeout_ms, ...(vendors[vendorId] ?? common) }
   }
 
-  const clientFor = async (vendorId: string): Promise<Stripe> => {
-    const access = await accessFor(vendorId)
-    const key = JSON.stringify(access)
-    const known = clients.get(key)
-    if (known) return known
-    const client = clientOf(access, calls)
-    // Keys change rarely.
-    if (clients.size > 100) clients.clear()
-    clients.set(key, client)
-    return client
-  }
+  return {
+    accessFor,
 
-  const asked = async (call: Promise<PaymentOutcome>): Promise<PaymentOutcome> => {
-    try {
-      return await call
-    } catch (error) {
-      return outcomeOfError(error)
-    }
+    async clientFor(vendorId: string): Promise<Stripe> {
+      const access = await accessFor(vendorId)
+      const key = JSON.stringify(access)
+      const known = clients.get(key)
+      if (known) return known
+      const client = clientOf(access, calls)
+      // Keys change rarely.
+      if (clients.size > 100) clients.clear()
+      clients.set(key, client)
+      return client
+    },
   }
+}
 
-  const charge = async (order: ChargeOrder): Promise<PaymentOutcome> => {
-    const { means, amount, currency, description, idempotencyKey } = order
-    if (!means) return declined('no_payment_token', 'no payment method available')
-    const { paymentIntents } = await clientFor(order.vendorId)
-    const intent = paymentIntents.create(
-      {
-        amount: stripeAmount(amount, currency),
-        currency: currency.toLowerCase(),
-        customer: means.customer,
-        payment_method: means.token,
-        confirm: true,
-        off_session: true,
-        description,
-        metadata: { [keyMetadata]: idempotencyKey, account_id: order.accountId, reference: order.reference },
-      },
-      { idempotencyKey },
-    )
-    return asked(intent.then(outcomeOfIntent))
+const asked = async (call: Promise<PaymentOutcome>): Promise<PaymentOutcome> => {
+  try {
+    return await call
+  } catch (error) {
+    return outcomeOfError(error)
   }
+}
 
-  const refund = async (order: RefundOrder): Promise<PaymentOutcome> => {
-    const { amount, currency, idempotencyKey, chargeId } = order
-    const { refunds } = await clientFor(order.vendorId)
-    const made = refunds.create(
-      {
-        payment_intent: chargeId,
-        amount: stripeAmount(amount, currency),
-        metadata: { [keyMetadata]: idempotencyKey, account_id: order.accountId },
-      },
-      { idempotencyKey },
-    )
-    return asked(made.then(outcomeOfRefund))
-  }
-
+const createMoving = ({ clientFor }: Access): Pick<Gateway, 'charge' | 'refund' | 'lookup'> => {
   const found = async (order: GatewayOrder): Promise<PaymentOutcome | Absent> => {
     const client = await clientFor(order.vendorId)
     const created = { gte: order.since - slackSeconds }
@@ -180,44 +133,87 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     return one ? outcomeOfIntent(one) : { status: 'absent' }
   }
 
-  const lookup = async (order: GatewayOrder): Promise<PaymentOutcome | Absent> => {
-    try {
-      return await found(order)
-    } catch (error) {
-      // A refused list says nothing about the movement.
-      return unknownOutcome(error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable')
-    }
-  }
-
-  const vault: Vault = {
-    async customerFor({ id, name }, vendorId) {
-      const { customers } = await clientFor(vendorId)
-      const idempotencyKey = `customer/${vendorId}/${id}`
-      const customer = await orFail(
-        customers.create({ name, metadata: { account_id: id } }, { idempotencyKey }),
+  return {
+    async charge(order) {
+      const { means, amount, currency, description, idempotencyKey } = order
+      if (!means) return declined('no_payment_token', 'no payment method available')
+      const { paymentIntents } = await clientFor(order.vendorId)
+      const metadata = {
+        [keyMetadata]: idempotencyKey,
+        account_id: order.accountId,
+        reference: order.reference,
+      }
+      const intent = paymentIntents.create(
+        {
+          amount: stripeAmount(amount, currency),
+          currency: currency.toLowerCase(),
+          customer: means.customer,
+          payment_method: means.token,
+          confirm: true,
+          off_session: true,
+          description,
+          metadata,
+        },
+        { idempotencyKey },
       )
-      return customer.id
+      return asked(intent.then(outcomeOfIntent))
     },
-    async begin(customer, vendorId) {
-      const { setupIntents } = await clientFor(vendorId)
-      const { publishable_key: key } = await accessFor(vendorId)
-      const intent = await orFail(setupIntents.create({ customer, usage: 'off_session' }))
-      return { client_secret: intent.client_secret ?? '', ...(key ? { publishable_key: key } : {}) }
+
+    async refund({ amount, currency, idempotencyKey, chargeId, vendorId, accountId }) {
+      const { refunds } = await clientFor(vendorId)
+      const metadata = { [keyMetadata]: idempotencyKey, account_id: accountId }
+      const made = refunds.create(
+        { payment_intent: chargeId, amount: stripeAmount(amount, currency), metadata },
+        { idempotencyKey },
+      )
+      return asked(made.then(outcomeOfRefund))
     },
-    async keep({ token, customer }, vendorId) {
-      const { paymentMethods } = await clientFor(vendorId)
-      return keptOf(await orFail(paymentMethods.attach(token, { customer })))
-    },
-    async forget({ token }, vendorId) {
-      const { paymentMethods } = await clientFor(vendorId)
+
+    async lookup(order) {
       try {
-        await paymentMethods.detach(token)
+        return await found(order)
       } catch (error) {
-        if (!isGone(error)) throw processorFailure(error)
+        // A refused list says nothing about the movement.
+        return unknownOutcome(
+          error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable',
+        )
       }
     },
   }
+}
 
+const createVault = ({ accessFor, clientFor }: Access): Vault => ({
+  async customerFor({ id, name }, vendorId) {
+    const { customers } = await clientFor(vendorId)
+    const idempotencyKey = `customer/${vendorId}/${id}`
+    const customer = await orFail(
+      customers.create({ name, metadata: { account_id: id } }, { idempotencyKey }),
+    )
+    return customer.id
+  },
+  async begin(customer, vendorId) {
+    const { setupIntents } = await clientFor(vendorId)
+    const { publishable_key: key } = await accessFor(vendorId)
+    const intent = await orFail(setupIntents.create({ customer, usage: 'off_session' }))
+    return { client_secret: intent.client_secret ?? '', ...(key ? { publishable_key: key } : {}) }
+  },
+  async keep({ token, customer }, vendorId) {
+    const { paymentMethods } = await clientFor(vendorId)
+    return keptOf(await orFail(paymentMethods.attach(token, { customer })))
+  },
+  async forget({ token }, vendorId) {
+    const { paymentMethods } = await clientFor(vendorId)
+    try {
+      await paymentMethods.detach(token)
+    } catch (error) {
+      if (!isGone(error)) throw processorFailure(error)
+    }
+  },
+})
+
+export const createStripeGateway = (deps: Pick<GatewayDeps, 'settings' | 'calls' | 'clock'>): Gateway => {
+  const access = createAccess(deps)
+  const { accessFor, clientFor } = access
   return {
     capabilities: { charges: true, tokens: true, syncs: false, monthly: 'charge' },
     isReady: async (vendorId) => (await accessFor(vendorId)).api_key !== undefined,
@@ -225,18 +221,13 @@ export const createStripeGateway = ({ settings, clock, calls }: Deps): Gateway =
     patienceMs: async (vendorId) =>
       (retries + 1) * ((await accessFor(vendorId)).timeout_ms ?? 0) + retries * 2000,
     smallestUnits,
-    charge,
-    refund,
-    lookup,
+    ...createMoving(access),
     syncInvoice: async () => ({ status: 'synced' }),
-    vault,
+    vault: createVault(access),
     events: createStripeEvents({
       secretOf: async (vendorId) => (await accessFor(vendorId)).webhook_secret,
       clientFor,
-      keptOf,
-      endOfMonth,
-      mark: keyMetadata,
-      now: clock.now,
+      now: deps.clock.now,
     }),
   }
 }

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
 import type Stripe from 'stripe'
 import { codeOf } from '../lib/error-facts.ts'
+import { gregorianOfUnix } from '../lib/gregorian.ts'
 import { unitsPerDollar } from '../lib/money.ts'
 import { type Calls, httpOutcome, serverIn, traceHeaders } from '../outgoing/calls.ts'
-import { type Declined, declined, type PaymentOutcome, unknownOutcome } from './gateway.ts'
+import { type Declined, declined, type PaymentOutcome, type StoredMeans, unknownOutcome } from './gateway.ts'
 
 const load = createRequire(import.meta.url)
 
@@ -105,3 +106,18 @@ export const stripeAmount = (units: number, currency: string) =>
 
 export const unitsOfStripe = (amount: number, currency: string) =>
   withThousandths.has(currency) ? amount * (unitsPerDollar / 1000) : amount * smallestUnits(currency)
+
+// The metadata key that finds a movement whose response was lost.
+export const keyMetadata = 'crosspoint_key'
+
+export const endOfMonth = (year: number, month: number) =>
+  gregorianOfUnix(Date.UTC(year, month, 1) / 1000) - 1
+
+export const keptOf = ({ id, type, card }: Stripe.PaymentMethod): StoredMeans =>
+  card
+    ? {
+        token: id,
+        expiration: endOfMonth(card.exp_year, card.exp_month),
+        metadata: { type, brand: card.brand, last_four: card.last4 },
+      }
+    : { token: id, metadata: { type } }
