@@ -47,6 +47,8 @@ const rateIdOf = (fields: RateFields) =>
 
 const unrateable = () => invalid({ 'number format': { error: { message: 'Number is un-rateable' } } })
 
+const pairOf = ({ ratedeck_id: deck = '', prefix }: Partial<Rate>) => [deck, `${prefix}`] as const
+
 export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => {
   const rates = createRateStore(store)
 
@@ -55,9 +57,8 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
 
   /** Reads the rates of these prefixes. Returns a function for the rates of one of them. */
   const ofPrefixes = async (wanted: readonly Partial<Rate>[]) => {
-    const pairs = wanted.map(({ ratedeck_id: deck = '', prefix }) => [deck, `${prefix}`] as const)
-    const found = await rates.ofPairs(pairs)
-    return ({ ratedeck_id: deck = '', prefix }: Partial<Rate>) => found(deck, `${prefix}`)
+    const found = await rates.ofPairs(wanted.map(pairOf))
+    return (rate: Partial<Rate>) => found(...pairOf(rate))
   }
 
   const save = async (author: Author, change: (set: ChangeSet) => void) => {
@@ -100,10 +101,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Deps) => 
     leadingTo: async (prefix: string, ratedeckId: string | undefined) =>
       rates.leadingTo(await deckOr(ratedeckId), digitsOf(prefix)),
 
-    async decks() {
-      const { default_ratedeck: standard } = await settings.of(rateSettings)
-      return { default_ratedeck: standard, ratedecks: await rates.decks() }
-    },
+    decks: async () => ({ default_ratedeck: await deckOr(undefined), ratedecks: await rates.decks() }),
 
     /** The id of a deleted rate may be used again. */
     async create(author: Author, { id, ...data }: NewRate, ratedeckId: string | undefined) {

@@ -109,7 +109,7 @@ export const servicesArea = area({
       hears: [
         on(accountMoved, quantities.moveWith),
         on(accountDeleted, quantities.removeWith),
-        on(accountDeleted, synchronization.leaving.removeWith),
+        on(accountDeleted, synchronization.removeWith),
       ],
       gates: [createConsent(deps)],
       taskActions: createServiceTasks(accounts, quantities),

@@ -14,6 +14,12 @@ const maxTokens = 20
 
 const customerKey = ({ type, vendor_id }: PaymentToken['bookkeeper']) => `${type}/${vendor_id}`
 
+const tokenIn = (tokens: PaymentTokens, id: string): PaymentToken => {
+  const token = Object.hasOwn(tokens, id) ? tokens[id] : undefined
+  if (!token) throw failure(badIdentifier, { cause: id })
+  return token
+}
+
 export type PaymentTokenLookup = ReturnType<typeof createPaymentTokens>
 
 /** The payment methods of accounts. Their secrets go from the browser to the gateway and never come here. */
@@ -56,12 +62,6 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
     books.services.put(set, account.id, before, doc)
     await store.commit(set)
     return doc.payment_tokens ?? {}
-  }
-
-  const tokenIn = (tokens: PaymentTokens, id: string): PaymentToken => {
-    const token = Object.hasOwn(tokens, id) ? tokens[id] : undefined
-    if (!token) throw failure(badIdentifier, { cause: id })
-    return token
   }
 
   const get = async (accountId: string, id: string) => tokenIn(await tokensOf(accountId), id)

@@ -3,7 +3,6 @@ import type { Job as Carried, Conclusion, JobKind } from '../../../../jobs/queue
 import { randomHex } from '../../../../lib/ids.ts'
 import type { SyncOutcome } from '../../../../payment/gateway.ts'
 import type { Settings } from '../../../../settings/settings.ts'
-import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { errandStatement, type JobDraft } from '../../../../storage/job-draft.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -69,130 +68,110 @@ const syncAuthor: Author = { requestId: 'synchronization' }
 // Beyond the time limit of a call, before another process takes over.
 const graceMs = 60_000
 
-export type Synchronization = ReturnType<typeof createSynchronization>
+const faultOf = (message: string): SyncOutcome => ({ status: 'failed', reason: 'bookkeeper_fault', message })
 
-/** Sends the invoices of accounts to bookkeepers, until they accept them. */
-export const createSynchronization = ({ store, tell: tellLater, books, bookkeepers, queue }: Deps) => {
-  const rows = createSyncStore(store)
-  const { clock } = store
+const noteOf = ({ outcome, syncId }: SyncResult): SyncNote => {
+  const results = [{ ...outcome, sync_id: syncId }]
+  if (outcome.status === 'failed')
+    return { status: 'failed', outcome: { reason: 'timeout', message: outcome.message, results } }
+  const reason = outcome.status === 'delinquent' ? { reason: 'bookkeeper_rejection' } : {}
+  return { status: 'completed', outcome: { ...reason, results } }
+}
 
-  /** The current invoice; empty if there is none. */
-  const itemsOf = async ({ accountId, bookkeeper }: SyncedInvoice) => {
-    const account = await books.account(accountId)
-    const invoices = account ? await books.invoices(account) : []
-    return flatItems(invoices.filter((invoice) => bookkeeperKey(invoice.bookkeeper) === bookkeeper))
-  }
+const invoiceIn = ({ accountId, payload }: Carried<SyncPayload>): SyncedInvoice => ({ accountId, ...payload })
 
-  const tell = async (waiting: SyncedInvoice, syncId: string): Promise<SyncOutcome> => {
-    const bookkeeper = bookkeeperOfKey(waiting.bookkeeper)
+/** Sends the current invoice of an account to a bookkeeper; an empty one if there is none. */
+const sending =
+  ({ books, bookkeepers }: Deps) =>
+  async ({ accountId, bookkeeper: key }: SyncedInvoice, syncId: string): Promise<SyncOutcome> => {
+    const bookkeeper = bookkeeperOfKey(key)
     const gateway = bookkeepers.gateway(bookkeeper)
-    if (!gateway) {
-      const message = `there is no bookkeeper of type ${bookkeeper.type}`
-      return { status: 'failed', reason: 'bookkeeper_fault', message }
-    }
-    const { accountId } = waiting
+    if (!gateway) return faultOf(`there is no bookkeeper of type ${bookkeeper.type}`)
     const account = await books.account(accountId)
-    if (account && !(await bookkeepers.mayCharge(account, bookkeeper))) {
-      const message = 'the bookkeeper is not lent to whoever sells to the account'
-      return { status: 'failed', reason: 'bookkeeper_fault', message }
-    }
-    const items = await itemsOf(waiting)
+    if (account && !(await bookkeepers.mayCharge(account, bookkeeper)))
+      return faultOf('the bookkeeper is not lent to whoever sells to the account')
+    const invoices = account ? await books.invoices(account) : []
+    const items = flatItems(invoices.filter((invoice) => bookkeeperKey(invoice.bookkeeper) === key))
     return gateway.syncInvoice({ accountId, vendorId: bookkeeper.vendor_id, syncId, items })
   }
 
-  const noteOf = (outcome: SyncOutcome, syncId: string): SyncNote => {
-    const result = { ...outcome, sync_id: syncId }
-    if (outcome.status === 'synced') return { status: 'completed', outcome: { results: [result] } }
-    if (outcome.status === 'delinquent')
-      return { status: 'completed', outcome: { reason: 'bookkeeper_rejection', results: [result] } }
-    return {
-      status: 'failed',
-      outcome: { reason: 'timeout', message: outcome.message, results: [result] },
-    }
-  }
+const createJob = (deps: Deps): JobKind<SyncPayload, SyncResult> => {
+  const { store, bookkeepers } = deps
+  const rows = createSyncStore(store)
+  const send = sending(deps)
 
-  const taken = async (
-    told: SyncedInvoice,
-    { syncId, outcome }: SyncResult,
-  ): Promise<Conclusion<SyncPayload>> => {
-    const { accountId } = told
+  const taken = async (invoice: SyncedInvoice, result: SyncResult): Promise<Conclusion<SyncPayload>> => {
+    const { accountId } = invoice
+    const { syncId, outcome } = result
     const set = new ChangeSet(syncAuthor)
-    set.statements.push(rows.noteEntries(told, syncId, noteOf(outcome, syncId)))
-    set.record({ accountId, kind: 'service_sync', id: syncId, action: 'created' })
+    set
+      .add(rows.noteEntries(invoice, syncId, noteOf(result)))
+      .record({ accountId, kind: 'service_sync', id: syncId, action: 'created' })
     await bookkeepers.note(set, accountId, 'bookkeeper_rejection', outcome.status === 'synced')
     return { state: 'done', outcome: outcome.status, sets: [set] }
   }
 
-  const notTaken = (
-    told: SyncedInvoice,
-    { syncId, outcome }: SyncResult,
-    { since }: Carried<SyncPayload>,
-  ) => {
-    const isTooLate = clock.now() - since > maxRetryWaitMs
-    const statements = isTooLate ? [rows.noteEntries(told, syncId, noteOf(outcome, syncId))] : []
-    const message = outcome.status === 'failed' ? outcome.message : ''
-    return { state: 'waiting', outcome: message, statements } as const
-  }
-
-  const toldOf = ({ accountId, payload }: Carried<SyncPayload>): SyncedInvoice => ({ accountId, ...payload })
-
-  const kind: JobKind<SyncPayload, SyncResult> = {
+  return {
     kind: kindName,
     everySeconds: 2,
     pauseMs: (attempts) => syncPauseAfter(attempts - 1),
 
     async ask(errand) {
-      const told = toldOf(errand)
+      const invoice = invoiceIn(errand)
       const syncId = randomHex(16)
-      await rows.claimEntries(told, syncId)
-      return { syncId, outcome: await tell(told, syncId) }
+      await rows.claimEntries(invoice, syncId)
+      return { syncId, outcome: await send(invoice, syncId) }
     },
 
-    async conclude(errand, answer) {
-      const told = toldOf(errand)
-      return answer.outcome.status === 'failed' ? notTaken(told, answer, errand) : taken(told, answer)
+    async conclude(errand, result) {
+      const invoice = invoiceIn(errand)
+      if (result.outcome.status !== 'failed') return taken(invoice, result)
+      const isTooLate = store.clock.now() - errand.since > maxRetryWaitMs
+      const statements = isTooLate ? [rows.noteEntries(invoice, result.syncId, noteOf(result))] : []
+      return { state: 'waiting', outcome: result.outcome.message, statements }
     },
   }
+}
 
-  /** The bookkeepers of a deleted account get an empty invoice. */
-  const leaving: Attached = {
-    async removeWith(set, { id }) {
-      const account = await books.account(id)
-      if (!account) return
-      const { lists } = await books.terms(account)
-      await tellLater(
-        set,
-        account,
-        lists.map(({ bookkeeper }) => bookkeeper),
-      )
-    },
+export type Synchronization = ReturnType<typeof createSynchronization>
+
+/** Sends the invoices of accounts to bookkeepers, until they accept them. */
+export const createSynchronization = (deps: Deps) => {
+  const { store, tell: tellLater, books, queue } = deps
+
+  const bookkeepersOf = async (account: AccountRecord) =>
+    (await books.terms(account)).lists.map(({ bookkeeper }) => bookkeeper)
+
+  /** Resolves after one attempt each. */
+  const sendWaiting = async (accountId: string) => {
+    const waiting = await queue.waiting(kindName, accountId)
+    await Promise.all(waiting.map(({ id }) => queue.now(kindName, id)))
   }
 
   return {
-    job: kind,
-    leaving,
+    job: createJob(deps),
+
+    /** The bookkeepers of a deleted account get an empty invoice. */
+    async removeWith(set: ChangeSet, { id }: Pick<AccountRecord, 'id'>) {
+      const account = await books.account(id)
+      if (account) await tellLater(set, account, await bookkeepersOf(account))
+    },
 
     /** Whether a bookkeeper does not have the latest invoice yet. */
     isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
 
-    /** Sends the waiting invoices of some accounts now. Resolves after one attempt each. */
+    /** Sends the waiting invoices of some accounts now. */
     async settle(accountIds: readonly string[]): Promise<void> {
-      const waiting = await Promise.all(accountIds.map((id) => queue.waiting(kindName, id)))
-      await Promise.all(waiting.flat().map(({ id }) => queue.now(kindName, id)))
+      await Promise.all(accountIds.map(sendWaiting))
     },
 
     /** Sends the invoices of an account to all its bookkeepers now. Failed ones are sent again later. */
     async now(account: AccountRecord) {
-      const { lists } = await books.terms(account)
-      const named = lists.map(({ bookkeeper }) => bookkeeper).filter(needsSync)
-      const dueAt = clock.now() + graceMs
-      await store.writeUnrecorded(
-        named.map((bookkeeper) =>
-          errandStatement({ ...errandOf(account.id, bookkeeper, dueAt), again: 'move' }, clock.now()),
-        ),
-      )
-      const waiting = await queue.waiting(kindName, account.id)
-      await Promise.all(waiting.map(({ id }) => queue.now(kindName, id)))
+      const now = store.clock.now()
+      const named = (await bookkeepersOf(account)).filter(needsSync)
+      const errands = named.map((bookkeeper) => errandOf(account.id, bookkeeper, now + graceMs))
+      await store.writeUnrecorded(errands.map((errand) => errandStatement({ ...errand, again: 'move' }, now)))
+      await sendWaiting(account.id)
     },
   }
 }
