@@ -1,14 +1,14 @@
 import { failure, invalidCredentials, SignInRefusal, signInRefused } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
-import { isId } from '../lib/ids.ts'
 import { crossbarSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Records } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import type { Scopes } from './api-keys.ts'
 import { type DigestMethod, digestWanted, isDigest, isEmptyPassword } from './credentials.ts'
-import type { Asker, PasswordHasher } from './deriving/deriver.ts'
+import type { PasswordHasher } from './deriving/deriver.ts'
 import {
+  type AccountHidden,
   type AccountRecord,
   type Actor,
   accountKind,
@@ -19,27 +19,40 @@ import {
 import { sha256Hex } from './keyring.ts'
 import type { Tokens } from './tokens.ts'
 
-/** Where sign-in keys are looked for: an account, or nobody's place, where none is found in the same time. */
+/** An account, or what stands for one that does not exist: there no user is found, in the same time. */
 export interface KeyPlace {
-  accountId: string
-  /** Hex. */
-  salt: string
+  id: string
+  hidden: Pick<AccountHidden, 'signInSalt'>
 }
 
-/** The user with this digest. Weaker layers first: a key that gets a layer during the look-up is still found. */
+interface Guess {
+  method: DigestMethod
+  digest: string
+  clientAddress: string
+  /** What wrong digests count for, if it is not the account: what a client calls one that does not exist. */
+  called?: string
+}
+
+/**
+ * The user with this digest. Throws 429 after too many wrong ones, and counts this one if it is wrong. Weaker layers
+ * first: a key that gets a layer during the look-up is still found.
+ */
 export const keyHolder = async (
   { records, deriver }: { records: Records; deriver: PasswordHasher },
-  asker: Asker,
-  { accountId, salt }: KeyPlace,
-  { method, digest }: { method: DigestMethod; digest: string },
+  { id: accountId, hidden: { signInSalt } }: KeyPlace,
+  { method, digest, clientAddress, called = accountId }: Guess,
 ): Promise<UserRecord | undefined> => {
+  await deriver.guesses.assertFew(called, clientAddress)
+  const asker = deriver.visitor(accountId, clientAddress)
   let holderId: string | undefined
-  for (const value of await deriver.signInKeys(asker, salt, method, digest)) {
+  for (const value of await deriver.signInKeys(asker, signInSalt, method, digest)) {
     const found = await records.claimant({ scope: accountId, name: 'sign_in', value })
     holderId ??= found?.id
   }
-  const user = holderId === undefined ? undefined : await records.find(accountId, userKind, holderId)
-  return user && !isEmptyPassword(method, digest, user.doc.username) ? user : undefined
+  const found = holderId === undefined ? undefined : await records.find(accountId, userKind, holderId)
+  const user = found && !isEmptyPassword(method, digest, found.doc.username) ? found : undefined
+  if (!user) await deriver.guesses.countWrong(called, clientAddress)
+  return user
 }
 
 /** What a request brought to prove who sends it. */
@@ -87,23 +100,21 @@ interface Visitor {
   pledge(): Promise<() => Promise<void>>
 }
 
-const isFormed = (text: string, method: DigestMethod) =>
-  isDigest(method, basicText.exec(text)?.[2]?.toLowerCase() ?? '')
+/** The 401 for credentials that are no digest: `cause` is for the client, `reason` for the log. */
+export const noDigest = (cause: string, reason: string) =>
+  failure(invalidCredentials, { data: { message: 'invalid credentials', cause } }, new SignInRefusal(reason))
 
-const misshapen = (method: DigestMethod) => {
-  const cause = `Basic credentials are ACCOUNT_ID:DIGEST, with ${digestWanted(method)}`
-  const data = { message: 'invalid credentials', cause }
-  return failure(invalidCredentials, { data }, new SignInRefusal('misshapen Basic credentials'))
-}
+const misshapen = (method: DigestMethod) =>
+  noDigest(
+    `Basic credentials are ACCOUNT_ID:DIGEST, with ${digestWanted(method)}`,
+    'misshapen Basic credentials',
+  )
 
 // Base64 has many spellings of one text.
 const basicTextOf = (value: string) => Buffer.from(value, 'base64').toString('latin1')
 
 /** What stands for a password, whoever is named in front of it. */
 const passwordIn = (text: string) => /^[^:]*:(.*)$/.exec(text)?.[1] ?? ''
-
-/** The account that Basic credentials name, as far as they name one. */
-const accountIdIn = (text: string) => basicText.exec(text)?.[1]
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
@@ -121,67 +132,48 @@ interface Deps {
 }
 
 /** From a credential to the actor behind it, or 401. */
-export const createAuthenticate = (tools: Deps) => {
-  const { store, tokens, deriver, settings, apiKeys, admitsPassword, scopesOf } = tools
+export const createAuthenticate = (deps: Deps) => {
+  const { store, tokens, deriver, settings, apiKeys, admitsPassword, scopesOf } = deps
+  const { records } = store
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
 
-  const recordsOf = async (accountId: string, userId: string) => {
-    const account = await store.records.find(accountId, accountKind, accountId)
-    const user = await store.records.find(accountId, userKind, userId)
-    return { account, user }
-  }
+  const isCurrent = async ({ account, user, method }: BasicEntry) =>
+    method === (await settings.of(crossbarSettings)).basic_auth_type &&
+    account === (await records.find(account.id, accountKind, account.id)) &&
+    user === (await records.find(account.id, userKind, user.id))
 
-  const isCurrent = async (entry: BasicEntry) => {
-    const { account, user } = await recordsOf(entry.account.id, entry.user.id)
+  const check = async (text: string, { clientAddress, pledge }: Visitor): Promise<BasicEntry> => {
     const { basic_auth_type: method } = await settings.of(crossbarSettings)
-    return account === entry.account && user === entry.user && method === entry.method
-  }
-
-  const lookUp = async (
-    account: AccountRecord,
-    proof: { method: DigestMethod; digest: string },
-    clientAddress: string,
-  ) => {
-    const place = { accountId: account.id, salt: account.hidden.signInSalt }
-    const asker = deriver.visitor(account.id, clientAddress)
-    return keyHolder({ records: store.records, deriver }, asker, place, proof)
-  }
-
-  const check = async (
-    method: DigestMethod,
-    text: string,
-    clientAddress: string,
-  ): Promise<BasicEntry | undefined> => {
     const [, accountId = '', digest = ''] = basicText.exec(text) ?? []
-    const account = isId(accountId) ? await store.records.find(accountId, accountKind, accountId) : undefined
-    if (!account) return undefined
-    await deriver.guesses.assertFew(account.id, clientAddress)
-    const user = await lookUp(account, { method, digest }, clientAddress)
-    if (!user) await deriver.guesses.countWrong(account.id, clientAddress)
-    return user && { account, user, method }
+    if (!isDigest(method, digest.toLowerCase())) throw misshapen(method)
+    const giveBack = await pledge()
+    const account = await records.find(accountId, accountKind, accountId)
+    const user =
+      account && (await keyHolder({ records, deriver }, account, { method, digest, clientAddress }))
+    if (!user) throw signInRefused('wrong Basic credentials', accountId)
+    await giveBack()
+    deriver.acquaintances.note(account.id, clientAddress)
+    return { account, user, method }
   }
 
-  const basic = async (value: string, { clientAddress, pledge }: Visitor): Promise<Actor> => {
+  const entryOf = async (value: string, visitor: Visitor) => {
     const text = basicTextOf(value)
     const hash = sha256Hex(text)
-    let entry = known.get(hash)
-    if (!entry || !(await isCurrent(entry))) {
-      known.delete(hash)
-      const { basic_auth_type: method } = await settings.of(crossbarSettings)
-      if (!isFormed(text, method)) throw misshapen(method)
-      const giveBack = await pledge()
-      entry = await check(method, text, clientAddress)
-      if (!entry) throw signInRefused('wrong Basic credentials', accountIdIn(text))
-      await giveBack()
-      deriver.acquaintances.note(entry.account.id, clientAddress)
-      known.set(hash, entry)
-      evictOldest(known, maxBasic)
-    }
-    const { account, user } = entry
+    const before = known.get(hash)
+    if (before && (await isCurrent(before))) return before
+    known.delete(hash)
+    const entry = await check(text, visitor)
+    known.set(hash, entry)
+    evictOldest(known, maxBasic)
+    return entry
+  }
+
+  const basic = async (value: string, visitor: Visitor): Promise<Actor> => {
+    const { account, user } = await entryOf(value, visitor)
     if (user.doc.enabled === false) throw signInRefused('the user is disabled', account.id)
     await assertInService(store, account)
-    // Asked each time: the account's settings may have changed since the password was checked.
+    // Checked for each request: the account's settings may have changed since the password was checked.
     if (!(await admitsPassword(account, user)))
       throw signInRefused('a password alone will not do', account.id)
     const scopes = await scopesOf(account, user)

@@ -3,7 +3,7 @@ import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
 import { inSpan } from '../lib/trace.ts'
 import { createGenerations, type GenerationOf } from './cache.ts'
-import { type AccountPath, type Change, type ChangeSet, writeOf } from './change-set.ts'
+import { type AccountPath, type Author, type Change, ChangeSet, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, UnrecordedStore, Write } from './db.ts'
 import { type Base, findBase, isPatchable } from './entry-docs.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
@@ -48,6 +48,18 @@ export type Gate = (
   sets: readonly ChangeSet[],
   write: (sets: readonly ChangeSet[]) => Promise<void>,
 ) => Promise<void>
+
+/** Commits what `fill` adds to a new change set. Returns its result. */
+export const committed = async <T>(
+  store: Pick<Store, 'commit'>,
+  author: Author,
+  fill: (set: ChangeSet) => T | Promise<T>,
+): Promise<T> => {
+  const set = new ChangeSet(author)
+  const result = await fill(set)
+  await store.commit(set)
+  return result
+}
 
 // More than a full store has left in its pages.
 const probeBytes = 65_536

@@ -4,9 +4,10 @@ import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import { monthOf, timeKey } from '../../../lib/time-key.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { AuthModule } from '../../../settings/auth-modules.ts'
+import type { Author } from '../../../storage/change-set.ts'
 import { createCollection, readsOf } from '../../../storage/collection.ts'
-import type { Store } from '../../../storage/store.ts'
+import { committed, type Store } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
 import type { LoginAttempt } from './schema.ts'
 
@@ -35,10 +36,11 @@ interface LoginAttemptFacts {
   account: AccountRecord
   user: UserRecord | undefined
   type: AttemptDoc['auth_type']
-  module: string
   succeeded: boolean
   message: string
 }
+
+type Logging = Pick<AuthModule, 'log_failed_attempts' | 'log_successful_attempts'>
 
 export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 
@@ -46,13 +48,12 @@ export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'aft
   const attempts = createAttemptStore(store)
   const { clock } = store
 
-  const write = async (visit: SignInClient, attempt: LoginAttemptFacts) => {
-    const { account, user, type, module, succeeded, message } = attempt
+  const keep = (visit: SignInClient, { account, user, type, succeeded, message }: LoginAttemptFacts) => {
     const id = `${monthOf(clock.now())}-${newId(clock.now())}`
-    const doc = {
+    const doc: AttemptDoc = {
       auth_type: type,
-      auth_module: module,
-      status: succeeded ? ('success' as const) : ('failed' as const),
+      auth_module: type === 'api_auth' ? 'cb_api_auth' : 'cb_user_auth',
+      status: succeeded ? 'success' : 'failed',
       message,
       client_ip: visit.clientAddress,
       client_headers: visit.headers,
@@ -60,21 +61,28 @@ export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'aft
       timestamp: gregorianNow(clock),
       metadata: { account_id: account.id, ...(user ? { owner_id: user.id } : {}) },
     }
-    const set = new ChangeSet(visit.author)
-    attempts.insert(set, attempts.draft(account.id, { doc, hidden: {} }, id))
-    await store.commit(set)
+    return committed(store, visit.author, (set) => {
+      attempts.insert(set, attempts.draft(account.id, { doc, hidden: {} }, id))
+    })
   }
+
+  const note = (visit: SignInClient, attempt: LoginAttemptFacts) =>
+    afterwards.run('keeping a login attempt', () => keep(visit, attempt))
 
   return {
     ...readsOf(attempts),
     secondFactors,
 
     /** Stores an attempt before it has an effect: for actions that must leave a trace. */
-    keep: write,
+    keep,
 
     /** Stores an attempt after the response, whose time must not reveal that an account exists. */
-    note(visit: SignInClient, attempt: LoginAttemptFacts) {
-      afterwards.run('keeping a login attempt', () => write(visit, attempt))
+    note,
+
+    /** The same, if the settings of the way to sign in ask for it. */
+    noteIfLogged(settings: Logging, visit: SignInClient, attempt: LoginAttemptFacts) {
+      if (attempt.succeeded ? settings.log_successful_attempts : settings.log_failed_attempts)
+        note(visit, attempt)
     },
 
     async getSecondFactor(accountId: string, id: string) {

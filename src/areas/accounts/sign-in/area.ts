@@ -15,12 +15,11 @@ import { createLogin } from './login.ts'
 import { createKnownNetworks } from './networks.ts'
 import { newUserNotice, passwordRecoveryNotice } from './notices.ts'
 import { createImpersonation, createSignIn } from './operations.ts'
-import { createRecovery } from './recovery/operations.ts'
-import { createResets } from './recovery/resets.ts'
+import { createRecovery, createResets } from './recovery.ts'
 import { recoveryRoutes, signInRoutes } from './routes.ts'
 import { firstLink } from './rules.ts'
 import { ApiAuth, UserAuth } from './schema.ts'
-import { createWelcome } from './welcome/operations.ts'
+import { createWelcome } from './welcome.ts'
 
 export const signInArea = area({
   name: 'signIn',

@@ -1,11 +1,5 @@
 import { bothAllow, type Scopes, settingScopes } from '../../../auth/api-keys.ts'
-import {
-  type AccountRecord,
-  type Actor,
-  type AuthMethod,
-  assertInService,
-  type UserRecord,
-} from '../../../auth/identity.ts'
+import { type AccountRecord, type Actor, assertInService, type UserRecord } from '../../../auth/identity.ts'
 import type { TokenSubject } from '../../../auth/tokens.ts'
 import {
   badIdentifierList,
@@ -16,7 +10,6 @@ import {
   SignInRefusal,
   signInRefused,
 } from '../../../lib/failure.ts'
-import { isId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
 import type { DepsOf } from '../../area.ts'
@@ -25,6 +18,8 @@ import type { ApiKeys } from '../api-keys/operations.ts'
 import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
 import type { Security } from '../security/operations.ts'
 import { notRenewable } from './failures.ts'
+import type { accountKeys } from './rules.ts'
+import type { UserAuth } from './schema.ts'
 
 interface Deps extends DepsOf<'store' | 'settings' | 'tokens'> {
   accounts: Accounts
@@ -34,13 +29,7 @@ interface Deps extends DepsOf<'store' | 'settings' | 'tokens'> {
 }
 
 /** The ways to name an account at sign-in. */
-export interface AccountNames {
-  phone_number?: string
-  account_realm?: string
-  realm?: string
-  account_name?: string
-  account_id?: string
-}
+export type AccountNames = Pick<UserAuth, (typeof accountKeys)[number]>
 
 export interface IssuedSession {
   token: string
@@ -53,25 +42,22 @@ type Proof = Pick<TokenSubject, 'origins' | 'multiFactor' | 'purpose' | 'lifetim
 const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
   Array.isArray(names) ? names.map((name) => ({ id: name, name, label: name })) : []
 
+const userInfo = ({ id, doc, hidden }: UserRecord) => {
+  const { first_name, last_name, email, username, priv_level } = doc
+  const full_name = `${first_name} ${last_name}`
+  const has_avatar = hidden.hasAvatar ?? false
+  return {
+    owner_id: id,
+    user_info: { first_name, last_name, full_name, email, username, priv_level, has_avatar },
+  }
+}
+
 export const wayDisabled = 'this way to sign in is disabled'
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = (tools: Deps) => {
-  const { store, settings, tokens, accounts, security, apiKeys, accountOfNumber } = tools
-  /** The first of phone number, realm, name and ID that finds an account decides. */
-  const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
-    const realm = names.account_realm ?? names.realm
-    const byPhone = names.phone_number && (await accountOfNumber(names.phone_number))
-    if (byPhone) return [byPhone]
-    const byRealm = realm && (await accounts.byRealm(realm))
-    if (byRealm) return [byRealm]
-    const byName = names.account_name ? await accounts.byName(names.account_name) : []
-    if (byName.length > 0) return byName
-    const byId =
-      names.account_id && isId(names.account_id) ? await accounts.find(names.account_id) : undefined
-    return byId ? [byId] : []
-  }
+export const createSignIn = (deps: Deps) => {
+  const { store, settings, tokens, accounts, security, apiKeys, accountOfNumber } = deps
 
   const loginResult = async (
     account: AccountRecord,
@@ -79,7 +65,6 @@ export const createSignIn = (tools: Deps) => {
     scopes: Scopes | undefined,
   ): Promise<Json> => {
     const { default_language: language } = await settings.of(crossbarSettings)
-    const { first_name, last_name, email, username, priv_level } = user?.doc ?? {}
     return {
       account_id: account.id,
       account_name: account.doc.name,
@@ -91,74 +76,67 @@ export const createSignIn = (tools: Deps) => {
       capabilities: {},
       ui_config: {},
       ...(scopes ? { scope: scopes.join(' ') } : {}),
-      ...(user
-        ? {
-            owner_id: user.id,
-            user_info: {
-              first_name,
-              last_name,
-              full_name: `${first_name} ${last_name}`,
-              email,
-              username,
-              priv_level,
-              has_avatar: user.hidden.hasAvatar ?? false,
-            },
-          }
-        : {}),
+      ...(user ? userInfo(user) : {}),
     }
   }
 
   /** Lifetime and scopes of a new token. Basic credentials are the user's password. */
-  const termsOf = async (account: AccountRecord, user: UserRecord | undefined, method: AuthMethod) => {
+  const termsOf = async ({ account, user, method }: Pick<TokenSubject, 'account' | 'user' | 'method'>) => {
     const way = method === 'cb_basic_auth' ? 'cb_user_auth' : method
     const { token_auth_expiry_s: lifetimeSeconds, scopes } = await security.policyOf(account, way)
     return { lifetimeSeconds, scopes: bothAllow(scopes, settingScopes(user?.doc.scope_restrictions)) }
   }
 
+  const issue = async (
+    subject: Pick<TokenSubject, 'account' | 'user' | 'method' | 'key'>,
+    proof: Proof,
+  ): Promise<IssuedSession> => {
+    const terms = await termsOf(subject)
+    const token = await tokens.issue({ ...subject, ...terms, ...proof })
+    return { token, result: await loginResult(subject.account, subject.user, terms.scopes) }
+  }
+
   return {
-    candidates,
-    account: (id: string) => accounts.get(id),
-    accountOf: (user: UserRecord) => accounts.get(user.accountId),
+    /** The first of phone number, realm, name and ID that finds an account decides. */
+    async candidates(names: AccountNames): Promise<AccountRecord[]> {
+      const { phone_number: phone, account_name: name, account_id: id } = names
+      const realm = names.account_realm ?? names.realm
+      const found = (phone && (await accountOfNumber(phone))) || (realm && (await accounts.byRealm(realm)))
+      if (found) return [found]
+      const named = name ? await accounts.byName(name) : []
+      if (named.length > 0) return named
+      const byId = id && (await accounts.find(id))
+      return byId ? [byId] : []
+    },
+
+    account: accounts.get,
 
     /** Scopes of Basic credentials; undefined: everything. */
     scopesOf: async (account: AccountRecord, user: UserRecord) =>
-      (await termsOf(account, user, 'cb_user_auth')).scopes,
+      (await termsOf({ account, user, method: 'cb_user_auth' })).scopes,
 
     /** A session for an authenticated or impersonated user. */
-    async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<IssuedSession> {
-      const terms = await termsOf(account, user, 'cb_user_auth')
-      const token = await tokens.issue({ account, user, method: 'cb_user_auth', ...terms, ...proof })
-      return { token, result: await loginResult(account, user, terms.scopes) }
-    },
+    openSession: (account: AccountRecord, user: UserRecord, proof: Proof = {}) =>
+      issue({ account, user, method: 'cb_user_auth' }, proof),
 
     /** A session with the rights of the account and without a user. */
-    async byApiKey(key: string, clientAddress: string): Promise<IssuedSession & { account: AccountRecord }> {
-      const named = await apiKeys.opening(key, clientAddress)
-      const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
-      if (!account) throw failure(badIdentifierList, { values: [key] }, new SignInRefusal('unknown API key'))
+    async byApiKey(text: string, clientAddress: string): Promise<IssuedSession & { account: AccountRecord }> {
+      const key = await apiKeys.opening(text, clientAddress)
+      const account = key ? await accounts.find(key.accountId) : await accounts.byApiKey(text)
+      if (!account) throw failure(badIdentifierList, { values: [text] }, new SignInRefusal('unknown API key'))
       const { enabled } = await security.policyOf(account, 'cb_api_auth')
       if (!enabled) throw signInRefused(wayDisabled, account.id)
       await assertInService(store, account)
-      const terms = await termsOf(account, undefined, 'cb_api_auth')
-      const subject = { account, user: undefined, method: 'cb_api_auth' as const, ...terms }
-      const token = await tokens.issue(named ? { ...subject, key: named } : subject)
-      return { account, token, result: await loginResult(account, undefined, terms.scopes) }
+      const subject = { account, user: undefined, method: 'cb_api_auth', ...(key ? { key } : {}) } as const
+      return { account, ...(await issue(subject, {})) }
     },
 
     async renew({ account, user, method, claims }: Actor): Promise<IssuedSession> {
       if (!claims) throw failure(preconditionFailed, { message: 'invalid token for renew' })
       const { renew: allowed } = await settings.of(authSettings)
       if (!allowed) throw failure(notRenewable, { method })
-      const terms = await termsOf(account, user, method)
-      const token = await tokens.issue({
-        account,
-        user,
-        method,
-        ...terms,
-        origins: claims.origins,
-        ...(claims.mfa_resp ? { multiFactor: true } : {}),
-      })
-      return { token, result: await loginResult(account, user, terms.scopes) }
+      const proof = { origins: claims.origins, ...(claims.mfa_resp ? { multiFactor: true } : {}) }
+      return issue({ account, user, method }, proof)
     },
 
     /** Public claims of a token, with the login result of its owner. */
@@ -173,9 +151,8 @@ export const createSignIn = (tools: Deps) => {
     },
 
     async inspect(token: unknown, place: 'params' | 'request'): Promise<Json> {
-      if (typeof token !== 'string' || token === '') {
+      if (typeof token !== 'string' || token === '')
         throw failure(missingParameter, { message: `missing token in ${place}` })
-      }
       return this.tokenInfo(await tokens.verify(token))
     },
   }
@@ -203,9 +180,8 @@ export const createImpersonation = ({ store, signIn, tokens, attempts }: Imperso
     user: UserRecord,
   ): Promise<IssuedSession> {
     await assertInService(store, account)
-    if (user.doc.enabled === false) {
+    if (user.doc.enabled === false)
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
-    }
     const original = originalOf(actor)
     const session = await signIn.openSession(account, user, { origins: await tokens.originsOf(actor) })
     const by = original.userId ? `user ${original.userId}` : 'an API key'
@@ -213,7 +189,6 @@ export const createImpersonation = ({ store, signIn, tokens, attempts }: Imperso
       account,
       user,
       type: 'impersonation',
-      module: 'cb_user_auth',
       succeeded: true,
       message: `impersonated by ${by} of account ${original.accountId}`,
     })

@@ -36,7 +36,7 @@ import type { Users } from '../users/operations.ts'
 import { notRenewable } from './failures.ts'
 import type { Credentials, Login } from './login.ts'
 import type { Impersonation, IssuedSession, SignIn } from './operations.ts'
-import type { Recovery } from './recovery/operations.ts'
+import type { Recovery } from './recovery.ts'
 import { methodMeant, methodProblems, sentence } from './rules.ts'
 import {
   ApiAuth,
@@ -100,12 +100,12 @@ const keyRoutes = (tokens: Tokens): Route[] => {
 }
 
 // No header that could be a credential.
-const toldHeaders = ['host', 'origin', 'referer', 'user-agent', 'accept-language', 'x-forwarded-for']
+const shownHeaders = ['host', 'origin', 'referer', 'user-agent', 'accept-language', 'x-forwarded-for']
 const longestHeader = 512
 
 const visitOf = ({ author, request }: Pick<Call, 'author' | 'request'>): SignInClient => {
   const headers: Record<string, string> = {}
-  for (const name of toldHeaders) {
+  for (const name of shownHeaders) {
     const value = request.header(name)
     if (value !== undefined) headers[name] = value.slice(0, longestHeader)
   }
@@ -143,6 +143,11 @@ const credentialsIn = (call: Pick<Call<string, UserAuth>, 'data' | 'request'>): 
 
 const noStore = { 'cache-control': 'no-store' }
 const byUser = { allow: anyone, price: { is: 'signIn', setting: 'user_auth_tokens' } } as const
+const signingIn = {
+  ...byUser,
+  tellsOnce: true,
+  fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
+} as const
 
 const byDigest = {
   body: UserAuth,
@@ -158,21 +163,17 @@ const qrCode = (url: string, type: string) =>
 export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Deps): Route[] => [
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
-    ...byUser,
+    ...signingIn,
     ...byDigest,
-    tellsOnce: true,
     answers: LoginResult,
-    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
     run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
   }),
   put('/v2/multi_factor/qrcode', {
     summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
-    ...byUser,
+    ...signingIn,
     ...byDigest,
-    tellsOnce: true,
     answers: Enrolment,
     produces: ['image/png'],
-    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
     run: async (call) => {
       const enrolment = await login.enrol(visitOf(call), credentialsIn(call))
       return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
@@ -192,11 +193,9 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   }),
   put('/v2/multi_factor/passkeys', {
     summary: 'Sign in with a passkey alone',
-    ...byUser,
+    ...signingIn,
     body: PasskeySignIn,
-    tellsOnce: true,
     answers: LoginResult,
-    fails: [invalidCredentials, forbidden, validationError, accountIsLocked, notConfigured],
     run: async (call) =>
       opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
   }),

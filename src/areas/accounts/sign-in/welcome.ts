@@ -1,14 +1,14 @@
-import { type AccountRecord, accountKind, type UserRecord } from '../../../../auth/identity.ts'
-import type { Job, JobKind } from '../../../../jobs/queue.ts'
-import { newId } from '../../../../lib/ids.ts'
-import { addressOf } from '../../../../mail/mail.ts'
-import { crossbarSettings } from '../../../../settings/documents.ts'
-import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import type { DepsOf } from '../../../area.ts'
-import type { Users } from '../../users/operations.ts'
-import { newUserNotice } from '../notices.ts'
-import type { Resets } from '../recovery/resets.ts'
-import { linkSeconds, namedHost, recoveryLink, welcomeValues } from '../rules.ts'
+import { type AccountRecord, accountKind, type UserRecord } from '../../../auth/identity.ts'
+import type { Job, JobKind } from '../../../jobs/queue.ts'
+import { newId } from '../../../lib/ids.ts'
+import { addressOf } from '../../../mail/mail.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { DepsOf } from '../../area.ts'
+import type { Users } from '../users/operations.ts'
+import { newUserNotice } from './notices.ts'
+import type { Resets } from './recovery.ts'
+import { linkSeconds, namedHost, recoveryLink, welcomeValues } from './rules.ts'
 
 interface Deps extends DepsOf<'store' | 'settings' | 'mail'> {
   resets: Resets
@@ -40,7 +40,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     return reset && recoveryLink(`https://${host}/`, reset.resetId)
   }
 
-  const letter = async ({ accountId, payload }: Job<Newcomer>, host: string | undefined) => {
+  const mailIn = async ({ accountId, payload }: Job<Newcomer>, host: string | undefined) => {
     const set = new ChangeSet(payload.author)
     const account = await store.records.find(accountId, accountKind, accountId)
     const user = await users.find(accountId, payload.userId)
@@ -57,15 +57,13 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     return set
   }
 
-  const kind: JobKind<Newcomer, string | undefined> = {
+  const job: JobKind<Newcomer, string | undefined> = {
     kind: welcomeKind,
     ask: ({ accountId }) => hostFor(accountId),
     async conclude(errand, host) {
-      const set = await letter(errand, host)
+      const set = await mailIn(errand, host)
       // An email without a link changes no records.
-      return set.changes.length > 0
-        ? { state: 'forgotten', sets: [set] }
-        : { state: 'forgotten', jobs: set.errands }
+      return { state: 'forgotten', ...(set.changes.length > 0 ? { sets: [set] } : { jobs: set.errands }) }
     },
   }
 
@@ -77,6 +75,6 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
       set.errand({ kind: welcomeKind, id: newId(store.clock.now()), accountId, payload })
     },
 
-    job: kind,
+    job,
   }
 }

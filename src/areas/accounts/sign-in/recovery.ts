@@ -1,31 +1,92 @@
+import type { Static } from 'typebox'
 import {
   type AccountRecord,
   assertInService,
   isInService,
+  passwordResetKind,
   type UserRecord,
-} from '../../../../auth/identity.ts'
-import type { Job, JobKind } from '../../../../jobs/queue.ts'
-import { failure, forbidden, SignInRefusal, signInRefused, validationError } from '../../../../lib/failure.ts'
-import { newId, randomKey } from '../../../../lib/ids.ts'
-import { addressOf } from '../../../../mail/mail.ts'
-import { crossbarSettings } from '../../../../settings/documents.ts'
-import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
-import { errandStatement } from '../../../../storage/job-draft.ts'
-import type { DepsOf } from '../../../area.ts'
-import type { LoginAttempts, SignInClient } from '../../login-attempts/operations.ts'
-import type { Security } from '../../security/operations.ts'
-import type { Users } from '../../users/operations.ts'
-import { passwordRecoveryNotice } from '../notices.ts'
-import { type AccountNames, type IssuedSession, type SignIn, wayDisabled } from '../operations.ts'
+} from '../../../auth/identity.ts'
+import { sha256Hex } from '../../../auth/keyring.ts'
+import type { Job, JobKind } from '../../../jobs/queue.ts'
+import { failure, forbidden, SignInRefusal, signInRefused, validationError } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { newId, randomHex, randomKey } from '../../../lib/ids.ts'
+import { addressOf } from '../../../mail/mail.ts'
+import { crossbarSettings } from '../../../settings/documents.ts'
+import { removalWithOwner } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
+import { createCollection, putDocument } from '../../../storage/collection.ts'
+import { errandStatement } from '../../../storage/job-draft.ts'
+import { holderOf, requireRecord } from '../../../storage/records.ts'
+import { committed } from '../../../storage/store.ts'
+import type { DepsOf } from '../../area.ts'
+import type { LoginAttempts, SignInClient } from '../login-attempts/operations.ts'
+import type { Security } from '../security/operations.ts'
+import type { Users } from '../users/operations.ts'
+import { passwordRecoveryNotice } from './notices.ts'
+import { type IssuedSession, type SignIn, wayDisabled } from './operations.ts'
 import {
   accountKeys,
   isLinkedTo,
   linkHost,
+  maxResets,
   recoveryLink,
   recoveryProblems,
   recoveryValues,
-} from '../rules.ts'
-import type { Resets } from './resets.ts'
+} from './rules.ts'
+import type { RecoveryRequest } from './schema.ts'
+
+/** Only the digest of a reset ID is stored. */
+interface Reset {
+  hash: string
+  /** Gregorian seconds. */
+  expires: number
+}
+
+const resetClaim = (hash: string) => ({ scope: systemScope, name: 'reset_id', value: hash })
+
+interface ResetFacts {
+  lifetimeSeconds?: number
+  /** Hexadecimal digits. */
+  size?: number
+}
+
+export type Resets = ReturnType<typeof createResets>
+
+export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) => {
+  const resets = createCollection<object, { resets: readonly Reset[] }>(store, {
+    kind: passwordResetKind,
+    claims: ({ hidden }) => hidden.resets.map(({ hash }) => ({ ...resetClaim(hash), orElse: conflict })),
+  })
+  const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
+
+  return {
+    /** Adds a reset ID to a change set. Undefined if the user has enough valid ones. */
+    async addTo(set: ChangeSet, user: UserRecord, said: ResetFacts = {}) {
+      const { reset_id_size: usualSize, reset_id_expiry_s: usual } = await settings.of(crossbarSettings)
+      const { lifetimeSeconds: lifetime = usual, size = usualSize } = said
+      const before = await resets.find(user.accountId, user.id)
+      const good = before?.hidden.resets.filter(isGood) ?? []
+      if (good.length >= maxResets) return undefined
+      const resetId = randomHex(Math.ceil(size / 2)).slice(0, size)
+      const reset = { hash: sha256Hex(resetId), expires: gregorianNow(store.clock) + lifetime }
+      requireRecord(set, holderOf(user))
+      putDocument(set, resets, user, { before, doc: {}, hidden: { resets: [...good, reset] } })
+      return { resetId, lifetime }
+    },
+
+    /** Finds the record of a reset ID; it has the user's ID. */
+    async find(resetId: string) {
+      const hash = sha256Hex(resetId.toLowerCase())
+      const record = await resets.holder(resetClaim(hash))
+      const reset = record?.hidden.resets.find((candidate) => candidate.hash === hash)
+      return record && reset ? { record, expires: reset.expires, isExpired: !isGood(reset) } : undefined
+    },
+
+    remove: resets.remove,
+    removeWith: removalWithOwner(resets),
+  }
+}
 
 interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'rounds' | 'log'> {
   resets: Resets
@@ -40,10 +101,7 @@ interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'ro
   }
 }
 
-interface RecoveryFields extends AccountNames {
-  username: string
-  ui_url: string
-}
+type RecoveryFields = Static<typeof RecoveryRequest>
 
 const unknownReset = (cause: string) =>
   failure(
@@ -53,13 +111,11 @@ const unknownReset = (cause: string) =>
   )
 
 /** The fields of the schema only: anonymous requests are stored. */
-const recoveryFieldsIn = ({ username, ui_url, ...given }: RecoveryFields): RecoveryFields => {
-  const names: AccountNames = {}
-  for (const key of accountKeys) {
-    const value = given[key]
-    if (value !== undefined) names[key] = value
-  }
-  return { username, ui_url, ...names }
+const recoveryFieldsIn = (given: RecoveryFields) => {
+  const keys = ['username', 'ui_url', ...accountKeys] as const
+  return Object.fromEntries(
+    keys.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]])),
+  ) as RecoveryFields
 }
 
 interface RecoveryPayload {
@@ -82,9 +138,9 @@ const retryPauseMs = 10_000
 export type Recovery = ReturnType<typeof createRecovery>
 
 /** Password recovery: an emailed ID, valid once and for a time. */
-export const createRecovery = (tools: Deps) => {
+export const createRecovery = (deps: Deps) => {
   const { store, settings, mail, afterwards, rounds, resets, users, signIn, security, attempts, brands } =
-    tools
+    deps
 
   /** Emails link to hosts of the operator, and those of a brand to its own host. */
   const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
@@ -95,9 +151,8 @@ export const createRecovery = (tools: Deps) => {
     const brand = await brands.brandAt(host)
     const isGood = brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host))
     if (brand && isGood) return { for: 'below', accountId: brand.accountId }
-    tools.log.write('warn', 'no recovery mail was sent: its link leads to a host that is not set up', {
-      host,
-    })
+    const text = 'no recovery mail was sent: its link leads to a host that is not set up'
+    deps.log.write('warn', text, { host })
     return { for: 'nobody' }
   }
 
@@ -174,16 +229,16 @@ export const createRecovery = (tools: Deps) => {
         const details = { reason: 'reset id expired', cause: String(found.expires) }
         throw failure(forbidden, details, new SignInRefusal('the reset id has expired', user.accountId))
       }
-      const account = await signIn.accountOf(user)
+      const account = await signIn.account(user.accountId)
       await assertInService(store, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
       if (!enabled) throw signInRefused(wayDisabled, account.id)
-      const set = new ChangeSet(visit.author)
-      resets.remove(set, found.record)
-      const after = users.requirePasswordUpdate(set, user)
-      await store.commit(set)
-      const facts = { account, user, type: 'recovery', module: 'cb_user_auth' } as const
-      attempts.note(visit, { ...facts, succeeded: true, message: 'signed in with a mailed reset id' })
+      const after = await committed(store, visit.author, (set) => {
+        resets.remove(set, found.record)
+        return users.requirePasswordUpdate(set, user)
+      })
+      const message = 'signed in with a mailed reset id'
+      attempts.note(visit, { account, user, type: 'recovery', succeeded: true, message })
       return signIn.openSession(account, after, { purpose: 'own_password', lifetimeSeconds: sessionSeconds })
     },
   }
