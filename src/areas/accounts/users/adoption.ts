@@ -6,7 +6,6 @@ import {
   type UserDoc,
   type UserHidden,
   type UserRecord,
-  userKind,
   userPhotoKind,
 } from '../../../auth/identity.ts'
 import { evictOldest } from '../../../lib/forget-oldest.ts'
@@ -51,12 +50,15 @@ const createDigestMemory = () => {
   }
 }
 
-export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver'>) => {
-  const { records } = store
-  const users = createUserStore(store)
-  const photos = createFiles(store, userPhotoKind)
+const photoOf = ({ files }: ImportedRecord) =>
+  files.flatMap(({ bytes }) => {
+    const contentType = imageTypeOf(bytes)
+    return contentType === undefined || bytes.length > maxPhotoBytes ? [] : [{ contentType, bytes }]
+  })[0]
+
+/** The sign-in keys of imported users. */
+const keyImport = ({ store: { records }, deriver }: DepsOf<'store' | 'deriver'>) => {
   const memory = createDigestMemory()
-  const derived = new WeakMap<ImportedRecord, readonly string[]>()
 
   const saltOf = async (accountId: string) => {
     const account = await records.find(accountId, accountKind, accountId)
@@ -64,10 +66,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     return account.hidden.signInSalt
   }
 
-  const deriveKeys = async (
-    arrival: ImportedRecord,
-    before: UserRecord | undefined,
-  ): Promise<readonly string[]> => {
+  return async (arrival: ImportedRecord, before: UserRecord | undefined): Promise<readonly string[]> => {
     const { username } = arrival.doc
     const name = typeof username === 'string' ? username : undefined
     const all = Object.entries(userFactsOf(arrival).digests ?? {}) as [DigestMethod, string][]
@@ -86,6 +85,14 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     memory.remember(arrival)
     return keys
   }
+}
+
+export const createUserImporter = (deps: DepsOf<'store' | 'deriver'>) => {
+  const { store } = deps
+  const users = createUserStore(store)
+  const photos = createFiles(store, userPhotoKind)
+  const deriveKeys = keyImport(deps)
+  const derived = new WeakMap<ImportedRecord, readonly string[]>()
 
   const hiddenOf = async (arrival: ImportedRecord, before: UserRecord | undefined): Promise<UserHidden> => {
     const signInKeys = derived.get(arrival) ?? (await deriveKeys(arrival, before))
@@ -100,23 +107,15 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
     }
   }
 
-  const photoOf = ({ files }: ImportedRecord) =>
-    files.flatMap(({ bytes }) => {
-      const contentType = imageTypeOf(bytes)
-      return contentType === undefined || bytes.length > maxPhotoBytes ? [] : [{ contentType, bytes }]
-    })[0]
-
-  const keepPhoto = async (set: ChangeSet, arrival: ImportedRecord) => {
-    const photo = photoOf(arrival)
-    if (photo) return void (await photos.put(set, arrival, photo, arrival))
-    const before = await photos.find(arrival.accountId, arrival.id)
-    if (before) photos.remove(set, before)
+  const removePhoto = async (set: ChangeSet, { accountId, id }: Pick<ImportedRecord, 'accountId' | 'id'>) => {
+    const photo = await photos.find(accountId, id)
+    if (photo) photos.remove(set, photo)
   }
 
   /** Renames another user of the same name. Clients still sign in: their digest contains the old name. */
   const makeRoom = async (set: ChangeSet, { accountId, id, doc: { username } }: ImportedRecord) => {
     if (typeof username !== 'string') return
-    const holder = await records.claimant(usernameClaim(accountId, username))
+    const holder = await store.records.claimant(usernameClaim(accountId, username))
     if (!holder || holder.id === id) return
     const stored = await users.find(accountId, holder.id)
     const other = stored && users.leftBy([set], stored)
@@ -155,7 +154,9 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
       if (before?.revision === arrival.revision) return false
       await makeRoom(set, arrival)
       if (!(await adopting.put(set, arrival))) return false
-      await keepPhoto(set, arrival)
+      const photo = photoOf(arrival)
+      if (photo) await photos.put(set, arrival, photo, arrival)
+      else await removePhoto(set, arrival)
       return true
     },
 
@@ -166,8 +167,7 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
 
     async remove(set, place) {
       if (!(await adopting.remove(set, place))) return false
-      const photo = await photos.find(place.accountId, place.id)
-      if (photo) photos.remove(set, photo)
+      await removePhoto(set, place)
       return true
     },
   }
@@ -177,15 +177,12 @@ export const createUserImporter = ({ store, deriver }: DepsOf<'store' | 'deriver
 
     /** Adds the users of a replaced account to its successor, which has the same salt. */
     async moveIn(set: ChangeSet, from: AccountRecord, to: AccountRecord) {
-      for await (const held of records.everything(from.id)) {
-        for (const user of held) {
-          if (user.kind !== userKind) continue
-          const { id, created, modified, revision } = user
+      for await (const batch of users.batches({ accountId: from.id }))
+        for (const { id, created, modified, revision, doc, hidden } of batch) {
           const place = { accountId: to.id, id, created, modified, revision }
-          const hidden = { ...(user.hidden as unknown as UserHidden), hasAvatar: false }
-          users.arrivals.insert(set, users.arriving(place, { doc: user.doc as UserDoc, hidden }))
+          const content = { doc, hidden: { ...hidden, hasAvatar: false } }
+          users.arrivals.insert(set, users.arriving(place, content))
         }
-      }
     },
   }
 }

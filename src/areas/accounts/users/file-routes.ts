@@ -8,10 +8,10 @@ import { memberOf } from '../../../lib/member.ts'
 import { anyText, integer, must, open } from '../../../lib/schema.ts'
 import { maskUrls } from '../../../lib/secrets.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../storage/files.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
+import { committed, type Store } from '../../../storage/store.ts'
 import type { Users } from './operations.ts'
 import { maxPhotoBytes } from './rules.ts'
 import { createUserStore } from './store.ts'
@@ -33,38 +33,36 @@ type Photos = ReturnType<typeof createPhotos>
 export const createPhotos = (store: Store) => {
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)
-  const find = (user: UserRecord) => photos.find(user.accountId, user.id)
+
+  const get = async ({ accountId, id }: UserRecord) => {
+    const photo = await photos.find(accountId, id)
+    if (!photo) throw failure(badIdentifier, { cause: id })
+    return photo
+  }
 
   const mark = (set: ChangeSet, user: UserRecord, hasAvatar: boolean) =>
     users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, hasAvatar } }))
 
   return {
-    find,
-
-    async get(user: UserRecord): Promise<Image> {
-      const photo = await find(user)
-      if (!photo) throw failure(badIdentifier, { cause: user.id })
-      return photos.contentOf(photo)
-    },
+    contentOf: async (user: UserRecord) => photos.contentOf(await get(user)),
 
     async put(author: Author, user: UserRecord, { contentType, bytes }: Image) {
       const image = { contentType: assertImage({ contentType, bytes }), bytes }
-      const set = new ChangeSet(author)
-      requireRecord(set, holderOf(user))
-      const { doc } = await photos.put(set, user, image)
-      mark(set, user, true)
-      await store.commit(set)
-      return doc
+      return committed(store, author, async (set) => {
+        requireRecord(set, holderOf(user))
+        const { doc } = await photos.put(set, user, image)
+        mark(set, user, true)
+        return doc
+      })
     },
 
     async remove(author: Author, user: UserRecord) {
-      const photo = await find(user)
-      if (!photo) throw failure(badIdentifier, { cause: user.id })
-      const set = new ChangeSet(author)
-      photos.remove(set, photo)
-      mark(set, user, false)
-      await store.commit(set)
-      return photo.doc
+      const photo = await get(user)
+      return committed(store, author, (set) => {
+        photos.remove(set, photo)
+        mark(set, user, false)
+        return photo.doc
+      })
     },
 
     removeWith: removalWithOwner(photos),
@@ -72,21 +70,6 @@ export const createPhotos = (store: Store) => {
 }
 
 // vCard 3.0: RFC 2426.
-
-interface Address {
-  address?: unknown
-  types?: unknown
-}
-
-interface VcardProfile {
-  addresses?: readonly Address[]
-  birthday?: string
-  nicknames?: readonly string[]
-  note?: string
-  role?: string
-  'sort-string'?: string
-  title?: string
-}
 
 const maxOctets = 75
 
@@ -116,6 +99,8 @@ const folded = (line: string) => {
   return [...parts, part].join('\r\n ')
 }
 
+const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 const property = (name: string, value: unknown) =>
@@ -123,14 +108,16 @@ const property = (name: string, value: unknown) =>
 
 /** Types are parameters, where hardly anything may stand. */
 const typeParameter = (types: unknown) => {
-  const words = (Array.isArray(types) ? types : []).filter((type) => /^[\w-]{1,20}$/.test(String(type)))
+  const words = itemsOf(types).filter((type) => /^[\w-]{1,20}$/.test(String(type)))
   return words.length > 0 ? `;TYPE=${words.join(',')}` : ''
 }
 
 const addressLines = (addresses: unknown) =>
-  (Array.isArray(addresses) ? addresses : []).flatMap(({ address, types }: Address) =>
-    isText(address) ? [`ADR${typeParameter(types)}:;;${escapedVcardText(address)};;;;`] : [],
-  )
+  itemsOf(addresses).flatMap((item) => {
+    const address = memberOf(item, 'address')
+    const types = typeParameter(memberOf(item, 'types'))
+    return isText(address) ? [`ADR${types}:;;${escapedVcardText(address)};;;;`] : []
+  })
 
 const photoLine = ({ contentType, bytes }: Image) => {
   const kind = (contentType.split('/')[1] ?? '').toUpperCase()
@@ -138,16 +125,13 @@ const photoLine = ({ contentType, bytes }: Image) => {
 }
 
 const listLine = (name: string, values: unknown) => {
-  const texts = (Array.isArray(values) ? values : []).filter(isText)
+  const texts = itemsOf(values).filter(isText)
   return texts.length > 0 ? [`${name}:${texts.map(escapedVcardText).join(',')}`] : []
 }
 
-const externalNumber = (doc: UserDoc) => memberOf(doc.caller_id, 'external', 'number')
-
 /** A user as an address book reads it. */
 const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undefined) => {
-  const profile: VcardProfile = doc.profile ?? {}
-  const cards = memberOf(doc.addresses, 'vcard')
+  const profile = (key: string) => memberOf(doc.profile, key)
   const lines = [
     'BEGIN:VCARD',
     'VERSION:3.0',
@@ -155,15 +139,15 @@ const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undefined) =
     `FN:${escapedVcardText(`${doc.first_name} ${doc.last_name}`)}`,
     ...property('ORG', organisation),
     ...property('EMAIL', doc.email),
-    ...property('TEL', externalNumber(doc)),
-    ...addressLines(profile.addresses),
-    ...addressLines(cards),
-    ...listLine('NICKNAME', profile.nicknames),
-    ...property('BDAY', profile.birthday),
-    ...property('TITLE', profile.title),
-    ...property('ROLE', profile.role),
-    ...property('NOTE', profile.note),
-    ...property('SORT-STRING', profile['sort-string']),
+    ...property('TEL', memberOf(doc.caller_id, 'external', 'number')),
+    ...addressLines(profile('addresses')),
+    ...addressLines(memberOf(doc.addresses, 'vcard')),
+    ...listLine('NICKNAME', profile('nicknames')),
+    ...property('BDAY', profile('birthday')),
+    ...property('TITLE', profile('title')),
+    ...property('ROLE', profile('role')),
+    ...property('NOTE', profile('note')),
+    ...property('SORT-STRING', profile('sort-string')),
     ...(photo ? [photoLine(photo)] : []),
     'END:VCARD',
   ]
@@ -196,7 +180,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
       ...ofUser,
       answers: Photo,
       produces: [...imageTypes, 'application/octet-stream', 'application/base64'],
-      run: async ({ subject: user, request }) => photoFile(await photos.get(user), request.accepts),
+      run: async ({ subject: user, request }) => photoFile(await photos.contentOf(user), request.accepts),
     }),
     post(photo, {
       summary: 'Set the photo of a user: a PNG, JPEG, GIF or WebP image, raw or as base64',
@@ -222,7 +206,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
       answers: anyText(),
       produces: ['text/x-vcard', 'text/directory'],
       run: async ({ account, subject: user, request }) => {
-        const image = user.hidden.hasAvatar ? await photos.get(user) : undefined
+        const image = user.hidden.hasAvatar ? await photos.contentOf(user) : undefined
         const { org, name } = account.doc
         const text = vcardOf(user.doc, typeof org === 'string' ? org : name, image)
         const type = request.accepts === 'text/directory' ? request.accepts : 'text/x-vcard'

@@ -14,13 +14,16 @@ import { randomHex } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { CreationNotice } from '../../../mail/notices.ts'
 import { authSettings, crossbarSettings } from '../../../settings/documents.ts'
-import { type Author, ChangeSet, type Claim } from '../../../storage/change-set.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
+import { committed } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
+import { uniqueProblems } from '../../records.ts'
 import type { AccountConfigs } from '../../system/configs/operations.ts'
 import { createUserImporter } from './adoption.ts'
 import {
   deletionProblems,
+  hasSecrets,
   insecure,
   type ObjectType,
   passwordProblems,
@@ -32,24 +35,11 @@ import {
   strengthProblems,
 } from './rules.ts'
 import { userBeginsAnew, userDeleted, userToWelcome } from './signals.ts'
-import {
-  createUserStore,
-  hotdeskClaim,
-  hotdeskIdOf,
-  hotdeskTaken,
-  usernameClaim,
-  usernameTaken,
-} from './store.ts'
+import { createUserStore, uniqueNamesOf, usernameClaim } from './store.ts'
 
 interface OwnedObjects {
   /** Adds the removal of all that a user owns to a change set. Returns their ids. */
   removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string): Promise<readonly string[]>
-}
-
-interface RemovedObject {
-  type: ObjectType
-  id: string
-  status: 'success'
 }
 
 interface Leaving {
@@ -64,50 +54,26 @@ interface Deps extends DepsOf<'store' | 'deriver' | 'settings'> {
   configs: Pick<AccountConfigs, 'read' | 'subject'>
 }
 
-export type Users = ReturnType<typeof createUsers>
+type Content = Parameters<ReturnType<typeof createUserStore>['revise']>[1]
 
-export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) => {
-  const users = createUserStore(store)
-  const { adoption, moveIn } = createUserImporter({ store, deriver })
-  const { records, clock } = store
+const digestProblems = ({ credentials }: Secrets, username: string | undefined): Problems => {
+  if (credentials === undefined) return {}
+  if (isEmptyPassword('md5', credentials, username)) return insecure('credentials', ['a password'])
+  if (isDigest('md5', credentials)) return {}
+  const message = `Must be ${digestWanted('md5')}; send a password that is not digested as password`
+  return { credentials: { wrong_format: { message } } }
+}
 
-  const passwordRules = async (account: AccountRecord) =>
-    configs.read(await configs.subject(account, 'auth.password'))
-
-  const isTaken = async (claim: Claim, own: UserRecord | undefined) => {
-    const holder = await records.claimant(claim)
-    return holder !== undefined && holder.id !== own?.id
-  }
-
-  const uniqueProblems = async (
-    accountId: string,
-    data: Json,
-    own: UserRecord | undefined,
-  ): Promise<Problems> => {
-    const { username } = data
-    const hotdesk = hotdeskIdOf(data)
-    return {
-      ...(typeof username === 'string' && (await isTaken(usernameClaim(accountId, username), own))
-        ? usernameTaken(username)
-        : {}),
-      ...(hotdesk && (await isTaken(hotdeskClaim(accountId, hotdesk), own)) ? hotdeskTaken(hotdesk) : {}),
-    }
-  }
-
-  const digestProblems = ({ credentials }: Secrets, username: string | undefined): Problems => {
-    if (credentials === undefined) return {}
-    if (isEmptyPassword('md5', credentials, username)) return insecure('credentials', ['a password'])
-    if (isDigest('md5', credentials)) return {}
-    const message = `Must be ${digestWanted('md5')}; send a password that is not digested as password`
-    return { credentials: { wrong_format: { message } } }
-  }
-
+/** What the schema cannot check. */
+const userChecks = ({ store, configs }: Deps) => {
   const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
-    if (secrets.password === undefined && secrets.credentials === undefined) return {}
-    const account = await records.find(accountId, accountKind, accountId)
-    const { should_enforce_strength: isEnforced } = account ? await passwordRules(account) : {}
+    const account = hasSecrets(secrets) && (await store.records.find(accountId, accountKind, accountId))
+    const { should_enforce_strength: isEnforced } = account ? await passwordRules(configs, account) : {}
     return isEnforced === true ? strengthProblems(secrets) : {}
   }
+
+  const namesTaken = (accountId: string, data: Json, own: UserRecord | undefined) =>
+    uniqueProblems(store, uniqueNamesOf(accountId, data), own)
 
   const otherProblems = async (
     accountId: string,
@@ -127,27 +93,46 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     )
   }
 
-  /** Names that other users have are reported first, and all of them. */
-  const refusalOf = async (error: unknown, accountId: string, data: Json) => {
-    if (!(error instanceof Failure) || isOutage(error)) return error
-    const problems = await uniqueProblems(accountId, data, undefined)
-    return hasProblems(problems) ? invalid(problems) : error
-  }
+  const judge = async (accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> =>
+    joinProblems(await namesTaken(accountId, data, own), await otherProblems(accountId, data, own, actor))
 
+  return {
+    judge,
+
+    /** The same for a new user. Without a password, `create` itself finds names that other users have. */
+    judgeNew: (accountId: string, data: Json, actor: Actor): Promise<Problems> =>
+      hasSecrets(separate(data).secrets)
+        ? judge(accountId, data, undefined, actor)
+        : otherProblems(accountId, data, undefined, actor),
+
+    /** The failure of a creation: names that other users have are reported first, and all of them. */
+    async refusalOf(error: unknown, accountId: string, data: Json) {
+      if (!(error instanceof Failure) || isOutage(error)) return error
+      const problems = await namesTaken(accountId, data, undefined)
+      return hasProblems(problems) ? invalid(problems) : error
+    },
+  }
+}
+
+const passwordRules = async (configs: Deps['configs'], account: AccountRecord) =>
+  configs.read(await configs.subject(account, 'auth.password'))
+
+/** What is stored for a request. */
+const composing = ({ store: { clock }, deriver, settings, configs }: Deps) => {
   const assertNotReused = async (account: AccountRecord, keys: readonly string[], before: UserRecord) => {
-    const { should_prevent_reuse: isRefused } = await passwordRules(account)
-    if (isRefused === true && keys.some((key) => before.hidden.signInKeys.includes(key))) {
+    const { should_prevent_reuse: isRefused } = await passwordRules(configs, account)
+    if (isRefused === true && keys.some((key) => before.hidden.signInKeys.includes(key)))
       throw invalid(insecure('password', ['reused']))
-    }
   }
 
-  const madeUpUsername = async (doc: UserDoc, secrets: Secrets): Promise<string | undefined> => {
+  const usernameFor = async (doc: UserDoc, secrets: Secrets): Promise<string | undefined> => {
     if (doc.username !== undefined || secrets.password === undefined) return doc.username
     const { generate_username_if_empty: allowed } = await settings.of(authSettings)
     if (allowed) return `user_${randomHex(8)}`
     throw invalid({ username: { required: { message: 'Field is required but missing', value: 'username' } } })
   }
 
+  /** The keys of each layer, one list for each digest; undefined without a secret. */
   const deriveKeys = async (
     asker: Asker,
     { hidden: { signInSalt } }: AccountRecord,
@@ -159,16 +144,10 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
     return undefined
   }
 
-  /** What is stored for a request. A new password ends sessions. */
-  const compose = async (
-    author: Author,
-    account: AccountRecord,
-    data: Json,
-    before: UserRecord | undefined,
-  ) => {
+  /** A new password ends sessions. */
+  return async (author: Author, account: AccountRecord, data: Json, before?: UserRecord) => {
     const { doc, secrets } = separate(data)
-    const username = await madeUpUsername(doc, secrets)
-    const full: UserDoc = username === undefined ? doc : { ...doc, username }
+    const username = await usernameFor(doc, secrets)
     const layers = await deriveKeys(deriver.member(author, account.id), account, username, secrets)
     if (layers && before) await assertNotReused(account, layers.flat(), before)
     const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
@@ -181,21 +160,34 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       ...(keys ? { signInKeys: keys, passwordChanged: gregorianNow(clock) } : {}),
       ...(keys && endsSessions ? { signatureSecret: randomHex(32) } : {}),
     }
-    return { doc: full, hidden }
+    return { doc: username === undefined ? doc : { ...doc, username }, hidden }
+  }
+}
+
+export type Users = ReturnType<typeof createUsers>
+
+export const createUsers = (deps: Deps) => {
+  const { store, settings, owned } = deps
+  const { records, clock } = store
+  const users = createUserStore(store)
+  const { adoption, moveIn } = createUserImporter(deps)
+  const { judge, judgeNew, refusalOf } = userChecks(deps)
+  const compose = composing(deps)
+
+  const addTo = async (set: ChangeSet, account: AccountRecord, data: Json): Promise<UserRecord> => {
+    const user = users.draft(account.id, await compose(set.author, account, data))
+    users.insert(set, user)
+    return user
   }
 
-  const change = (set: ChangeSet, user: UserRecord, content: { doc?: UserDoc; hidden?: UserHidden }) => {
+  const change = (set: ChangeSet, user: UserRecord, content: Content) => {
     const after = users.revise(user, content)
     users.replace(set, user, after)
     return after
   }
 
-  const save = async (author: Author, user: UserRecord, content: { doc?: UserDoc; hidden?: UserHidden }) => {
-    const set = new ChangeSet(author)
-    const after = change(set, user, content)
-    await store.commit(set)
-    return after
-  }
+  const save = (author: Author, user: UserRecord, content: Content) =>
+    committed(store, author, (set) => change(set, user, content))
 
   const passwordExpiry = async ({ hidden: { passwordChanged, signInKeys } }: UserRecord) => {
     const { password_expiry_s: seconds } = await settings.of(crossbarSettings)
@@ -212,29 +204,9 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
 
     adoption,
     moveIn,
-
-    /** What the schema cannot check. */
-    async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
-      return joinProblems(
-        await uniqueProblems(accountId, data, own),
-        await otherProblems(accountId, data, own, actor),
-      )
-    },
-
-    /** The same for a new user. Without a password, `create` itself finds names that other users have. */
-    async judgeNew(accountId: string, data: Json, actor: Actor): Promise<Problems> {
-      const { secrets } = separate(data)
-      const isDear = secrets.password !== undefined || secrets.credentials !== undefined
-      return isDear
-        ? this.judge(accountId, data, undefined, actor)
-        : otherProblems(accountId, data, undefined, actor)
-    },
-
-    async addTo(set: ChangeSet, account: AccountRecord, data: Json): Promise<UserRecord> {
-      const user = users.draft(account.id, await compose(set.author, account, data, undefined))
-      users.insert(set, user)
-      return user
-    },
+    judge,
+    judgeNew,
+    addTo,
 
     /** Creates a user. `notice` sends a welcome email. */
     async create(
@@ -244,38 +216,30 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Deps) 
       notice: CreationNotice,
     ): Promise<UserRecord> {
       const set = new ChangeSet(author)
-      const user = await this.addTo(set, account, data)
+      const user = await addTo(set, account, data)
       if (notice === 'mail') set.tell(userToWelcome, user)
-      try {
-        await store.commit(set)
-      } catch (error) {
+      await store.commit(set).catch(async (error) => {
         throw await refusalOf(error, account.id, data)
-      }
+      })
       return user
     },
 
-    async replace(author: Author, account: AccountRecord, user: UserRecord, data: Json): Promise<UserRecord> {
-      return save(author, user, await compose(author, account, data, user))
-    },
+    replace: async (author: Author, account: AccountRecord, user: UserRecord, data: Json) =>
+      save(author, user, await compose(author, account, data, user)),
 
     /** Removes a user and its objects of these types. Other objects keep their owner. */
-    async remove(
-      author: Author,
-      actor: Actor,
-      { account, user, objectTypes }: Leaving,
-    ): Promise<RemovedObject[]> {
+    async remove(author: Author, actor: Actor, { account, user, objectTypes }: Leaving) {
       const problems = deletionProblems(actor, user, objectTypes)
       if (hasProblems(problems)) throw invalid(problems)
-      const set = new ChangeSet(author)
-      users.remove(set, user)
-      set.tell(userDeleted, user)
-      const removed: RemovedObject[] = []
-      for (const type of objectTypes) {
-        const ids = (await owned[type]?.removeOwned(set, account, user.id)) ?? []
-        removed.push(...ids.map((id) => ({ type, id, status: 'success' as const })))
-      }
-      await store.commit(set)
-      return removed
+      return committed(store, author, async (set) => {
+        users.remove(set, user)
+        set.tell(userDeleted, user)
+        const removed: { type: ObjectType; id: string; status: 'success' }[] = []
+        for (const type of objectTypes)
+          for (const id of (await owned[type]?.removeOwned(set, account, user.id)) ?? [])
+            removed.push({ type, id, status: 'success' })
+        return removed
+      })
     },
 
     /** Ends every session of the user. */

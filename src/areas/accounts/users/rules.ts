@@ -24,6 +24,8 @@ export interface Secrets {
   credentials?: string
 }
 
+export const hasSecrets = (secrets: Secrets) => Object.keys(secrets).length > 0
+
 const notStored = [...userReadOnly, 'password', 'credentials', 'sync']
 
 interface Separated {
@@ -58,12 +60,9 @@ export const passwordProblems = (
 ): Problems => {
   const isNew =
     typeof username === 'string' && before !== undefined && username.toLowerCase() !== before.username
-  if (!isNew || secrets.password !== undefined || secrets.credentials !== undefined) return {}
-  return {
-    password: {
-      required: { message: 'The password must be provided when updating the user name', cause: username },
-    },
-  }
+  if (!isNew || hasSecrets(secrets)) return {}
+  const message = 'The password must be provided when updating the user name'
+  return { password: { required: { message, cause: username } } }
 }
 
 /** An ordinary user must not make an admin of anybody, nor change one; and neither somebody with limits, but for themselves. */
@@ -85,11 +84,6 @@ export const privilegeProblems = (
 const fieldsOfPower = [...adminCallFields, 'enabled', 'feature_level', 'scope_restrictions']
 const fieldsOfIdentity = ['username', 'email', 'require_password_update']
 
-const secretNames = ({ password, credentials }: Secrets) => [
-  ...(password === undefined ? [] : ['password']),
-  ...(credentials === undefined ? [] : ['credentials']),
-]
-
 /** An ordinary user changes its own password, names and call forwarding. Restrictions and who may sign in are up to admins. */
 export const powerProblems = (
   actor: Actor,
@@ -100,14 +94,8 @@ export const powerProblems = (
   if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
   const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
   if (isOwn) return adminFieldProblems(actor, fieldsOfPower, doc, before.doc)
-  const fields = [
-    ...fieldsOfPower,
-    ...fieldsOfIdentity,
-    ...reachFields,
-    'hotdesk',
-    ...secretNames(secrets),
-    'sync',
-  ]
+  const own = [...fieldsOfPower, ...fieldsOfIdentity, ...reachFields, 'hotdesk', 'sync']
+  const fields = [...own, ...Object.keys(secrets)]
   return adminFieldProblems(actor, fields, { ...doc, ...secrets, sync }, before.doc)
 }
 
@@ -120,15 +108,10 @@ export const deletionProblems = (
   if (user.doc.priv_level === 'admin') return privilegeProblems(actor, 'admin', user)
   if (speaksForAccount(actor)) return {}
   if (actor.user?.id === user.id) {
+    const restricted = 'Only an admin may delete a user with restrictions'
     const message = 'Only an admin may delete what a user owns'
     return {
-      ...adminFieldProblems(
-        actor,
-        fieldsOfPower,
-        {},
-        user.doc,
-        'Only an admin may delete a user with restrictions',
-      ),
+      ...adminFieldProblems(actor, fieldsOfPower, {}, user.doc, restricted),
       ...(objectTypes.length > 0 && { object_types: { forbidden: { message, cause: objectTypes } } }),
     }
   }
@@ -146,7 +129,7 @@ export const scopeProblems = (
   before: UserRecord | undefined,
 ): Problems => {
   const limits = limitsOf(actor)
-  const opens = secretNames(secrets).length > 0
+  const opens = hasSecrets(secrets)
   const takesPlace = () => {
     // A user with a password or an email address can sign in, by password or by a mailed link.
     if (before === undefined) return opens || doc.email !== undefined

@@ -9,64 +9,49 @@ import { type Failure, failure, forbidden, invalid } from '../../../lib/failure.
 import { memberOf } from '../../../lib/member.ts'
 import { searchKey } from '../../../lib/search-key.ts'
 import { fingerprint } from '../../../lib/secrets.ts'
-import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import { type ChangeSet, type Claim, conflict } from '../../../storage/change-set.ts'
 import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import { sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import { type UniqueName, uniqueClaims } from '../../records.ts'
 import { featuresOf, isActingAdmin, lostPower } from './rules.ts'
 import { User } from './schema.ts'
 
-export const usernameTaken = (username: unknown) => ({
-  username: { unique: { message: 'Username must be unique within account', cause: username } },
-})
-
-export const hotdeskTaken = (id: unknown) => ({
-  'hotdesk.id': { unique: { message: 'Hotdesk ID must be unique within account', cause: id } },
-})
-
-export const usernameClaim = (accountId: string, username: string) => ({
+export const usernameClaim = (accountId: string, username: string): Claim => ({
   scope: accountId,
   name: 'username',
   value: username.toLowerCase(),
 })
 
-export const hotdeskClaim = (accountId: string, id: string) => ({
-  scope: accountId,
-  name: 'hotdesk',
-  value: id,
-})
-
-const signInClaim = (accountId: string, value: string) => ({
-  scope: accountId,
-  name: 'sign_in',
-  value,
-})
-
-export const hotdeskIdOf = (doc: object) => {
-  const id = memberOf(doc, 'hotdesk', 'id')
-  return typeof id === 'string' && id !== '' ? id : undefined
-}
-
-/** Not a name that must be unique, hence the id behind it: users are found by how it begins. */
-const searchClaim = (accountId: string, id: string, doc: UserDoc) => ({
-  scope: accountId,
-  name: 'user_name',
-  value: `${searchKey(`${doc.first_name}${doc.last_name}`)}/${id}`,
-})
-
-const userClaims = ({ accountId, id, doc, hidden }: UserRecord): StoredClaim[] => {
-  const hotdesk = hotdeskIdOf(doc)
+/** The names in a document that only one user of the account may have. */
+export const uniqueNamesOf = (accountId: string, doc: object): UniqueName[] => {
+  const unique = (claim: Claim, path: string, name: string, cause: string) => {
+    const message = `${name} must be unique within account`
+    return { claim, problems: { [path]: { unique: { message, cause } } } }
+  }
+  const username = memberOf(doc, 'username')
+  const hotdesk = memberOf(doc, 'hotdesk', 'id')
   return [
-    ...(doc.username
-      ? [{ ...usernameClaim(accountId, doc.username), orElse: () => invalid(usernameTaken(doc.username)) }]
+    ...(typeof username === 'string' && username !== ''
+      ? [unique(usernameClaim(accountId, username), 'username', 'Username', username)]
       : []),
-    ...(hotdesk
-      ? [{ ...hotdeskClaim(accountId, hotdesk), orElse: () => invalid(hotdeskTaken(hotdesk)) }]
+    ...(typeof hotdesk === 'string' && hotdesk !== ''
+      ? [unique({ scope: accountId, name: 'hotdesk', value: hotdesk }, 'hotdesk.id', 'Hotdesk ID', hotdesk)]
       : []),
-    { ...searchClaim(accountId, id, doc), orElse: conflict },
-    ...hidden.signInKeys.map((value) => ({ ...signInClaim(accountId, value), orElse: conflict })),
   ]
 }
+
+const userClaims = ({ accountId: scope, id, doc, hidden }: UserRecord): StoredClaim[] => [
+  ...uniqueClaims(uniqueNamesOf(scope, doc)),
+  // Users are found by the beginning of this name. It contains the ID because it need not be unique.
+  {
+    scope,
+    name: 'user_name',
+    value: `${searchKey(`${doc.first_name}${doc.last_name}`)}/${id}`,
+    orElse: conflict,
+  },
+  ...hidden.signInKeys.map((value) => ({ scope, name: 'sign_in', value, orElse: conflict })),
+]
 
 const lastAdmin = 'The last enabled admin of the master account stays what it is: make another one before'
 
