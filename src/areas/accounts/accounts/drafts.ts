@@ -10,14 +10,7 @@ import type { HostNames } from './host-names/operations.ts'
 import { claimantOf } from './host-names/rules.ts'
 import { completeCallerId, edgeProblems, isName, nameKey, publicHalf } from './rules.ts'
 import { accountsSettings } from './settings.ts'
-import {
-  type AccountStore,
-  nameClaim,
-  nameTaken,
-  nameWithoutLetters,
-  realmClaim,
-  realmTaken,
-} from './store.ts'
+import { type AccountStore, nameClaim, realmClaim } from './store.ts'
 
 type AccountSubject = { own: AccountRecord; parent?: undefined } | { own?: undefined; parent: AccountRecord }
 
@@ -39,15 +32,20 @@ export const createNameRules = ({ store: { records }, settings, hostNames }: Nam
     isOther(await records.claimant(nameClaim(key)), own)
 
   const nameProblems = async (name: string, own: AccountRecord | undefined): Promise<Problems> => {
-    if (!isName(name) && name !== own?.doc.name) return nameWithoutLetters(name)
+    if (!isName(name) && name !== own?.doc.name) {
+      const message = 'A name needs at least one letter or digit'
+      return { name: { invalid: { message, cause: name } } }
+    }
     const { ensure_unique_name: isUnique } = await settings.of(accountsSettings)
     if (!isUnique || nameKey(name) === nameKey(own?.doc.name ?? '')) return {}
-    return (await isTaken(nameKey(name), own)) ? nameTaken(name) : {}
+    if (!(await isTaken(nameKey(name), own))) return {}
+    return { name: { unique: { message: 'Account name already in use', cause: name } } }
   }
 
   /** A realm is a host name, too: the owners of names above and below it must be related accounts. */
   const realmProblems = async (realm: string, { own, parent }: AccountSubject): Promise<Problems> => {
-    if (isOther(await records.claimant(realmClaim(realm)), own)) return realmTaken(realm)
+    if (isOther(await records.claimant(realmClaim(realm)), own))
+      return { realm: { unique: { message: 'Account realm already in use', cause: realm } } }
     if (realm.toLowerCase() === own?.doc.realm.toLowerCase()) return {}
     const tree = parent ? [...parent.hidden.tree, parent.id] : []
     const claimant = own ? claimantOf(own) : { id: undefined, tree }

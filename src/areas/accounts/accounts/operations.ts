@@ -12,8 +12,9 @@ import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, randomHex } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import type { CreationNotice } from '../../../mail/notices.ts'
-import { type Author, ChangeSet, type Claim } from '../../../storage/change-set.ts'
+import type { Author, ChangeSet, Claim } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
+import { committed } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
 import { createAccountImporter } from './adoption.ts'
 import { createDrafts, createNameRules } from './drafts.ts'
@@ -46,15 +47,17 @@ const withHidden = (
   hidden: Partial<AccountRecord['hidden']>,
 ) => accounts.revise(account, { hidden: { ...account.hidden, ...hidden } })
 
-const createSave =
-  ({ store, accounts }: Pick<AccountDeps, 'store' | 'accounts'>) =>
-  async (author: Author, before: AccountRecord, after: AccountRecord) => {
-    const set = new ChangeSet(author)
+const save = (
+  { store, accounts }: Pick<AccountDeps, 'store' | 'accounts'>,
+  author: Author,
+  before: AccountRecord,
+  after: AccountRecord,
+) =>
+  committed(store, author, (set) => {
     accounts.replace(set, before, after)
     set.tell(accountChanged, { before, after })
-    await store.commit(set)
     return after
-  }
+  })
 
 const createLookups = ({ store: { records }, accounts }: AccountDeps) => ({
   find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
@@ -98,7 +101,6 @@ const createLookups = ({ store: { records }, accounts }: AccountDeps) => ({
 
 const createTreeChanges = (deps: AccountDeps) => {
   const { store, settings, accounts } = deps
-  const save = createSave(deps)
 
   return {
     async remove(author: Author, actor: Actor, account: AccountRecord) {
@@ -107,11 +109,11 @@ const createTreeChanges = (deps: AccountDeps) => {
         throw failure(forbidden, { message: 'deleting your own account is forbidden', cause: account.id })
       }
       if (account.tally > 0) throw failure(accountHasDescendants, { cause: account.id })
-      const set = new ChangeSet(author)
-      await accounts.remove(set, account)
-      set.tell(accountDeleted, account)
-      await store.commit(set)
-      return account
+      return committed(store, author, async (set) => {
+        await accounts.remove(set, account)
+        set.tell(accountDeleted, account)
+        return account
+      })
     },
 
     async assertSiblingsVisible(actor: Actor, account: AccountRecord) {
@@ -144,9 +146,9 @@ const createTreeChanges = (deps: AccountDeps) => {
           const moved = treeAfterMove(old.hidden.tree, account.id, tree)
           descendants.push([old, withHidden(accounts, old, { tree: moved })])
         }
-      const set = new ChangeSet(author)
-      accounts.move(set, account, withHidden(accounts, account, { tree }), target, descendants)
-      await store.commit(set)
+      await committed(store, author, (set) =>
+        accounts.move(set, account, withHidden(accounts, account, { tree }), target, descendants),
+      )
       return accounts.get(account.id, account.id)
     },
 
@@ -159,7 +161,7 @@ const createTreeChanges = (deps: AccountDeps) => {
         if (batch.some((below) => below.hidden.isReseller))
           throw failure(accountHasDescendants, { cause: account.id })
       if (account.hidden.isReseller === isReseller) return account
-      return save(author, account, withHidden(accounts, account, { isReseller }))
+      return save(deps, author, account, withHidden(accounts, account, { isReseller }))
     },
   }
 }
@@ -184,47 +186,42 @@ const createCreation = ({ store, settings, mail, accounts, drafts }: CreationDep
     }
     const account = await drafts.draft(parent, data, hidden)
     const { id, doc } = account
-    const set = new ChangeSet(author)
-    accounts.insert(set, account, parent)
-    set.tell(accountChanged, { before: undefined, after: account })
-    const values = {
-      'new_account.id': id,
-      'new_account.name': doc.name,
-      'new_account.realm': doc.realm,
-    }
-    if (notice === 'mail')
-      await mail.notify(set, { notice: newAccountNotice, account: parent, to: [], values })
-    await store.commit(set)
-    return account
+    const values = { 'new_account.id': id, 'new_account.name': doc.name, 'new_account.realm': doc.realm }
+    return committed(store, author, async (set) => {
+      accounts.insert(set, account, parent)
+      set.tell(accountChanged, { before: undefined, after: account })
+      if (notice === 'mail')
+        await mail.notify(set, { notice: newAccountNotice, account: parent, to: [], values })
+      return account
+    })
   },
 
   /** The first account of a store and its admin, in one write that only one of several processes can make. */
   async createMaster(author: Author, data: Json, claim: Claim, addAdmin: AddUser): Promise<AccountRecord> {
     const hidden = { isReseller: true, isSuperduper: true, allowsNumberAdditions: true }
     const master = await drafts.draft(undefined, data, hidden)
-    const set = new ChangeSet(author)
-    accounts.insert(set, master, undefined)
-    set.claim(claim, holderOf(master))
-    await addAdmin(set, master)
-    await store.commit(set)
-    return master
+    return committed(store, author, async (set) => {
+      accounts.insert(set, master, undefined)
+      set.claim(claim, holderOf(master))
+      await addAdmin(set, master)
+      return master
+    })
   },
 })
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-export const createAccounts = (tools: DepsOf<'store' | 'settings' | 'keyring' | 'mail'>) => {
-  const { store, keyring } = tools
+export const createAccounts = (given: DepsOf<'store' | 'settings' | 'keyring' | 'mail'>) => {
+  const { store, keyring } = given
   const accounts = createAccountStore(store)
-  const hostNames = createHostNames(tools)
-  const names = createNameRules({ ...tools, hostNames })
-  const drafts = createDrafts({ ...tools, accounts, names })
-  const deps = { ...tools, accounts, drafts }
-  const save = createSave(deps)
+  const hostNames = createHostNames(given)
+  const names = createNameRules({ ...given, hostNames })
+  const drafts = createDrafts({ ...given, accounts, names })
+  const deps = { ...given, accounts, drafts }
 
   return {
     hostNames,
-    ...createAccountImporter(tools),
+    ...createAccountImporter(given),
     ...createLookups(deps),
     ...createCreation(deps),
     ...createTreeChanges(deps),
@@ -234,7 +231,7 @@ export const createAccounts = (tools: DepsOf<'store' | 'settings' | 'keyring' | 
     async replace(author: Author, account: AccountRecord, data: Json, privileged: Privileged = {}) {
       const { doc, nameClaim: claim } = await drafts.replacement(account, data)
       const hidden = { ...account.hidden, ...privileged, nameClaim: claim }
-      return save(author, account, accounts.revise(account, { doc, hidden }))
+      return save(deps, author, account, accounts.revise(account, { doc, hidden }))
     },
 
     /** The values of a trial, which change every second. */
@@ -250,10 +247,10 @@ export const createAccounts = (tools: DepsOf<'store' | 'settings' | 'keyring' | 
 
     /** Makes a new API key. The old one stops working; its sessions continue unless `endsSessions`. */
     resetApiKey: (author: Author, account: AccountRecord, wish: { endsSessions: boolean }) =>
-      save(author, account, withHidden(accounts, account, drafts.freshKeyOf(account, wish))),
+      save(deps, author, account, withHidden(accounts, account, drafts.freshKeyOf(account, wish))),
 
     resetSignatureSecret: (author: Author, account: AccountRecord) =>
-      save(author, account, withHidden(accounts, account, { signatureSecret: randomHex(32) })),
+      save(deps, author, account, withHidden(accounts, account, { signatureSecret: randomHex(32) })),
 
     /** Whether the caller may set what only the operator sets: an admin of the master account. */
     isOperator: (actor: Actor) => actor.account.hidden.tree.length === 0 && isAccountAdmin(actor),

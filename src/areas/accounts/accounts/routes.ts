@@ -157,16 +157,26 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
 
   const ancestors = async ({ actor, account }: Call) => {
     const above = await accounts.ancestors(actor, account)
-    const rows = above.map(({ id, doc }) => ({
+    const row = ({ id, doc: { name, realm, flags } }: AccountRecord) => ({
       id,
-      name: doc.name,
-      realm: doc.realm,
-      flags: doc.flags ?? [],
-    }))
-    return new ListResponse(shortListing(rows))
+      name,
+      realm,
+      flags: flags ?? [],
+    })
+    return new ListResponse(shortListing(above.map(row)))
   }
 
+  const setReseller = async ({ author, actor, account }: Call, isReseller: boolean) =>
+    view(await accounts.setReseller(author, account, isReseller), actor)
+
   const writing = { body: Account, answers: AccountAnswer, prepare, fails: [validationError] as const }
+  const changing = {
+    allow: accountMember,
+    subject,
+    ...writing,
+    judge: (call: Call<string, Json>) => judge(call, { own: call.account }),
+    run: change,
+  }
   const creating = { ...writing, wishes: creationWishes, again: createdAgain }
   const listing = { resource: 'accounts', allow: accountMember, answers: AccountRow, list: true } as const
   const reselling = {
@@ -202,22 +212,8 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       judge: (call) => judge(call, { parent: call.account }),
       run: (call) => create(call, call.account),
     }),
-    post(anAccount, {
-      summary: 'Replace an account',
-      allow: accountMember,
-      subject,
-      ...writing,
-      judge: (call) => judge(call, { own: call.account }),
-      run: (call) => change(call),
-    }),
-    patch(anAccount, {
-      summary: 'Change fields of an account',
-      allow: accountMember,
-      subject,
-      ...writing,
-      judge: (call) => judge(call, { own: call.account }),
-      run: (call) => change(call),
-    }),
+    post(anAccount, { summary: 'Replace an account', ...changing }),
+    patch(anAccount, { summary: 'Change fields of an account', ...changing }),
     del(anAccount, {
       summary: 'Delete an account that has no sub-accounts',
       allow: accountMember,
@@ -249,16 +245,13 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
         return new ListResponse(tree(await accounts.get(parentId), true, childRow))
       },
     }),
-    get(`${anAccount}/parents`, {
-      summary: 'List the accounts above, top first, as far as the caller may see',
-      ...listing,
-      run: ancestors,
-    }),
-    get(`${anAccount}/tree`, {
-      summary: 'List the accounts above, top first, as far as the caller may see',
-      ...listing,
-      run: ancestors,
-    }),
+    ...(['parents', 'tree'] as const).map((name) =>
+      get(`${anAccount}/${name}`, {
+        summary: 'List the accounts above, top first, as far as the caller may see',
+        ...listing,
+        run: ancestors,
+      }),
+    ),
     get(`${anAccount}/api_key`, {
       summary: 'Read the API key',
       resource: 'accounts',
@@ -298,14 +291,12 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     put(`${anAccount}/reseller`, {
       summary: 'Promote an account to reseller',
       ...reselling,
-      run: async ({ author, actor, account }) =>
-        view(await accounts.setReseller(author, account, true), actor),
+      run: (call) => setReseller(call, true),
     }),
     del(`${anAccount}/reseller`, {
       summary: 'Demote a reseller',
       ...reselling,
-      run: async ({ author, actor, account }) =>
-        view(await accounts.setReseller(author, account, false), actor),
+      run: (call) => setReseller(call, false),
     }),
   ]
 }

@@ -8,7 +8,7 @@ import { hostNameOf } from '../../../lib/host-name.ts'
 import { searchKey } from '../../../lib/search-key.ts'
 import { fingerprint } from '../../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
-import { createCollection, type StoredClaim } from '../../../storage/collection.ts'
+import { type CollectionDefinition, createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import type { Row, Statement } from '../../../storage/db.ts'
 import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -16,18 +16,6 @@ import { accountsOfTreeSql, integer, keyset, type RowOf, shape, text } from '../
 import { hostNameClaim } from './host-names/rules.ts'
 import { Account } from './schema.ts'
 import { accountMoved } from './signals.ts'
-
-export const nameTaken = (name: unknown) => ({
-  name: { unique: { message: 'Account name already in use', cause: name } },
-})
-
-export const nameWithoutLetters = (name: unknown) => ({
-  name: { invalid: { message: 'A name needs at least one letter or digit', cause: name } },
-})
-
-export const realmTaken = (realm: unknown) => ({
-  realm: { unique: { message: 'Account realm already in use', cause: realm } },
-})
 
 export const nameClaim = (value: string) => ({ scope: systemScope, name: 'account_name', value })
 export const realmClaim = (realm: string) => ({
@@ -60,18 +48,13 @@ export interface TreePage {
   long?: boolean
 }
 
-/** The bounds of a page. Distance 1 is a range: for an equality PostgreSQL may plan a walk over all accounts below. */
-const walkOf = ({ direct, after, descending }: TreePage) => {
+/** Distance 1 is a range: for an equality PostgreSQL may plan a walk over all accounts below. */
+const treeSql = ({ direct, after, descending }: TreePage, selected: string) => {
   const keys = [...(direct ? ['t.distance'] : []), 't.sort_key', 't.account_id']
   const begin = after ? [keyset(keys, descending).behind(3)] : []
   const bounds = after ? [descending ? 't.distance >= 1' : 't.distance <= 1'] : ['t.distance BETWEEN 1 AND 1']
-  return { keys, conditions: ['t.ancestor_id = $1', ...begin, ...(direct ? bounds : [])] }
-}
-
-const treeSql = (page: TreePage, selected: string) => {
-  const { keys, conditions } = walkOf(page)
-  const where = conditions.join(' AND ')
-  return accountsOfTreeSql(selected, { where, keys, descending: page.descending, limit: '$2' })
+  const where = ['t.ancestor_id = $1', ...begin, ...(direct ? bounds : [])].join(' AND ')
+  return accountsOfTreeSql(selected, { where, keys, descending, limit: '$2' })
 }
 
 const ofRecord = { id: text(), sortKey: text(), rowText: text('row_json'), tally: integer() }
@@ -86,87 +69,88 @@ const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.na
 /** Under this name commits tell that the lists of the accounts below an account are others from then on. */
 export const accountsBelow = 'accounts_below'
 
-const moveTally =
-  "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
+const isAccount = "account_id = $1 AND kind = 'account' AND id = $1"
+const once = { rows: 1, orElse: conflict }
+
+const outdateLists = (set: ChangeSet, ids: readonly string[]) => {
+  // Each process gets the names of stale records, as long as they fit. These have no ID.
+  for (const id of ids) set.outdate(id, accountsBelow, '')
+}
+
+/** Changes the count of sub-accounts of each account in `tree`: their lists, and those of accounts above, show it. */
+const count = (set: ChangeSet, tree: readonly string[], by: number, expect?: Statement['expect']) => {
+  for (const id of tree)
+    set
+      .run(`UPDATE records SET tally = tally + $2 WHERE ${isAccount}`, [id, by], expect)
+      .outdate(id, accountKind, id)
+  outdateLists(set, tree)
+}
+
+const plant = (set: ChangeSet, account: AccountRecord) => {
+  for (const [index, ancestor] of account.hidden.tree.entries())
+    set.run(
+      `INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key, name_key, realm_key)
+        VALUES ($1, $2, $3, $4, $5, $6)`,
+      [account.id, ancestor, account.hidden.tree.length - index, ...treeKeys(account)],
+    )
+}
+
+const uproot = (set: ChangeSet, account: AccountRecord) =>
+  set.run('DELETE FROM account_tree WHERE account_id = $1', [account.id])
+
+/** Writes the new places of an account and of those below it: stored records, with what they become. */
+const transplant = (set: ChangeSet, after: AccountRecord, below: Moved) => {
+  for (const [old, moved] of below)
+    set
+      .run(
+        `UPDATE records SET hidden = $3, revision = $4 WHERE ${isAccount} AND revision = $2`,
+        [old.id, old.revision, moved.hiddenText, moved.revision],
+        once,
+      )
+      .outdate(old.id, accountKind, old.id)
+  // The lists below each of them show the accounts above.
+  outdateLists(set, [after.id, ...below.map(([{ id }]) => id)])
+  for (const account of [after, ...below.map(([, moved]) => moved)]) {
+    uproot(set, account)
+    plant(set, account)
+  }
+}
+
+/** Fails the change set unless the account is still as it was read. */
+const hold = (set: ChangeSet, { id, revision }: AccountRecord) =>
+  set.run(`UPDATE records SET revision = revision WHERE ${isAccount} AND revision = $2`, [id, revision], once)
+
+/** Stored accounts, each with what it becomes. */
+type Moved = readonly (readonly [AccountRecord, AccountRecord])[]
+
+const definition: CollectionDefinition<AccountDoc, AccountHidden> = {
+  kind: accountKind,
+  secrets: () => Account,
+  sortKey: (doc) => sortKeyOf(doc.name),
+  row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
+  claims: accountClaims,
+  counts: () => [['accounts', 'account']],
+  audited: (hidden) => ({
+    tree: hidden.tree,
+    enabled: hidden.enabled,
+    ...(hidden.trialExpires === undefined ? {} : { trial_expires: hidden.trialExpires }),
+    is_reseller: hidden.isReseller,
+    superduper_admin: hidden.isSuperduper,
+    wnm_allow_additions: hidden.allowsNumberAdditions,
+    api_key: fingerprint(hidden.apiKeyHash),
+    signature_secret: fingerprint(hidden.signatureSecret),
+  }),
+}
 
 export type AccountStore = ReturnType<typeof createAccountStore>
 
 /** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
 export const createAccountStore = (store: Store) => {
-  const collection = createCollection<AccountDoc, AccountHidden>(store, {
-    kind: accountKind,
-    secrets: () => Account,
-    sortKey: (doc) => sortKeyOf(doc.name),
-    row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
-    claims: accountClaims,
-    counts: () => [['accounts', 'account']],
-    audited: (hidden) => ({
-      tree: hidden.tree,
-      enabled: hidden.enabled,
-      ...(hidden.trialExpires === undefined ? {} : { trial_expires: hidden.trialExpires }),
-      is_reseller: hidden.isReseller,
-      superduper_admin: hidden.isSuperduper,
-      wnm_allow_additions: hidden.allowsNumberAdditions,
-      api_key: fingerprint(hidden.apiKeyHash),
-      signature_secret: fingerprint(hidden.signatureSecret),
-    }),
-  })
-
-  const outdateLists = (set: ChangeSet, ids: readonly string[]) => {
-    // Names of what is stale go to every process, as long as they fit: there is no id to tell.
-    for (const id of ids) set.outdate(id, accountsBelow, '')
-  }
-
-  /** Moves the count of sub-accounts of every account in `tree`: their lists, and those of whoever is above, show it. */
-  const count = (set: ChangeSet, tree: readonly string[], by: number, expect?: Statement['expect']) => {
-    for (const id of tree) set.run(moveTally, [id, by], expect).outdate(id, accountKind, id)
-    outdateLists(set, tree)
-  }
-
-  const all = { rows: 1, orElse: conflict }
-
-  /** Writes anew where an account, and those below it, stand. `below` pairs what is stored with what shall be. */
-  const transplant = (set: ChangeSet, after: AccountRecord, below: [AccountRecord, AccountRecord][]) => {
-    for (const [old, moved] of below) {
-      set.run(
-        "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
-        [old.id, old.revision, moved.hiddenText, moved.revision],
-        { rows: 1, orElse: conflict },
-      )
-      set.outdate(old.id, accountKind, old.id)
-    }
-    // What is listed below any of them tells who is above.
-    outdateLists(set, [after.id, ...below.map(([{ id }]) => id)])
-    for (const account of [after, ...below.map(([, moved]) => moved)]) {
-      uproot(set, account)
-      plant(set, account)
-    }
-  }
-
-  const plant = (set: ChangeSet, account: AccountRecord) => {
-    for (const [index, ancestor] of account.hidden.tree.entries()) {
-      set.run(
-        `INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key, name_key, realm_key)
-          VALUES ($1, $2, $3, $4, $5, $6)`,
-        [account.id, ancestor, account.hidden.tree.length - index, ...treeKeys(account)],
-      )
-    }
-  }
-
-  const uproot = (set: ChangeSet, account: AccountRecord) =>
-    set.run('DELETE FROM account_tree WHERE account_id = $1', [account.id])
-
-  /** Fails the change set unless the account is still as it was read. */
-  const hold = (set: ChangeSet, { id, revision }: AccountRecord) =>
-    set.run(
-      "UPDATE records SET revision = revision WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
-      [id, revision],
-      { rows: 1, orElse: conflict },
-    )
+  const collection = createCollection<AccountDoc, AccountHidden>(store, definition)
 
   const readTree = (page: TreePage, selected: string): Promise<Row[]> => {
-    const begin = page.after && [...(page.direct ? [1] : []), ...page.after]
-    const params = [page.ancestorId, page.limit, ...(begin ?? [])]
+    const begin = page.after ? [...(page.direct ? [1] : []), ...page.after] : []
+    const params = [page.ancestorId, page.limit, ...begin]
     const sql = treeSql(page, selected)
     return page.long ? store.scan(sql, params) : store.all(sql, params)
   }
@@ -206,7 +190,7 @@ export const createAccountStore = (store: Store) => {
       set.newcomers.set(account.id, { name: account.doc.name, tree: account.hidden.tree })
       if (parent) hold(set, parent)
       plant(set, account)
-      count(set, account.hidden.tree, 1, all)
+      count(set, account.hidden.tree, 1, once)
     },
 
     replace(set: ChangeSet, before: AccountRecord, after: AccountRecord) {
@@ -221,33 +205,25 @@ export const createAccountStore = (store: Store) => {
 
     /** Removes an account that has no sub-accounts, with everything it holds: each record leaves an audit entry. */
     async remove(set: ChangeSet, account: AccountRecord) {
-      set.run(
-        "UPDATE records SET tally = tally WHERE account_id = $1 AND kind = 'account' AND id = $1 AND tally = 0",
-        [account.id],
-        {
-          rows: 1,
-          orElse: conflict,
-        },
-      )
-      for await (const held of store.records.everything(account.id)) {
+      set.run(`UPDATE records SET tally = tally WHERE ${isAccount} AND tally = 0`, [account.id], once)
+      for await (const held of store.records.everything(account.id))
         for (const record of held)
           if (record.id !== account.id || record.kind !== accountKind) deleteRecord(set, record)
-      }
       collection.remove(set, account)
       set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
       set.transfers.push({ accountId: account.id, from: account.hidden.tree, to: undefined })
       uproot(set, account)
-      count(set, account.hidden.tree, -1, all)
+      count(set, account.hidden.tree, -1, once)
     },
 
-    /** Puts an account and all below it in another place. `descendants` pairs what is stored with what shall be. */
+    /** Puts an account and all below it in another place. */
     move(
       set: ChangeSet,
       before: AccountRecord,
       after: AccountRecord,
       newParent: AccountRecord,
-      descendants: [AccountRecord, AccountRecord][],
+      descendants: Moved,
     ) {
       const moving = before.tally + 1
       if (newParent.id !== before.id) hold(set, newParent)
@@ -257,23 +233,18 @@ export const createAccountStore = (store: Store) => {
         set.tell(accountMoved, { before, after })
       }
       transplant(set, after, descendants)
-      count(set, before.hidden.tree, -moving, all)
-      count(set, after.hidden.tree, moving, all)
+      count(set, before.hidden.tree, -moving, once)
+      count(set, after.hidden.tree, moving, once)
     },
 
     /** The same for an imported account, whose former ancestors may be gone. Revisions of accounts below it stay. */
-    transplant(
-      set: ChangeSet,
-      before: AccountRecord,
-      after: AccountRecord,
-      below: [AccountRecord, AccountRecord][],
-    ) {
+    transplant(set: ChangeSet, before: AccountRecord, after: AccountRecord, below: Moved) {
       collection.replace(set, before, after)
       transplant(set, after, below)
       for (const [, moved] of below) set.keep(moved, { isNew: false })
       // Some of those may be gone.
       count(set, before.hidden.tree, -below.length - 1)
-      count(set, after.hidden.tree, below.length + 1, all)
+      count(set, after.hidden.tree, below.length + 1, once)
     },
   }
 }

@@ -77,7 +77,6 @@ export const holdingIn = (value: string): Holding => {
 
 /** How the values of claims begin for a name itself and for the names below it. */
 export const hostNamePrefixes = (host: string) => ({
-  name: hostNameClaimName,
   itself: `${reversed(host)}/`,
   below: `${reversed(host)}.`,
 })
@@ -91,8 +90,9 @@ export const namesAbove = (host: string): string[] => {
     .filter((name) => !isPublicSuffix(name))
 }
 
-/** How the holder of another name is related to the account that asks. */
-export interface Relation {
+/** The use of a name by an account, and how that account is related to the one that wants a name. */
+export interface Held {
+  use: StoredHostNameUse
   isSelf: boolean
   /** The holder is above the account. */
   isAncestor: boolean
@@ -104,16 +104,16 @@ export interface Relation {
 const mayShare = (upper: StoredHostNameUse, lower: StoredHostNameUse) =>
   (upper === 'realm') !== (lower === 'realm') || (lower === 'conference' && upper !== 'derived')
 
-/** Whether an account may have a claimed name. `isSharedAbove`: an account above has it for a web host. */
-export const mayHaveToo = (
-  use: StoredHostNameUse,
-  held: StoredHostNameUse,
-  { isSelf, isAncestor, isDescendant, isSharedAbove }: Relation & { isSharedAbove: boolean },
-) => {
-  if (isSelf) return true
-  if (isAncestor) return mayShare(held, use)
-  if (isDescendant) return mayShare(use, held)
-  return isSharedAbove && (mayShare(held, use) || mayShare(use, held))
+/** Whether accounts with the same name keep an account from having it. */
+export const isTakenBy = (wanted: StoredHostNameUse, holders: readonly Held[]) => {
+  const isSharedAbove = holders.some(({ isAncestor, use }) => isAncestor && use !== 'realm')
+  const mayHaveToo = ({ use, isSelf, isAncestor, isDescendant }: Held) => {
+    if (isSelf) return true
+    if (isAncestor) return mayShare(use, wanted)
+    if (isDescendant) return mayShare(wanted, use)
+    return isSharedAbove && (mayShare(use, wanted) || mayShare(wanted, use))
+  }
+  return !holders.every(mayHaveToo)
 }
 
 /** Why only the operator may have a name. */
