@@ -12,7 +12,7 @@ import { authSettings } from '../../../settings/documents.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createCollection, putDocument } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { committed, retrying, type Store } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Providers } from '../multi-factor/operations.ts'
 import { accountIsLocked } from './failures.ts'
@@ -29,9 +29,7 @@ export type SecurityRecord = StoredRecord<SecurityDoc, object>
 const securityId = 'configs_crossbar.auth'
 
 export const createSecurityStore = (store: Store) =>
-  createCollection<SecurityDoc, object>(store, {
-    kind: 'security',
-  })
+  createCollection<SecurityDoc, object>(store, { kind: 'security' })
 
 interface LockHidden {
   /** Failed sign-ins since `since`. */
@@ -40,12 +38,6 @@ interface LockHidden {
   since: number
   lockedUntil: number
 }
-
-/** The account's count of failed sign-ins; has the account's id. */
-const createLockStore = (store: Store) =>
-  createCollection<object, LockHidden>(store, {
-    kind: 'login_lock',
-  })
 
 export type { ModulePolicy } from './rules.ts'
 
@@ -129,26 +121,20 @@ export const createSecurity = ({ store, settings, providers }: Deps) => {
       return joinProblems(moduleProblems(modules), ...(await Promise.all(all)))
     },
 
-    async replace(
+    replace(
       author: Author,
       account: AccountRecord,
       before: SecurityRecord | undefined,
-      data: SecurityDoc,
+      { id, ...doc }: SecurityDoc,
     ) {
-      const { id, ...doc } = data
-      const set = new ChangeSet(author)
       const place = { accountId: account.id, id: securityId }
-      const after = putDocument(set, documents, place, { before, doc, hidden: {} })
-      await store.commit(set)
-      return after
+      return committed(store, author, (set) =>
+        putDocument(set, documents, place, { before, doc, hidden: {} }),
+      )
     },
 
-    async remove(author: Author, record: SecurityRecord) {
-      const set = new ChangeSet(author)
-      documents.remove(set, record)
-      await store.commit(set)
-      return record
-    },
+    remove: (author: Author, record: SecurityRecord) =>
+      committed(store, author, (set) => documents.remove(set, record)),
   }
 }
 
@@ -156,7 +142,8 @@ export type LoginLock = ReturnType<typeof createLoginLock>
 
 /** Too many failed sign-ins lock an account for a while, where `lock_account_on_failed_attempts` is set. */
 export const createLoginLock = ({ store, settings, log }: DepsOf<'store' | 'settings' | 'log'>) => {
-  const locks = createLockStore(store)
+  /** The count of failed sign-ins, with the ID of the account. */
+  const locks = createCollection<object, LockHidden>(store, { kind: 'login_lock' })
   const unixNow = () => Math.floor(store.clock.now() / 1000)
   const findLock = (account: AccountRecord) => locks.find(account.id, account.id)
   const rule = async () => {
@@ -183,26 +170,6 @@ export const createLoginLock = ({ store, settings, log }: DepsOf<'store' | 'sett
     if (lock) locks.remove(set, lock)
   }
 
-  /** The same format as log lines of rejected sign-ins. */
-  const tellLocked = ({ clientAddress }: Author, { id }: AccountRecord, seconds: number) =>
-    log.write('info', 'account locked', {
-      client_address: clientAddress,
-      account_id: id,
-      reason: 'too many failed sign-ins',
-      seconds,
-    })
-
-  const noteLocked = (set: ChangeSet, { id }: AccountRecord, seconds: number) => {
-    const { clientAddress } = set.author
-    const facts = {
-      reason: 'too many failed sign-ins',
-      client_address: clientAddress,
-      locked_seconds: seconds,
-    }
-    const after = JSON.stringify(facts)
-    set.happened({ accountId: id, type: 'sign_in.refused', kind: 'account', id, after })
-  }
-
   return {
     isLocked,
 
@@ -214,15 +181,23 @@ export const createLoginLock = ({ store, settings, log }: DepsOf<'store' | 'sett
     async countFailure(author: Author, account: AccountRecord) {
       const auth = await rule()
       if (!auth) return
+      const { id } = account
+      const { failed_attempts_until_lock: most, lock_s: seconds } = auth
+      const { clientAddress: client_address } = author
+      const reason = 'too many failed sign-ins'
       await retrying(async () => {
         const lock = await findLock(account)
-        const hidden = counted(lock?.hidden, auth.failed_attempts_until_lock, auth.lock_s)
+        const hidden = counted(lock?.hidden, most, seconds)
         const set = new ChangeSet(author)
         putDocument(set, locks, account, { before: lock, doc: {}, hidden })
         const isNew = hidden.lockedUntil > (lock?.hidden.lockedUntil ?? 0)
-        if (isNew) noteLocked(set, account, auth.lock_s)
+        if (isNew) {
+          const after = JSON.stringify({ reason, client_address, locked_seconds: seconds })
+          set.happened({ accountId: id, type: 'sign_in.refused', kind: 'account', id, after })
+        }
         await store.commit(set)
-        if (isNew) tellLocked(author, account, auth.lock_s)
+        // The same format as log lines of rejected sign-ins.
+        if (isNew) log.write('info', 'account locked', { client_address, account_id: id, reason, seconds })
       })
     },
 

@@ -2,9 +2,8 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { accountAdmin, accountMember, anyToken, ownReseller } from '../../../auth/policies.ts'
 import { answer, one, removed } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
-import type { Json } from '../../../lib/json.ts'
 import { authModuleNames } from '../../../settings/auth-modules.ts'
-import type { LoginLock, Security, SecurityRecord } from './operations.ts'
+import type { LoginLock, Security, SecurityDoc, SecurityRecord } from './operations.ts'
 import {
   AvailableMethods,
   LockStatus,
@@ -29,16 +28,17 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     return { record, doc: record?.doc ?? {}, ...(record ? { revision: record.revision } : {}) }
   }
 
-  const change = async ({
-    author,
-    account,
-    subject: { record },
-    data,
-  }: Call<string, Json, SecuritySubject>) => one(await security.replace(author, account, record, data))
-
-  // It sets the scopes of those who sign in: who has less may not choose them.
-  const unlimited = { allow: accountAdmin, namedKeys: 'unlimited' } as const
-  const writing = { ...unlimited, subject, body: SecuritySettings, answers: SecuritySettingsRecord }
+  // It sets the scopes of those who sign in: a caller with less may not choose them.
+  const unlimited = { allow: accountAdmin, namedKeys: 'unlimited', answers: SecuritySettingsRecord } as const
+  const changing = {
+    ...unlimited,
+    subject,
+    body: SecuritySettings,
+    judge: ({ account, data }: Pick<Call<string, SecurityDoc>, 'account' | 'data'>) =>
+      security.judge(account, data.auth_modules),
+    run: async ({ author, account, subject: { record }, data }: Call<string, SecurityDoc, SecuritySubject>) =>
+      one(await security.replace(author, account, record, data)),
+  }
 
   return [
     get('/v2/security', {
@@ -53,24 +53,16 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
       answers: SecurityView,
       run: async ({ account }) => answer(await security.view(account)),
     }),
-    post(onAccount, {
-      summary: 'Replace how one may sign in to an account',
-      ...writing,
-      judge: ({ account, data }) => security.judge(account, data.auth_modules),
-      run: (call) => change(call),
-    }),
-    patch(onAccount, {
-      summary: 'Change how one may sign in to an account',
-      ...writing,
-      judge: ({ account, data }) => security.judge(account, data.auth_modules),
-      run: (call) => change(call),
-    }),
+    post(onAccount, { summary: 'Replace how one may sign in to an account', ...changing }),
+    patch(onAccount, { summary: 'Change how one may sign in to an account', ...changing }),
     del(onAccount, {
       summary: 'Inherit how one may sign in to an account',
       ...unlimited,
       subject: ({ account }) => security.get(account),
-      answers: SecuritySettingsRecord,
-      run: async ({ author, subject: record }) => removed(await security.remove(author, record)),
+      run: async ({ author, subject: record }) => {
+        await security.remove(author, record)
+        return removed(record)
+      },
     }),
     get(loginLock, {
       summary: 'Whether failed sign-ins locked an account',

@@ -12,14 +12,12 @@ export type ModulePolicy = AuthModule &
     Pick<AuthModule, 'enabled' | 'log_failed_attempts' | 'log_successful_attempts' | 'token_auth_expiry_s'>
   >
 
-/** What of an account's settings reaches the accounts below: its second factor only if it says so. */
+/** What the accounts below inherit of an account's settings: a second factor only if it includes them. */
 export const handedDown = (modules: AuthModules): AuthModules => {
   const below: AuthModules = {}
   for (const name of authModuleNames) {
-    const settings = modules[name]
-    if (!settings) continue
-    const { multi_factor: factor, ...others } = settings
-    below[name] = factor?.include_subaccounts === true ? settings : others
+    const { multi_factor: factor, ...others } = modules[name] ?? {}
+    if (modules[name]) below[name] = factor?.include_subaccounts === true ? modules[name] : others
   }
   return below
 }
@@ -30,14 +28,9 @@ type SystemSettings = Omit<ModulePolicy, 'enabled' | 'multi_factor' | 'scopes'> 
 
 /** The system's settings of a way to sign in: its own, else those for all ways. */
 const systemPolicy = (system: SystemSettings, name: AuthModuleName): ModulePolicy => {
-  const { token_auth_expiry_s, log_failed_attempts, log_successful_attempts } = system
-  return {
-    enabled: true,
-    token_auth_expiry_s,
-    log_failed_attempts,
-    log_successful_attempts,
-    ...system.auth_modules[name],
-  }
+  const { token_auth_expiry_s, log_failed_attempts, log_successful_attempts, auth_modules } = system
+  const usual = { token_auth_expiry_s, log_failed_attempts, log_successful_attempts }
+  return { enabled: true, ...usual, ...auth_modules[name] }
 }
 
 /** Laid over each other: the system below, then the ancestors' layers (nearest last), the account's own on top. */

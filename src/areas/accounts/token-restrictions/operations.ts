@@ -7,8 +7,9 @@ import {
 } from '../../../auth/identity.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Author } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
+import { committed } from '../../../storage/store.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import { isAllowedByRestrictions } from './rules.ts'
@@ -74,24 +75,14 @@ export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 's
       )
     },
 
-    async replace(
+    replace: (
       author: Author,
       account: AccountRecord,
       before: RestrictionRecord | undefined,
-      data: RestrictionDoc & { id?: unknown },
-    ) {
-      const { id, ...doc } = data
-      const set = new ChangeSet(author)
-      const after = restrictions.put(set, holderOf(account), before, doc)
-      await store.commit(set)
-      return after
-    },
+      { id, ...doc }: RestrictionDoc & { id?: unknown },
+    ) => committed(store, author, (set) => restrictions.put(set, holderOf(account), before, doc)),
 
-    async remove(author: Author, record: RestrictionRecord) {
-      const set = new ChangeSet(author)
-      restrictions.remove(set, record)
-      await store.commit(set)
-      return record
-    },
+    remove: (author: Author, record: RestrictionRecord) =>
+      committed(store, author, (set) => restrictions.remove(set, record)),
   }
 }

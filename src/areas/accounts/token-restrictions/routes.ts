@@ -42,7 +42,10 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
       ...unlimited,
       subject: existing,
       answers: TokenRestrictions,
-      run: async ({ author, subject: record }) => removed(await restrictions.remove(author, record)),
+      run: async ({ author, subject: record }) => {
+        await restrictions.remove(author, record)
+        return removed(record)
+      },
     }),
   ]
 }
