@@ -1,13 +1,11 @@
 import { on } from '../../../storage/signal.ts'
-import { importingInto } from '../../adoption.ts'
 import { area } from '../../area.ts'
 import { usersArea } from '../users/area.ts'
 import { userBeginsAnew, userDeleted } from '../users/signals.ts'
-import { createFactors, createProviderStore, createProviders, type ProviderDoc } from './operations.ts'
+import { createFactors, createProviders } from './operations.ts'
 import { createPasskeys } from './passkeys/operations.ts'
 import { passkeyRoutes } from './passkeys/routes.ts'
 import { multiFactorRoutes } from './routes.ts'
-import { Provider } from './schema.ts'
 import { passkeySettings } from './settings.ts'
 
 export const multiFactorArea = area({
@@ -24,14 +22,10 @@ export const multiFactorArea = area({
     const factors = createFactors(tools)
     const providers = createProviders(tools)
     const passkeys = createPasskeys(tools)
-    const adopting = importingInto<ProviderDoc, object>(createProviderStore(tools.store), ({ doc }) => ({
-      doc: doc as ProviderDoc & typeof doc,
-      hidden: {},
-    }))
     return {
       offers: { factors, providers, passkeys },
       routes: [...multiFactorRoutes({ providers, factors, users }), ...passkeyRoutes(passkeys, users)],
-      adoptions: { multi_factor: { schema: Provider, ...adopting } },
+      adoptions: { multi_factor: providers.ofAccounts.adoption },
       hears: [userDeleted, userBeginsAnew].flatMap((signal) => [
         on(signal, factors.removeWith),
         on(signal, passkeys.removeWith),

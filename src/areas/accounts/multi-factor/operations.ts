@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
+import type { Static } from 'typebox'
 import { type AccountRecord, secondFactorKind, type UserRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, forbidden, notConfigured, tooManyRequests } from '../../../lib/failure.ts'
 import { randomKey } from '../../../lib/ids.ts'
 import type { AuthModule } from '../../../settings/auth-modules.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
-import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, readsOf } from '../../../storage/collection.ts'
 import { holderOf, requireRecord, type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
+import { committed } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
 import { type RecordsDefinition, records } from '../../records.ts'
 import {
@@ -25,21 +26,8 @@ import {
 } from './rules.ts'
 import { Provider, ProviderRecord as ProviderAnswer } from './schema.ts'
 
-export interface ProviderDoc {
-  name: string
-  provider_name: 'duo' | 'otp'
-  enabled: boolean
-  settings?: Record<string, unknown>
-}
-
+type ProviderDoc = Static<typeof Provider>
 type ProviderRecord = StoredRecord<ProviderDoc, object>
-
-export const createProviderStore = (store: Store) =>
-  createCollection<ProviderDoc, object>(store, {
-    kind: 'multi_factor',
-    sortKey: (doc) => sortKeyOf(doc.name),
-    row: ({ name, provider_name, enabled }) => ({ name, provider_name, enabled }),
-  })
 
 interface FactorDoc {
   provider_name: 'otp'
@@ -49,12 +37,6 @@ interface FactorDoc {
 
 type FactorRecord = StoredRecord<FactorDoc, FactorHidden>
 
-const createFactorStore = (store: Store) =>
-  createCollection<FactorDoc, FactorHidden>(store, {
-    kind: secondFactorKind,
-    row: ({ provider_name, verified }) => ({ provider_name, verified }),
-  })
-
 export type { Passkeys } from './passkeys/operations.ts'
 
 type MultiFactorSetting = NonNullable<AuthModule['multi_factor']>
@@ -63,21 +45,19 @@ export type Providers = ReturnType<typeof createProviders>
 
 const maxProviders = 50
 
-const assertSupported = ({ provider_name: name }: ProviderDoc) => {
-  if (name === 'duo') throw failure(notConfigured, { message: 'Duo is not available on this server' })
-}
-
 export const createProviders = ({ store }: DepsOf<'store'>) => {
-  const providers = createProviderStore(store)
+  const providers = createCollection<ProviderDoc, object>(store, {
+    kind: 'multi_factor',
+    sortKey: (doc) => sortKeyOf(doc.name),
+    row: ({ name, provider_name, enabled }) => ({ name, provider_name, enabled }),
+  })
 
   const listOf = (scope: string) =>
     providers.page({ accountId: scope, limit: maxProviders, descending: false })
 
-  const firstEnabled = async (scope: string) => (await listOf(scope)).find(({ doc }) => doc.enabled)
-
   const nearest = async (account: AccountRecord): Promise<ProviderRecord | undefined> => {
     for (const scope of [account.id, ...account.hidden.tree.toReversed(), systemScope]) {
-      const provider = await firstEnabled(scope)
+      const provider = (await listOf(scope)).find(({ doc }) => doc.enabled)
       if (provider) return provider
     }
     return undefined
@@ -93,7 +73,10 @@ export const createProviders = ({ store }: DepsOf<'store'>) => {
   const definition: RecordsDefinition<ProviderDoc, object> = {
     collection: providers,
     shape: { body: Provider, record: ProviderAnswer, computed: [] },
-    beforeWrite: (_set, { after }) => assertSupported(after.doc),
+    beforeWrite(_set, { after }) {
+      if (after.doc.provider_name === 'duo')
+        throw failure(notConfigured, { message: 'Duo is not available on this server' })
+    },
   }
 
   return {
@@ -130,30 +113,45 @@ interface Passed {
   recoveryCodes: string[] | undefined
 }
 
+const contextOf = ({ account, user }: FactorHolder) => `second_factor/${account.id}/${user.id}`
+
+const freshRecoveryCodes = () =>
+  Array.from({ length: recoveryCodeCount }, () => recoveryCodeText(randomKey(recoveryCodeBytes)))
+
+const digestOfCode = (holder: FactorHolder, code: string) =>
+  createHash('sha256')
+    .update(`${contextOf(holder)}/${plainRecoveryCode(code)}`)
+    .digest('base64url')
+
+const assertNotBlocked = ({ hidden: { blockedUntil } }: FactorRecord, now: number) => {
+  const left = blockedUntil - now
+  if (left > 0) throw failure(tooManyRequests, { retryAfterSeconds: Math.ceil(left) })
+}
+
 export type Factors = ReturnType<typeof createFactors>
 
 export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) => {
-  const factors = createFactorStore(store)
-  const { clock } = store
-  const unixNow = () => clock.now() / 1000
-  const contextOf = ({ account, user }: FactorHolder) => `second_factor/${account.id}/${user.id}`
+  const factors = createCollection<FactorDoc, FactorHidden>(store, {
+    kind: secondFactorKind,
+    row: ({ provider_name, verified }) => ({ provider_name, verified }),
+  })
+  const unixNow = () => store.clock.now() / 1000
   const find = ({ account, user }: FactorHolder) => factors.find(account.id, user.id)
 
   const secretOf = (holder: FactorHolder, factor: FactorRecord) =>
     Buffer.from(keyring.open(factor.hidden.sealedSecret, contextOf(holder)), 'base64')
 
-  const derive = (holder: FactorHolder, code: string) =>
-    createHash('sha256')
-      .update(`${contextOf(holder)}/${plainRecoveryCode(code)}`)
-      .digest('base64url')
+  const save = (
+    author: Author,
+    factor: FactorRecord,
+    hidden: FactorHidden,
+    { verified }: { verified: boolean },
+  ) =>
+    committed(store, author, (set) =>
+      factors.replace(set, factor, factors.revise(factor, { doc: { ...factor.doc, verified }, hidden })),
+    )
 
-  const save = async (author: Author, factor: FactorRecord, hidden: FactorHidden, verified: boolean) => {
-    const set = new ChangeSet(author)
-    factors.replace(set, factor, factors.revise(factor, { doc: { ...factor.doc, verified }, hidden }))
-    await store.commit(set)
-  }
-
-  const enrol = async (author: Author, holder: FactorHolder): Promise<FactorRecord> => {
+  const enrol = (author: Author, holder: FactorHolder): Promise<FactorRecord> => {
     const hidden: FactorHidden = {
       sealedSecret: keyring.seal(randomKey(20).toString('base64'), contextOf(holder)),
       lastStep: neverUsed(unixNow()),
@@ -161,38 +159,17 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
       failures: 0,
       blockedUntil: 0,
     }
-    const doc = { provider_name: 'otp' as const, verified: false }
+    const doc: FactorDoc = { provider_name: 'otp', verified: false }
     const factor = factors.draft(holder.account.id, { doc, hidden }, holder.user.id)
-    const set = new ChangeSet(author)
-    requireRecord(set, holderOf(holder.user))
-    factors.insert(set, factor)
-    await store.commit(set)
-    return factor
+    return committed(store, author, (set) => {
+      requireRecord(set, holderOf(holder.user))
+      factors.insert(set, factor)
+      return factor
+    })
   }
 
-  const assertNotBlocked = ({ hidden: { blockedUntil } }: FactorRecord) => {
-    const left = blockedUntil - unixNow()
-    if (left > 0) throw failure(tooManyRequests, { retryAfterSeconds: Math.ceil(left) })
-  }
-
-  const takeCode = async (author: Author, holder: FactorHolder, factor: FactorRecord, step: number) => {
-    if (factor.doc.verified) {
-      await save(author, factor, afterSuccess(factor.hidden, { lastStep: step }), true)
-      return { recoveryCodes: undefined }
-    }
-    const codes = Array.from({ length: recoveryCodeCount }, () =>
-      recoveryCodeText(randomKey(recoveryCodeBytes)),
-    )
-    const derived = codes.map((code) => derive(holder, code))
-    await save(author, factor, afterSuccess(factor.hidden, { lastStep: step, recoveryCodes: derived }), true)
-    return { recoveryCodes: codes }
-  }
-
-  const takeRecoveryCode = async (author: Author, factor: FactorRecord, derived: string) => {
-    const recoveryCodes = factor.hidden.recoveryCodes.filter((code) => code !== derived)
-    await save(author, factor, afterSuccess(factor.hidden, { recoveryCodes }), true)
-    return { recoveryCodes: undefined }
-  }
+  const passWith = async (author: Author, factor: FactorRecord, change: Partial<FactorHidden>) =>
+    save(author, factor, afterSuccess(factor.hidden, change), { verified: true })
 
   return {
     isVerified: async (holder: FactorHolder) => (await find(holder))?.doc.verified === true,
@@ -201,24 +178,34 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
     async enrolmentUrl(author: Author, holder: FactorHolder): Promise<string> {
       const factor = (await find(holder)) ?? (await enrol(author, holder))
       if (factor.doc.verified) throw failure(forbidden, { message: 'QR code already verified.' })
-      const { account, user } = holder
-      return otpauthUrl({
-        key: secretOf(holder, factor),
-        ...appLabel(account.doc.name, user.doc.username),
-      })
+      const label = appLabel(holder.account.doc.name, holder.user.doc.username)
+      return otpauthUrl({ key: secretOf(holder, factor), ...label })
     },
 
     /** Checks a code or recovery code. The first good one verifies the factor. Throws 429 after too many wrong ones. */
     async pass(author: Author, holder: FactorHolder, response: string): Promise<Passed | undefined> {
       const factor = await find(holder)
       if (!factor) return undefined
-      assertNotBlocked(factor)
-      const step = freshStep(secretOf(holder, factor), response.trim(), unixNow(), factor.hidden.lastStep)
-      if (step !== undefined) return takeCode(author, holder, factor, step)
-      const derived = derive(holder, response)
-      if (factor.hidden.recoveryCodes.includes(derived)) return takeRecoveryCode(author, factor, derived)
-      await save(author, factor, afterFailure(factor.hidden, unixNow()), factor.doc.verified)
-      return undefined
+      const { doc, hidden } = factor
+      assertNotBlocked(factor, unixNow())
+      const step = freshStep(secretOf(holder, factor), response.trim(), unixNow(), hidden.lastStep)
+      if (step !== undefined && !doc.verified) {
+        const codes = freshRecoveryCodes()
+        const recoveryCodes = codes.map((code) => digestOfCode(holder, code))
+        await passWith(author, factor, { lastStep: step, recoveryCodes })
+        return { recoveryCodes: codes }
+      }
+      const digest = digestOfCode(holder, response)
+      if (step !== undefined) await passWith(author, factor, { lastStep: step })
+      else if (hidden.recoveryCodes.includes(digest))
+        await passWith(author, factor, {
+          recoveryCodes: hidden.recoveryCodes.filter((code) => code !== digest),
+        })
+      else {
+        await save(author, factor, afterFailure(hidden, unixNow()), doc)
+        return undefined
+      }
+      return { recoveryCodes: undefined }
     },
 
     removeWith: removalWithOwner(factors),
@@ -227,9 +214,7 @@ export const createFactors = ({ store, keyring }: DepsOf<'store' | 'keyring'>) =
     async remove(author: Author, holder: FactorHolder) {
       const factor = await find(holder)
       if (!factor) throw failure(badIdentifier, { cause: holder.user.id })
-      const set = new ChangeSet(author)
-      factors.remove(set, factor)
-      await store.commit(set)
+      await committed(store, author, (set) => factors.remove(set, factor))
     },
   }
 }

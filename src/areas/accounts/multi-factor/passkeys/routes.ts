@@ -72,7 +72,10 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
     del(onePasskey, {
       summary: 'Forget a passkey',
       ...ofOne,
-      run: async ({ author, subject: passkey }) => removed(await passkeys.remove(author, passkey)),
+      run: async ({ author, subject: passkey }) => {
+        await passkeys.remove(author, passkey)
+        return removed(passkey)
+      },
     }),
   ]
 }

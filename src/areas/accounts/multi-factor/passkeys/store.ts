@@ -1,20 +1,14 @@
 import type { JsonWebKey } from 'node:crypto'
+import type { Static } from 'typebox'
 import type { UserRecord } from '../../../../auth/identity.ts'
-import type { Failure } from '../../../../lib/failure.ts'
-import { invalid } from '../../../../lib/failure.ts'
+import { type Failure, invalid } from '../../../../lib/failure.ts'
 import { type ChangeSet, type Claim, conflict, systemScope } from '../../../../storage/change-set.ts'
 import { createCollection } from '../../../../storage/collection.ts'
 import { type StoredRecord, sortKeyOf } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
+import type { PasskeyRecord } from './schema.ts'
 
-interface PasskeyDoc {
-  name: string
-  owner_id: string
-  rp_id: string
-  backed_up: boolean
-  /** Gregorian seconds. */
-  last_used?: number
-}
+type PasskeyDoc = Omit<Static<typeof PasskeyRecord>, 'id'> & { owner_id: string }
 
 interface PasskeyHidden {
   /** Base64url, as the browser says it. */
@@ -23,6 +17,12 @@ interface PasskeyHidden {
   /** How often the authenticator says that it has signed; 0 when it does not count. */
   counter: number
   transports?: readonly string[]
+}
+
+export interface Challenge {
+  id: string
+  /** Unix milliseconds. */
+  goodUntil: number
 }
 
 export type Passkey = StoredRecord<PasskeyDoc, PasskeyHidden>
@@ -49,16 +49,11 @@ export const createPasskeyStore = (store: Store) => {
     ...collection,
 
     /** Consumes a challenge, and deletes expired ones. */
-    takeChallenge(
-      set: ChangeSet,
-      challenge: { id: string; goodUntil: number },
-      now: number,
-      orElse: () => Failure,
-    ) {
-      set.run('DELETE FROM passkey_challenges WHERE good_until < $1', [now])
+    takeChallenge(set: ChangeSet, { id, goodUntil }: Challenge, orElse: () => Failure) {
+      set.run('DELETE FROM passkey_challenges WHERE good_until < $1', [store.clock.now()])
       set.run(
         'INSERT INTO passkey_challenges (challenge, good_until) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-        [challenge.id, challenge.goodUntil],
+        [id, goodUntil],
         { rows: 1, orElse },
       )
     },

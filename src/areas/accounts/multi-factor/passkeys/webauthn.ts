@@ -6,7 +6,7 @@ import type { Passkey } from './store.ts'
 
 // What a passkey says when it signs: WebAuthn, section 7.2. Everything here throws what is wrong with it.
 
-type IsChallenge = (challenge: string) => boolean
+export type IsChallenge = (challenge: string) => boolean
 
 const base64Bytes = (text: string) => Buffer.from(text, 'base64url')
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest()
@@ -19,12 +19,17 @@ const assertThat = (holds: boolean, otherwise: string) => {
   if (!holds) throw new Error(otherwise)
 }
 
-const assertAsked = (bytes: Buffer, party: RelyingParty, isChallenge: IsChallenge) => {
+/** The members of what the browser signed, by key. */
+const clientDataIn = (bytes: Buffer) => {
   const data: unknown = JSON.parse(bytes.toString())
-  const textOf = (key: string) => String(memberOf(data, key))
+  assertThat(!memberOf(data, 'crossOrigin'), 'the page that asked stands in one of somebody else')
+  return (key: string) => String(memberOf(data, key))
+}
+
+const assertAsked = (bytes: Buffer, party: RelyingParty, isChallenge: IsChallenge) => {
+  const textOf = clientDataIn(bytes)
   assertThat(textOf('type') === 'webauthn.get', 'the answer is to another question')
   assertThat(party.origins.includes(textOf('origin')), `the answer comes from ${textOf('origin')}`)
-  assertThat(memberOf(data, 'crossOrigin') !== true, 'the page that asked stands in one of somebody else')
   assertThat(isChallenge(textOf('challenge')), 'the challenge is none of now')
 }
 
@@ -150,21 +155,15 @@ const publicKeyOf = async (bytes: Uint8Array<ArrayBuffer>) => {
 // Statements about the maker of an authenticator are not asked for, and looking at them asks servers that they name.
 const assertNoStatement = async (attestationObject: string) => {
   const { decodeAttestationObject } = await helpers()
-  const format = decodeAttestationObject(Buffer.from(attestationObject, 'base64url')).get('fmt')
-  if (format !== 'none') throw new Error(`an attestation of the form ${format} was not asked for`)
-}
-
-const assertOwnFrame = (clientDataJSON: string) => {
-  const data: unknown = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString())
-  const isForeign = typeof data === 'object' && data !== null && 'crossOrigin' in data && data.crossOrigin
-  if (isForeign) throw new Error('the page that asked stands in one of somebody else')
+  const format = decodeAttestationObject(base64Bytes(attestationObject)).get('fmt')
+  assertThat(format === 'none', `an attestation of the form ${format} was not asked for`)
 }
 
 /** The data to store of a new passkey. Throws if anything is invalid. */
 export const readNew = async (party: RelyingParty, credential: NewCredential, isChallenge: IsChallenge) => {
   const { id, rawId, type, response } = credential
   const { clientDataJSON, attestationObject, transports } = response
-  assertOwnFrame(clientDataJSON)
+  clientDataIn(base64Bytes(clientDataJSON))
   await assertNoStatement(attestationObject)
   const { verifyRegistrationResponse } = await webauthnLibrary()
   const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -183,7 +182,7 @@ export const readNew = async (party: RelyingParty, credential: NewCredential, is
   })
   if (!verified) throw new Error('the attestation is not sound')
   const { credential: made, credentialBackedUp } = registrationInfo
-  if (made.id !== id) throw new Error('the authenticator names another credential than the browser')
+  assertThat(made.id === id, 'the authenticator names another credential than the browser')
   return {
     isBackedUp: credentialBackedUp,
     hidden: {
