@@ -43,12 +43,6 @@ export const createKnownNetworkCache = (channel?: string) => {
   }
 }
 
-interface Bucket {
-  /** Below zero when many wrong passwords were looked at side by side: that is paid off first. */
-  left: number
-  filledAt: number
-}
-
 interface Deps {
   settings: Settings
   clock: Clock
@@ -60,34 +54,38 @@ interface Deps {
 const maxBuckets = 20_000
 const minuteMs = 60_000
 
+/** Buckets of this thread alone. What is left is below zero after many wrong passwords at once: that is refilled first. */
+const createLocalBuckets = (clock: Clock): Pick<SignInBuckets, 'left' | 'spend'> => {
+  const levels = new Map<string, { left: number; filledAt: number }>()
+
+  const refilled = ({ key, size, millisecondsPerToken }: SignInBucket) => {
+    const now = clock.now()
+    const before = levels.get(key) ?? { left: size, filledAt: now }
+    const added = Math.max(0, now - before.filledAt) / millisecondsPerToken
+    const level = { left: Math.min(size, before.left + added), filledAt: now }
+    levels.delete(key)
+    levels.set(key, level)
+    evictOldest(levels, maxBuckets)
+    return level
+  }
+
+  return {
+    left: async (bucket) => refilled(bucket).left,
+    async spend(ofNetwork, ofEverybody) {
+      const own = refilled(ofNetwork)
+      const all = ofEverybody && refilled(ofEverybody)
+      if (all && own.left >= 1) all.left -= 1
+      own.left -= 1
+    },
+  }
+}
+
 /** Limits wrong passwords for an account, by network and in total. Known networks only have their own limit. */
 export const createFailedSignInLimiter = ({ settings, clock, acquaintances, shared }: Deps) => {
-  const buckets = new Map<string, Bucket>()
-
-  const bucketOf = (key: string, most: number, perMinute: number): Bucket => {
-    const now = clock.now()
-    const before = buckets.get(key) ?? { left: most, filledAt: now }
-    const minutes = Math.max(0, now - before.filledAt) / minuteMs
-    const bucket = { left: Math.min(most, before.left + minutes * perMinute), filledAt: now }
-    buckets.delete(key)
-    buckets.set(key, bucket)
-    evictOldest(buckets, maxBuckets)
-    return bucket
-  }
+  const counters = [createLocalBuckets(clock), ...(shared ? [shared] : [])]
 
   /** Of the caller's network, and that of all strangers unless the network is known. */
   const bucketsFor = async (account: string, address = '') => {
-    const rules = await settings.of(authSettings)
-    const { guesses_per_minute: perMinute } = rules
-    const own = bucketOf(`${account} ${networkOf(address)}`, rules.guesses_of_network, perMinute)
-    const all = acquaintances.isKnown(account, address)
-      ? undefined
-      : bucketOf(account, rules.guesses_at_once, perMinute)
-    return { own, all, perMinute }
-  }
-
-  /** The same two, where all processes count in them. */
-  const sharedFor = async (account: string, address = '') => {
     const rules = await settings.of(authSettings)
     const bucket = (key: string, size: number): SignInBucket => ({
       key: `guesses ${sha256Hex(key)}`,
@@ -100,32 +98,24 @@ export const createFailedSignInLimiter = ({ settings, clock, acquaintances, shar
     }
   }
 
-  /** What is left where less is left. */
-  const leftOfShared = async (account: string, address: string | undefined) => {
-    if (!shared) return Number.POSITIVE_INFINITY
-    const { own, all } = await sharedFor(account, address)
-    const each = await Promise.all([own, ...(all ? [all] : [])].map((bucket) => shared.left(bucket)))
-    return Math.min(...each)
-  }
-
   return {
-    /** 429 when too many wrong passwords came before. The account is one that there is, or what somebody calls one. */
+    /** 429 after too many wrong passwords. The account exists, or is what a client calls one. */
     async assertFew(account: string, address: string | undefined) {
-      const { own, all, perMinute } = await bucketsFor(account, address)
-      const left = Math.min(own.left, all?.left ?? own.left, await leftOfShared(account, address))
-      if (left >= 1) return
-      const seconds = Math.ceil(((1 - left) * minuteMs) / perMinute / 1000)
+      const { own, all } = await bucketsFor(account, address)
+      const both = all ? [own, all] : [own]
+      const left = await Promise.all(
+        counters.flatMap((counter) => both.map((bucket) => counter.left(bucket))),
+      )
+      const least = Math.min(...left)
+      if (least >= 1) return
+      const seconds = Math.ceil(((1 - least) * own.millisecondsPerToken) / 1000)
       const refusal = new SignInRefusal('too many wrong passwords', isId(account) ? account : undefined)
       throw failure(tooManyRequests, { retryAfterSeconds: Math.max(1, seconds) }, refusal)
     },
 
     async countWrong(account: string, address: string | undefined) {
       const { own, all } = await bucketsFor(account, address)
-      if (all && own.left >= 1) all.left -= 1
-      own.left -= 1
-      if (!shared) return
-      const counted = await sharedFor(account, address)
-      await shared.spend(counted.own, counted.all)
+      for (const counter of counters) await counter.spend(own, all)
     },
   }
 }

@@ -156,10 +156,8 @@ export const userItself = tokenPolicy(
 
 // Accounts and users may be reached through certain proxies alone: where a connection comes from, whatever it tells.
 
-const noProxies: readonly unknown[] = []
-
 const proxiesIn = ({ allowed_proxy_ips: list }: Readonly<Record<string, unknown>>): readonly unknown[] =>
-  Array.isArray(list) ? list : noProxies
+  Array.isArray(list) ? list : []
 
 const isAmong = (list: readonly unknown[], peer: string) => {
   const address = parseAddress(peer)
@@ -200,12 +198,11 @@ const changeProblem = (list: readonly unknown[], { actor, before, peer }: ProxyC
 /** Items of a list that are neither addresses nor CIDRs. */
 export const networkProblems = (field: string, list: readonly unknown[]): Problems => {
   const message = 'Must be an address or a CIDR, for example 192.0.2.0/24'
-  const problems = list.map((value, index): [string, Problems[string]] | undefined =>
-    typeof value === 'string' && parseNetwork(value)
-      ? undefined
-      : [`${field}.${index}`, { wrong_format: { message, format: 'cidr', value } }],
-  )
-  return Object.fromEntries(problems.filter((problem) => problem !== undefined))
+  const problems = list.flatMap((value, index) => {
+    const isNetwork = typeof value === 'string' && parseNetwork(value)
+    return isNetwork ? [] : [[`${field}.${index}`, { wrong_format: { message, format: 'cidr', value } }]]
+  })
+  return Object.fromEntries(problems)
 }
 
 /** What is wrong with the proxies that a request wants. */

@@ -37,12 +37,17 @@ const maxServedNetworks = 20_000
 /** Background work has one turn in so many, and those that nobody else wants. */
 const backgroundEvery = 8
 
-const smallerFirst = (one: readonly number[], other: readonly number[]) => {
-  for (const [index, value] of one.entries()) {
-    const difference = value - (other[index] ?? 0)
-    if (difference !== 0) return difference
+const compared = (one: readonly number[], other: readonly number[]) =>
+  one.map((value, index) => value - (other[index] ?? 0)).find((difference) => difference !== 0) ?? 0
+
+/** The first entry with the smallest rank. */
+const firstBy = <T>(entries: readonly T[], rankOf: (entry: T) => readonly number[]): T | undefined => {
+  let best: { entry: T; rank: readonly number[] } | undefined
+  for (const entry of entries) {
+    const rank = rankOf(entry)
+    if (!best || compared(rank, best.rank) < 0) best = { entry, rank }
   }
-  return 0
+  return best?.entry
 }
 
 export const createHashQueue = <Job>(clock: Clock) => {
@@ -74,32 +79,19 @@ export const createHashQueue = <Job>(clock: Clock) => {
   }
 
   const first = (group: QueueGroup): Waiting<Job> | undefined => {
-    // Nobody is to be treated fairly: what was begun first is ended first, and goes on to what is done with it.
-    if (group === 'background') return waiting.find(({ lane }) => lane === group)
-    let best: { entry: Waiting<Job>; rank: number[] } | undefined
-    for (const entry of waiting) {
-      if (groupOf(entry.lane) !== group) continue
-      const rank = rankOf(entry)
-      if (!best || smallerFirst(rank, best.rank) < 0) best = { entry, rank }
-    }
-    return best?.entry
+    const entries = waiting.filter(({ lane }) => groupOf(lane) === group)
+    // Background work needs no fairness: what began first ends first, and its result is used.
+    return group === 'background' ? entries[0] : firstBy(entries, rankOf)
   }
 
-  /** Of too many the one goes whose network asks most, and of those the last. */
+  /** The entry to remove if there are too many: the last one of the network that asks most. */
   const worst = (entries: readonly Waiting<Job>[]) => {
-    const counts = new Map<string, number>()
-    for (const { network } of entries) counts.set(network, (counts.get(network) ?? 0) + 1)
-    const weightOf = (entry: Waiting<Job>) => [
-      groupOf(entry.lane) === 'trusted' ? 0 : 1,
-      counts.get(entry.network) ?? 0,
-      loadOf(networkKey(entry)),
-    ]
-    let found: { entry: Waiting<Job>; weight: number[] } | undefined
-    for (const entry of entries) {
-      const weight = weightOf(entry)
-      if (!found || smallerFirst(weight, found.weight) >= 0) found = { entry, weight }
-    }
-    return found?.entry
+    const counts = Map.groupBy(entries, ({ network }) => network)
+    return firstBy(entries.toReversed(), (entry) => [
+      groupOf(entry.lane) === 'trusted' ? 0 : -1,
+      -(counts.get(entry.network)?.length ?? 0),
+      -loadOf(networkKey(entry)),
+    ])
   }
 
   const overflow = (caller: Caller, { mostOfEach, most }: QueueBounds) => {
@@ -139,15 +131,15 @@ export const createHashQueue = <Job>(clock: Clock) => {
       const order: QueueGroup[] = taken % 2 === 0 ? ['trusted', 'stranger'] : ['stranger', 'trusted']
       if (taken % backgroundEvery === 0) order.unshift('background')
       else order.push('background')
-      for (const group of order) {
-        const entry = first(group)
-        if (!entry) continue
-        waiting = waiting.filter((other) => other !== entry)
-        countServed(networkKey(entry))
-        countServed(accountKey(entry))
-        return entry.job
-      }
-      return undefined
+      const [entry] = order
+        .values()
+        .map(first)
+        .filter((found) => found !== undefined)
+      if (!entry) return undefined
+      waiting = waiting.filter((other) => other !== entry)
+      countServed(networkKey(entry))
+      countServed(accountKey(entry))
+      return entry.job
     },
   }
 }

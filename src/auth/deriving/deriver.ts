@@ -22,11 +22,11 @@ import {
 import { createFailedSignInLimiter, createKnownNetworkCache } from '../guesses.ts'
 import { createHashQueue, type Lane } from './derivation-turns.ts'
 
-/** Who wants something derived. */
+/** The caller that needs a key. */
 export interface Asker {
   /** Undefined: the server itself. */
   clientAddress: string | undefined
-  /** Whose work it is: the account that somebody wants to sign in to, or that is signed in. */
+  /** The account that the caller wants to sign in to, or is signed in to. */
   accountId: string
   lane: Lane
 }
@@ -83,19 +83,7 @@ const isVisitor = (lane: Lane) => lane === 'known' || lane === 'stranger'
 
 const closed = () => failure(overloaded, { retryAfterSeconds: 1 })
 
-export type PasswordHasher = ReturnType<typeof createPasswordHasher>
-
-/** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
-export const createPasswordHasher = ({
-  settings,
-  clock,
-  metrics,
-  shared,
-  layers = keyLayers,
-  company,
-  niceness = usualNiceness,
-}: DeriverDeps) => {
-  const turns = createHashQueue<Job>(clock)
+const figuresOf = (metrics: Metrics, waiting: () => number) => {
   const durations = metrics.histogram({
     name: 'crosspoint_sign_in_derivation_duration_seconds',
     help: 'Seconds from the moment a sign-in key was to be derived until it was, waiting included.',
@@ -106,15 +94,16 @@ export const createPasswordHasher = ({
     name: 'crosspoint_sign_in_derivations_refused_total',
     help: 'Sign-in keys that were not derived because too many waited.',
   })
-  metrics.gauge(
-    {
-      name: 'crosspoint_sign_in_derivations_waiting',
-      help: 'Sign-in keys that wait to be derived.',
-      isOfThread: true,
-    },
-    () => turns.size,
-  )
-  const acquaintances = createKnownNetworkCache(company?.acquaintances)
+  const help = 'Sign-in keys that wait to be derived.'
+  metrics.gauge({ name: 'crosspoint_sign_in_derivations_waiting', help, isOfThread: true }, waiting)
+  return { durations, refused }
+}
+
+/** The threads, and the jobs that wait for one. */
+const createHashThreads = (deps: DeriverDeps) => {
+  const { settings, clock, metrics, layers = keyLayers, company, niceness = usualNiceness } = deps
+  const turns = createHashQueue<Job>(clock)
+  const { durations, refused } = figuresOf(metrics, () => turns.size)
   const idle: Thread[] = []
   let running = 0
   let threads = 1
@@ -157,40 +146,85 @@ export const createPasswordHasher = ({
 
   const refusal = () => {
     refused.inc()
-    return failure(tooManyRequests, {
-      retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted())),
-    })
+    const seconds = Math.ceil((turns.size * secondsEach) / wanted())
+    return failure(tooManyRequests, { retryAfterSeconds: Math.max(1, seconds) })
   }
 
-  const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: PasswordHashing) => {
-    const rules = await settings.of(authSettings)
-    if (isClosed && isVisitor(lane)) throw closed()
-    threads = partOf(rules.derivation_threads ?? derivationsByCores(), company)
-    const mostOfEach = partOf(rules.derivations_waiting, company)
-    const network = clientAddress === undefined ? '' : networkOf(clientAddress)
-    return new Promise<string[]>((resolve, reject) => {
+  return {
+    stop: endIdle,
+
+    async ask({ clientAddress, accountId, lane }: Asker, derivation: PasswordHashing): Promise<string[]> {
+      const rules = await settings.of(authSettings)
+      if (isClosed && isVisitor(lane)) throw closed()
+      threads = partOf(rules.derivation_threads ?? derivationsByCores(), company)
+      const mostOfEach = partOf(rules.derivations_waiting, company)
+      const network = clientAddress === undefined ? '' : networkOf(clientAddress)
+      const { promise, resolve, reject } = Promise.withResolvers<string[]>()
       const job = { derivation, lane, since: performance.now(), resolve, reject }
       const bounds = { mostOfEach, most: placesInAll * mostOfEach }
       turns.add({ network, accountId, lane }, job, bounds)?.reject(refusal())
       advance()
-    })
+      return promise
+    },
+
+    /** Runs work that needs the memory and the cores: one key is derived at a time until it ends. */
+    async beside<T>(work: () => Promise<T>): Promise<T> {
+      works += 1
+      try {
+        const [result] = await Promise.all([work(), ...idle.splice(1).map((thread) => thread.close())])
+        return result
+      } finally {
+        works -= 1
+        advance()
+      }
+    },
+
+    /** Rejects the jobs of users who want to sign in, now and later. */
+    turnAway() {
+      isClosed = true
+      for (const { reject } of turns.remove(isVisitor)) reject(closed())
+    },
   }
+}
+
+interface ImportedDigest {
+  salt: string
+  method: DigestMethod
+  digest: string
+  toLayer: number
+}
+
+const inBackground = (accountId: string): Asker => ({
+  accountId,
+  clientAddress: undefined,
+  lane: 'background',
+})
+
+export type PasswordHasher = ReturnType<typeof createPasswordHasher>
+
+/** Derives sign-in keys in its own threads: those of the runtime are for files and names. */
+export const createPasswordHasher = (deps: DeriverDeps) => {
+  const { settings, clock, shared, company } = deps
+  const { ask, beside, turnAway, stop } = createHashThreads(deps)
+  const acquaintances = createKnownNetworkCache(company?.acquaintances)
 
   const signInKeys = (asker: Asker, salt: string, method: DigestMethod, digest: string) =>
     ask(asker, hashingOfDigest(salt, method, digest))
 
   return {
+    beside,
+    turnAway,
     acquaintances,
     guesses: createFailedSignInLimiter({ settings, clock, acquaintances, shared }),
 
-    /** Who wants to sign in to an account. */
+    /** A client that wants to sign in to an account. */
     visitor: (accountId: string, clientAddress: string | undefined): Asker => ({
       accountId,
       clientAddress,
       lane: acquaintances.isKnown(accountId, clientAddress) ? 'known' : 'stranger',
     }),
 
-    /** Who is signed in, and changes something of this account. */
+    /** A signed-in caller that changes something of this account. */
     member: ({ authAccountId, clientAddress }: Author, accountId: string): Asker => ({
       accountId: authAccountId ?? accountId,
       clientAddress,
@@ -209,43 +243,18 @@ export const createPasswordHasher = ({
     },
 
     /** The key of an imported digest, of the first layer or `toLayer`. A migration adds the other layers. */
-    async arrivingKey(
-      accountId: string,
-      derivation: Pick<PasswordHashing, 'salt' | 'method'> & { digest: string; toLayer: number },
-    ): Promise<string> {
-      const { salt, method, digest, toLayer } = derivation
-      const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
-      const asked = { ...hashingOfDigest(salt, method, digest), toLayer }
-      return elementAt(await ask(asker, asked), -1)
+    async arrivingKey(accountId: string, { salt, method, digest, toLayer }: ImportedDigest): Promise<string> {
+      const hashing = { ...hashingOfDigest(salt, method, digest), toLayer }
+      return elementAt(await ask(inBackground(accountId), hashing), -1)
     },
 
     /** A stored key with the layers that it lacks. */
-    async strongestKey(accountId: string, salt: string, key: string): Promise<string> {
-      const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
-      return (await ask(asker, renewal(salt, key))).at(-1) ?? key
-    },
-
-    /** While a work is under way that wants the memory and the cores, one key is derived at a time. */
-    async beside<T>(work: () => Promise<T>): Promise<T> {
-      works += 1
-      try {
-        const [result] = await Promise.all([work(), ...idle.splice(1).map((thread) => thread.close())])
-        return result
-      } finally {
-        works -= 1
-        advance()
-      }
-    },
-
-    /** Whoever wants to sign in is not waited for any more: they have gone. */
-    turnAway() {
-      isClosed = true
-      for (const { reject } of turns.remove(isVisitor)) reject(closed())
-    },
+    strongestKey: async (accountId: string, salt: string, key: string): Promise<string> =>
+      (await ask(inBackground(accountId), renewal(salt, key))).at(-1) ?? key,
 
     async stop() {
       acquaintances.close()
-      await endIdle()
+      await stop()
     },
   }
 }
