@@ -7,28 +7,16 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { Failure } from '../lib/failure.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
 import { createCollection } from '../storage/collection.ts'
 import { cacheKey } from '../storage/db.ts'
-import type { Store } from '../storage/store.ts'
+import { committed, type Store } from '../storage/store.ts'
 import { dropUndeclaredKey, fingerprintOf, keepServerKey, newServerKey, readServerKey } from './keyring.ts'
 
 // The server's key never stands in the database in clear. A process that joins a store on another machine writes
 // down a public key; a process that has the server's key encrypts it to that; nobody else can read the answer.
-
-interface Identity {
-  fingerprint: string
-}
-
-interface KeyRequest {
-  public_key: string
-}
-
-interface Grant {
-  sealed: string
-  public_key: string
-}
 
 const author: Author = { requestId: 'key-handover' }
 const identityId = 'server_key'
@@ -59,15 +47,13 @@ const unseal = (key: Buffer, sealed: string) => {
 }
 
 const collections = (store: Store) => ({
-  identities: createCollection<Identity, object>(store, { kind: 'server_key' }),
-  requests: createCollection<KeyRequest, object>(store, { kind: requestKind }),
-  grants: createCollection<Grant, object>(store, { kind: 'key_grant' }),
+  identities: createCollection<{ fingerprint: string }, object>(store, { kind: 'server_key' }),
+  requests: createCollection<{ public_key: string }, object>(store, { kind: requestKind }),
+  grants: createCollection<{ sealed: string; public_key: string }, object>(store, { kind: 'key_grant' }),
 })
 
 const patienceMilliseconds = 20_000
 const pauseMilliseconds = 100
-
-const pause = () => new Promise((resolve) => setTimeout(resolve, pauseMilliseconds))
 
 const refusal = (dataDir: string) =>
   new Error(
@@ -79,9 +65,7 @@ const askForKey = async (store: Store, dataDir: string, fingerprint: string): Pr
   const { requests, grants } = collections(store)
   const pair = generateKeyPairSync('x25519')
   const request = requests.draft(systemScope, { doc: { public_key: spki(pair.publicKey) }, hidden: {} })
-  const asking = new ChangeSet(author)
-  requests.insert(asking, request)
-  await store.commit(asking)
+  await committed(store, author, (set) => requests.insert(set, request))
   const tidy = new ChangeSet(author)
   requests.remove(tidy, request)
   try {
@@ -89,7 +73,7 @@ const askForKey = async (store: Store, dataDir: string, fingerprint: string): Pr
       await store.fence()
       const grant = await grants.find(systemScope, request.id)
       if (!grant) {
-        await pause()
+        await setTimeout(pauseMilliseconds)
         continue
       }
       grants.remove(tidy, grant)
@@ -113,15 +97,12 @@ export const isKeyOf = async (store: Store, key: Buffer): Promise<boolean | unde
 
 const declareIdentity = async (store: Store, key: Buffer) => {
   const { identities } = collections(store)
-  const set = new ChangeSet(author)
   const doc = { fingerprint: fingerprintOf(key) }
-  identities.insert(set, identities.draft(systemScope, { doc, hidden: {} }, identityId))
-  try {
-    await store.commit(set)
-  } catch (error) {
+  const identity = identities.draft(systemScope, { doc, hidden: {} }, identityId)
+  await committed(store, author, (set) => identities.insert(set, identity)).catch(async (error) => {
     await store.fence()
     if (!(await storedIdentity(store))) throw error
-  }
+  })
 }
 
 /** Reads the server's key, creates it for a new store, or gets it from another server. Rejects the key of another store. */
@@ -157,10 +138,9 @@ export const createKeyGranter = (store: Store, serverKey: Buffer) => {
     if (!request || (await grants.find(systemScope, id))) return
     const pair = generateKeyPairSync('x25519')
     const sealed = seal(sharedKey(pair.privateKey, request.doc.public_key), serverKey)
-    const set = new ChangeSet(author)
     const doc = { sealed, public_key: spki(pair.publicKey) }
-    grants.insert(set, grants.draft(systemScope, { doc, hidden: {} }, id))
-    await store.commit(set).catch((error) => {
+    const granted = grants.draft(systemScope, { doc, hidden: {} }, id)
+    await committed(store, author, (set) => grants.insert(set, granted)).catch((error) => {
       // Of several running servers one answers first.
       if (!(error instanceof Failure)) throw error
     })

@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import { failure, invalidCredentials } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
-import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
+import { type Author, type ChangeSet, systemScope } from '../storage/change-set.ts'
 import { createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
-import type { Store } from '../storage/store.ts'
+import { committed, type Store } from '../storage/store.ts'
 import type { TokenClaims } from './identity.ts'
 import type { Keyring } from './keyring.ts'
 
@@ -21,9 +21,7 @@ interface SigningKeyDoc {
   public_key_pem: string
 }
 
-interface SigningKeyHidden {
-  sealedPrivateKey: string
-}
+type SigningKeyRecord = StoredRecord<SigningKeyDoc, { sealedPrivateKey: string }>
 
 export type SystemRecord = StoredRecord<object, SystemHidden>
 
@@ -36,7 +34,7 @@ export const tokenRefused = (reason?: unknown) => failure(invalidCredentials, {}
 /** The keys that sign tokens, and the secret of the whole system that every token depends on. */
 export const createSigningKeys = (store: Store, keyring: Keyring) => {
   const systems = createCollection<object, SystemHidden>(store, { kind: 'token_identity' })
-  const keys = createCollection<SigningKeyDoc, SigningKeyHidden>(store, { kind: 'signing_key' })
+  const keys = createCollection<SigningKeyDoc, { sealedPrivateKey: string }>(store, { kind: 'signing_key' })
   const keyObjects = new WeakMap<object, KeyObject>()
 
   const system = async () => {
@@ -48,7 +46,6 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
   const changeSystem = async (set: ChangeSet, hidden: Partial<SystemHidden>) => {
     const record = await system()
     systems.replace(set, record, systems.revise(record, { hidden: { ...record.hidden, ...hidden } }))
-    await store.commit(set)
   }
 
   const draftKey = async () => {
@@ -60,7 +57,7 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
     return keys.draft(systemScope, { doc: { alg: 'RS256', public_key_pem: publicPem }, hidden }, id)
   }
 
-  const publicKey = (record: StoredRecord<SigningKeyDoc, SigningKeyHidden>) => {
+  const publicKey = (record: SigningKeyRecord) => {
     const known = keyObjects.get(record) ?? createPublicKey(record.doc.public_key_pem)
     keyObjects.set(record, known)
     return known
@@ -100,26 +97,27 @@ export const createSigningKeys = (store: Store, keyring: Keyring) => {
     },
 
     resetSystemSecret: (author: Author) =>
-      changeSystem(new ChangeSet(author), { signatureSecret: randomHex(32) }),
+      committed(store, author, (set) => changeSystem(set, { signatureSecret: randomHex(32) })),
 
     /** A new key pair signs from now on; the old one still verifies what it signed. */
     async rotateSigningKey(author: Author) {
       const key = await draftKey()
-      const set = new ChangeSet(author)
-      keys.insert(set, key)
-      await changeSystem(set, { currentKeyId: key.id })
-      return key
+      return committed(store, author, async (set) => {
+        keys.insert(set, key)
+        await changeSystem(set, { currentKeyId: key.id })
+        return key
+      })
     },
 
     /** Makes the first signing key and secret of a new store. Harmless when another process does the same. */
     async prepare(author: Author) {
       if (await systems.find(systemScope, systemId)) return
       const key = await draftKey()
-      const set = new ChangeSet(author)
-      keys.insert(set, key)
       const hidden = { signatureSecret: randomHex(32), currentKeyId: key.id }
-      systems.insert(set, systems.draft(systemScope, { doc: {}, hidden }, systemId))
-      await store.commit(set).catch(async (error) => {
+      await committed(store, author, (set) => {
+        keys.insert(set, key)
+        systems.insert(set, systems.draft(systemScope, { doc: {}, hidden }, systemId))
+      }).catch(async (error) => {
         await store.fence()
         if (!(await systems.find(systemScope, systemId))) throw error
       })

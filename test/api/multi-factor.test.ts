@@ -1,7 +1,8 @@
 // Second factors: setting them up, and signing in with them.
 import { expect, it } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
+import { hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
 import { notForCaller } from '../support/matchers/refusals.ts'
+import { base32Decode } from '../support/run/base32.ts'
 import { eventually } from '../support/run/eventually.ts'
 import type { Answer } from '../support/world/client.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'

@@ -10,7 +10,8 @@ import {
   type Session,
   SignedOut,
 } from '../../client/src/core.ts'
-import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
+import { hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
+import { base32Decode } from '../support/run/base32.ts'
 import { eventually } from '../support/run/eventually.ts'
 import { mailsTo, textOf } from '../support/servers/outbox.ts'
 import { clientAs, clientOf, serverOf } from '../support/world/crosspoint.ts'

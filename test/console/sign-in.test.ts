@@ -2,7 +2,8 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
+import { hotp, totpStep } from '../../src/areas/accounts/multi-factor/rules.ts'
+import { base32Decode } from '../support/run/base32.ts'
 import { inFullRun, isFullRun } from '../support/run/run-length.ts'
 import { chooseItem, pressOn, tabTo, typeInto, type Visit } from '../support/servers/browser.ts'
 import { mailsTo, textOf } from '../support/servers/outbox.ts'

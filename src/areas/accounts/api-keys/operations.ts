@@ -20,8 +20,9 @@ import {
 import { evictOldest } from '../../../lib/forget-oldest.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
+import { committed } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Security } from '../security/operations.ts'
 import {
@@ -45,6 +46,16 @@ const maxKeySessions = 5_000
 
 const isHashOf = (text: string, hash: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(text)), Buffer.from(hash))
+
+/** A limited caller cannot make or change keys that may do more. */
+const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly<ApiKeyDoc>) => {
+  if (hasReplacedKey) throw failure(forbidden, { cause: 'the API key that opened this session was replaced' })
+  const problems = joinProblems(
+    scopes ? excessProblems(doc, { scopes }, beyondScopes) : {},
+    own ? excessProblems(doc, own.doc, beyondKey) : {},
+  )
+  if (hasProblems(problems)) throw invalid(problems)
+}
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
@@ -75,22 +86,6 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     const unsigned = { user: undefined, claims: undefined, token: undefined }
     const actor = { accountId: account.id, account, key, method: 'cb_api_auth' as const, ...unsigned }
     return { actor: scopes ? { ...actor, scopes } : actor, inServiceUntil }
-  }
-
-  /** Who is limited has no hand in keys that may do more. */
-  const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly<ApiKeyDoc>) => {
-    if (hasReplacedKey)
-      throw failure(forbidden, { cause: 'the API key that opened this session was replaced' })
-    const problems = joinProblems(
-      scopes ? excessProblems(doc, { scopes }, beyondScopes) : {},
-      own ? excessProblems(doc, own.doc, beyondKey) : {},
-    )
-    if (hasProblems(problems)) throw invalid(problems)
-  }
-
-  const save = async (set: ChangeSet, key: ApiKeyRecord) => {
-    await store.commit(set)
-    return key
   }
 
   return {
@@ -134,26 +129,23 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       const id = newId(clock.now())
       const text = keyText(id, randomKey(secretBytes))
       const key = keys.draft(account.id, { doc, hidden: { hash: sha256Hex(text) } }, id)
-      const set = new ChangeSet(author)
-      keys.insert(set, key)
-      return { key: await save(set, key), text }
+      await committed(store, author, (set) => keys.insert(set, key))
+      return { key, text }
     },
 
     async replace(author: Author, actor: Actor, before: ApiKeyRecord, doc: ApiKey) {
       assertWithin(actor, before.doc)
       assertWithin(actor, doc)
       const after = keys.revise(before, { doc })
-      const set = new ChangeSet(author)
-      keys.replace(set, before, after)
-      return save(set, after)
+      await committed(store, author, (set) => keys.replace(set, before, after))
+      return after
     },
 
     /** Ends a key, and every session that it opened. */
     async remove(author: Author, actor: Actor, key: ApiKeyRecord) {
       assertWithin(actor, key.doc)
-      const set = new ChangeSet(author)
-      keys.remove(set, key)
-      return save(set, key)
+      await committed(store, author, (set) => keys.remove(set, key))
+      return key
     },
 
     removeWith: async (set: ChangeSet, account: AccountRecord) => void keys.removeUses(set, account.id),

@@ -17,24 +17,6 @@ export const base32Encode = (bytes: Uint8Array): string => {
   return bits > 0 ? text + alphabet[(buffer << (5 - bits)) & 31] : text
 }
 
-/** Undefined when the text is no base32. Padding, spaces and letter case do not count: people type secrets. */
-export const base32Decode = (text: string): Uint8Array | undefined => {
-  const bytes: number[] = []
-  let buffer = 0
-  let bits = 0
-  for (const letter of text.replace(/\s+/g, '').replace(/=+$/, '').toUpperCase()) {
-    const value = alphabet.indexOf(letter)
-    if (value < 0) return undefined
-    buffer = ((buffer << 5) | value) & 0xfff
-    bits += 5
-    if (bits >= 8) {
-      bits -= 8
-      bytes.push((buffer >> bits) & 255)
-    }
-  }
-  return Uint8Array.from(bytes)
-}
-
 /** RFC 4226: the code of a counter. */
 export const hotp = (key: Uint8Array, counter: number): string => {
   const message = Buffer.alloc(8)

@@ -19,7 +19,21 @@ type Born = ChangeSet['born']
 
 const quotaKeyOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 
-const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
+const tooLarge = (kind: string, what: string, count: number, limit: number) =>
+  failure(recordTooLarge, { kind, what, count, limit })
+
+/** A record above the limit of values may get fewer. */
+const judgeSizes = ({ kept, changes }: ChangeSet, rules: QuotaRules) => {
+  const { record_bytes: mostBytes, record_values: mostValues } = rules
+  for (const record of kept) {
+    const bytes = bytesAbove(record, mostBytes)
+    if (bytes !== undefined) throw tooLarge(record.kind, 'bytes of JSON text', bytes, mostBytes)
+  }
+  for (const { kind, before = '', after = '' } of changes) {
+    const values = valuesAbove(after, mostValues)
+    if (values !== undefined && values > valuesIn(before)) throw tooLarge(kind, 'values', values, mostValues)
+  }
+}
 
 export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'settings' | 'refusals'>) => {
   const rows = createQuotaStore(store)
@@ -39,34 +53,14 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     return tree?.length === 0
   }
 
-  const judgeSizes = ({ kept }: ChangeSet, { record_bytes: limit }: QuotaRules) => {
-    for (const record of kept) {
-      const bytes = bytesAbove(record, limit)
-      if (bytes === undefined) continue
-      const what = 'bytes of JSON text'
-      throw failure(recordTooLarge, { kind: record.kind, what, count: bytes, limit })
-    }
-  }
-
-  /** A record above the limit may become smaller. */
-  const judgeValues = ({ changes }: ChangeSet, { record_values: limit }: QuotaRules) => {
-    for (const { kind, before = '', after = '' } of changes) {
-      const values = valuesAbove(after, limit)
-      if (values === undefined || values <= valuesIn(before)) continue
-      throw failure(recordTooLarge, { kind, what: 'values', count: values, limit })
-    }
-  }
-
-  const countUpTo = (accountId: string, kind: string) => (atMost: number) =>
-    rows.count(accountId, kind, atMost)
-
   const judgeBirths = async ({ author, newcomers }: ChangeSet, born: Born, rules: QuotaRules) => {
     for (const ofKind of Map.groupBy(born, quotaKeyOf).values()) {
       const [first] = ofKind
       if (!first || !isLimitedKind(first.kind)) continue
       const { accountId, kind } = first
       const limit = quotasOf(rules, accountId).records(kind)
-      const count = newcomers.has(accountId) ? async () => 0 : countUpTo(accountId, kind)
+      const count = async (atMost: number) =>
+        newcomers.has(accountId) ? 0 : rows.count(accountId, kind, atMost)
       if (await records.counts.allows(first, ofKind.length, limit, count)) continue
       if (await isOperators(accountId, newcomers)) continue
       throw exceeded(author, { accountId, what: kind, limit })
@@ -87,9 +81,6 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     }
   }
 
-  const judgeAccount = (author: Author, tree: readonly string[], rules: QuotaRules) =>
-    requireRoomBelow(author, tree.slice(1), 1, rules)
-
   /** A moved account counts with its sub-accounts, for its new ancestors only. */
   const judgeTransfer = async (author: Author, { accountId, from, to = [] }: Transfer, rules: QuotaRules) => {
     const below = (await records.find(accountId, accountKind, accountId))?.tally ?? 0
@@ -100,7 +91,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
   const judgeFiles = async ({ author, filed }: ChangeSet, rules: QuotaRules) => {
     for (const [accountId, files] of Map.groupBy(filed, (file) => file.accountId)) {
       const { fileBytes: limit } = quotasOf(rules, accountId)
-      const added = sumBytes(files)
+      const added = files.reduce((sum, { bytes }) => sum + bytes, 0)
       if (added <= 0 || (await rows.fileBytes(accountId)) + added <= limit) continue
       throw exceeded(author, { accountId, what: 'file_bytes', limit })
     }
@@ -108,16 +99,13 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
 
   const judge = async (sets: readonly ChangeSet[]) => {
     const rules = await settings.of(quotaSettings)
-    for (const set of sets) {
-      judgeSizes(set, rules)
-      judgeValues(set, rules)
-    }
+    for (const set of sets) judgeSizes(set, rules)
     for (const set of sets) {
       const { author, born, newcomers, filed, transfers } = set
       // An account counts as a sub-account, not as a record.
       const others = newcomers.size === 0 ? born : born.filter(({ kind }) => kind !== accountKind)
       if (others.length > 0) await judgeBirths(set, others, rules)
-      for (const { tree } of newcomers.values()) await judgeAccount(author, tree, rules)
+      for (const { tree } of newcomers.values()) await requireRoomBelow(author, tree.slice(1), 1, rules)
       for (const transfer of transfers) await judgeTransfer(author, transfer, rules)
       if (filed.length > 0) await judgeFiles(set, rules)
     }

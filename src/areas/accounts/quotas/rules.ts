@@ -5,22 +5,15 @@ import type { quotaSettings } from './settings.ts'
 
 export type QuotaRules = SettingsOf<typeof quotaSettings>
 
-interface AccountQuotas {
-  records(kind: string): number
-  subAccounts: number
-  fileBytes: number
-  taskInputBytes: number
-}
-
 // The server deletes these after a time.
 const temporaryKinds = new Set(['login_attempt', 'revoked_token'])
 
 export const isLimitedKind = (kind: string) => !temporaryKinds.has(kind)
 
-export const quotasOf = (rules: QuotaRules, accountId: string): AccountQuotas => {
+export const quotasOf = (rules: QuotaRules, accountId: string) => {
   const own = Object.hasOwn(rules.accounts, accountId) ? rules.accounts[accountId] : undefined
   return {
-    records: (kind) =>
+    records: (kind: string) =>
       own?.records_of_kind?.[kind] ?? own?.records ?? rules.records_of_kind[kind] ?? rules.records,
     subAccounts: own?.sub_accounts ?? rules.sub_accounts,
     fileBytes: own?.file_bytes ?? rules.file_bytes,

@@ -7,24 +7,15 @@ const sums = shape({ sum: integer() })
 // Phone numbers have their own table.
 const numberKind = 'number'
 
-const countSql = (rows: string) =>
-  `SELECT CAST(count(*) AS BIGINT) AS sum FROM (SELECT 1 FROM ${rows}) AS counted`
-
 export const createQuotaStore = ({ scan, words }: Store) => ({
   /** Counts records of a kind, up to `atMost`. */
   async count(accountId: string, kind: string, atMost: number): Promise<number> {
-    const found =
+    const [rows, params] =
       kind === numberKind
-        ? await scan(countSql("numbers WHERE account_id = $1 AND account_id <> '' LIMIT $2"), [
-            accountId,
-            atMost,
-          ])
-        : await scan(countSql('records WHERE account_id = $1 AND kind = $2 LIMIT $3'), [
-            accountId,
-            kind,
-            atMost,
-          ])
-    return sums.first(found)?.sum ?? 0
+        ? ["numbers WHERE account_id = $2 AND account_id <> ''", [accountId]]
+        : ['records WHERE account_id = $2 AND kind = $3', [accountId, kind]]
+    const sql = `SELECT CAST(count(*) AS BIGINT) AS sum FROM (SELECT 1 FROM ${rows} LIMIT $1) AS counted`
+    return sums.first(await scan(sql, [atMost, ...params]))?.sum ?? 0
   },
 
   async fileBytes(accountId: string): Promise<number> {

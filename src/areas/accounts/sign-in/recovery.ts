@@ -7,7 +7,7 @@ import {
   type UserRecord,
 } from '../../../auth/identity.ts'
 import { sha256Hex } from '../../../auth/keyring.ts'
-import type { Job, JobKind } from '../../../jobs/queue.ts'
+import type { JobKind } from '../../../jobs/queue.ts'
 import { failure, forbidden, SignInRefusal, signInRefused, validationError } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId, randomHex, randomKey } from '../../../lib/ids.ts'
@@ -123,12 +123,8 @@ interface RecoveryPayload {
   author: Author
 }
 
-/** The accounts whose emails may link to the requested host. */
-type LinkVerdict = { for: 'everybody' } | { for: 'nobody' } | { for: 'below'; accountId: string }
-
-const isFor = (verdict: LinkVerdict, { id, hidden }: AccountRecord) =>
-  verdict.for === 'everybody' ||
-  (verdict.for === 'below' && (verdict.accountId === id || hidden.tree.includes(verdict.accountId)))
+/** Whether emails of an account may link to the requested host. */
+type MayLink = (account: AccountRecord) => boolean
 
 const sessionSeconds = 900
 
@@ -143,24 +139,23 @@ export const createRecovery = (deps: Deps) => {
     deps
 
   /** Emails link to hosts of the operator, and those of a brand to its own host. */
-  const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
+  const judgeLink = async (uiUrl: string): Promise<MayLink> => {
     const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
     const host = linkHost(uiUrl)
-    if (host === undefined) return { for: 'nobody' }
-    if (isLinkedTo(host, hosts)) return { for: 'everybody' }
+    if (host === undefined) return () => false
+    if (isLinkedTo(host, hosts)) return () => true
     const brand = await brands.brandAt(host)
-    const isGood = brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host))
-    if (brand && isGood) return { for: 'below', accountId: brand.accountId }
+    if (brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host)))
+      return ({ id, hidden }) => [id, ...hidden.tree].includes(brand.accountId)
     const text = 'no recovery mail was sent: its link leads to a host that is not set up'
     deps.log.write('warn', text, { host })
-    return { for: 'nobody' }
+    return () => false
   }
 
   /** Adds a reset ID and its email, if the user may get one. */
   const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
     const address = addressOf(user.doc)
-    if (!address || user.doc.enabled === false) return
-    if (!(await isInService(store, account))) return
+    if (!address || user.doc.enabled === false || !(await isInService(store, account))) return
     const reset = await resets.addTo(set, user)
     if (!reset) return
     const { resetId, lifetime } = reset
@@ -173,26 +168,21 @@ export const createRecovery = (deps: Deps) => {
     })
   }
 
-  /** All accounts of a name are meant. */
-  const answer = async ({ payload }: Job<RecoveryPayload>, verdict: LinkVerdict) => {
-    const { username, ui_url: uiUrl, ...names } = payload.request
-    const set = new ChangeSet(payload.author)
-    for (const account of await signIn.candidates(names)) {
-      const user = await users.byUsername(account.id, username)
-      if (user && isFor(verdict, account)) await invite(set, account, user, uiUrl)
-    }
-    return set
-  }
-
-  const kind: JobKind<RecoveryPayload, LinkVerdict> = {
+  const job: JobKind<RecoveryPayload, MayLink> = {
     kind: recoveryKind,
     everySeconds: 10,
     maxConcurrent: 1,
     maxAttempts: 5,
     pauseMs: () => retryPauseMs,
     ask: ({ payload }) => judgeLink(payload.request.ui_url),
-    async conclude(errand, verdict) {
-      const set = await answer(errand, verdict)
+    /** All accounts of a name are meant. */
+    async conclude({ payload: { request, author } }, mayLink) {
+      const { username, ui_url: uiUrl, ...names } = request
+      const set = new ChangeSet(author)
+      for (const account of await signIn.candidates(names)) {
+        const user = await users.byUsername(account.id, username)
+        if (user && mayLink(account)) await invite(set, account, user, uiUrl)
+      }
       return { state: 'forgotten', sets: set.changes.length === 0 ? [] : [set] }
     },
   }
@@ -218,7 +208,7 @@ export const createRecovery = (deps: Deps) => {
       afterwards.run('a password recovery', async () => rounds.nudge(recoveryKind), millisecondsMore)
     },
 
-    job: kind,
+    job,
 
     /** A session that can only set a new password. All other reset IDs of the user end. */
     async redeem(visit: SignInClient, resetId: string): Promise<IssuedSession> {
