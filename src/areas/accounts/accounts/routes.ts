@@ -55,43 +55,37 @@ const prepare = (data: Json): Json => {
   return tidied === '' ? rest : { ...rest, realm: tidied }
 }
 
-/** By which names records and clients know whether numbers may be added. */
+/** The names by which records and clients know whether numbers may be added. */
 const namesOfAdditions = ['wnm_allow_additions', 'knm_allow_additions', 'pvt_wnm_allow_additions']
 
-/** The first of them that says something else than what holds: who sends back what was read has them all. */
-const additionsIn = (
-  { hidden: { allowsNumberAdditions: had } }: AccountRecord,
-  sent: Json,
-): Pick<Privileged, 'allowsNumberAdditions'> => {
-  const isSaid = namesOfAdditions.some((name) => typeof sent[name] === 'boolean' && sent[name] !== had)
-  return isSaid ? { allowsNumberAdditions: !had } : {}
-}
+/** A client that sends back what it read sends all of the names: one that differs from the account is a change. */
+const additionsIn = ({ hidden: { allowsNumberAdditions: had } }: AccountRecord, sent: Json): Privileged =>
+  namesOfAdditions.some((name) => typeof sent[name] === 'boolean' && sent[name] !== had)
+    ? { allowsNumberAdditions: !had }
+    : {}
 
 /** Admins of resellers and of the operator give trials to accounts below. */
 const givesTrials = (actor: Actor) =>
   speaksForAccount(actor) && (actor.account.hidden.isReseller || isSuperduper(actor))
 
-const trialIn = ({
-  sent,
-  data,
-}: Pick<Call<string, Json>, 'sent' | 'data'>): Pick<Privileged, 'trialExpires'> => {
-  if (!('trial_expires' in sentKeys({ sent }))) return {}
-  return { trialExpires: typeof data.trial_expires === 'number' ? data.trial_expires : undefined }
+const trialIn = (call: Call<string, Json>): Pick<Privileged, 'trialExpires'> => {
+  const { trial_expires: expires } = call.data
+  if (!givesTrials(call.actor) || !('trial_expires' in sentKeys(call))) return {}
+  return { trialExpires: typeof expires === 'number' ? expires : undefined }
 }
 
 /** Ancestors change `enabled`, and so nobody does of the master account. Only the operator changes its flags, with PATCH. */
 const privilegesIn = (call: Call<string, Json>, isOperator: boolean): Privileged => {
   const { account, actor, data } = call
   const sent = sentKeys(call)
-  const above = account.id !== actor.accountId && account.hidden.tree.length > 0
-  const operator = call.request.method === 'PATCH' && isOperator
+  const isAbove = account.id !== actor.accountId && account.hidden.tree.length > 0
+  const changesFlags = call.request.method === 'PATCH' && isOperator
+  const { superduper_admin: isSuperduper } = sent
   return {
-    ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
-    ...(above && givesTrials(actor) ? trialIn(call) : {}),
-    ...(operator && typeof sent.superduper_admin === 'boolean'
-      ? { isSuperduper: sent.superduper_admin }
-      : {}),
-    ...(operator ? additionsIn(account, sent) : {}),
+    ...(isAbove && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
+    ...(isAbove ? trialIn(call) : {}),
+    ...(changesFlags && typeof isSuperduper === 'boolean' ? { isSuperduper } : {}),
+    ...(changesFlags ? additionsIn(account, sent) : {}),
   }
 }
 
@@ -118,7 +112,7 @@ const createWriting = (accounts: Accounts, { shown, view }: Views) => {
     if (typeof id === 'string' && isId(id) && (await accounts.find(id))) throw failure(invalidCredentials, {})
     const account = await accounts.create(call.author, parent, call.data, {
       notice: creationNotice(call.request),
-      ...(givesTrials(call.actor) ? trialIn(call) : {}),
+      ...trialIn(call),
     })
     return made(account, await shown(account, call.actor))
   }

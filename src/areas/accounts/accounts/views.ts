@@ -27,7 +27,8 @@ const readOnlyValues = (account: AccountRecord, resellerId: string, actor: Actor
 const accountExtras = (
   account: AccountRecord,
   values: ReturnType<typeof readOnlyValues>,
-  { trial = {}, unsaid }: { trial?: Json; unsaid: Json },
+  unsaid: Json,
+  trial: Json = {},
 ) => ({
   readOnly: {
     ...values,
@@ -50,14 +51,11 @@ const accountExtras = (
   ].join('-'),
 })
 
-const trialExpiryOf = ({ hidden: { trialExpires } }: AccountRecord) =>
-  trialExpires === undefined ? {} : { trial_expires: trialExpires }
-
 /** The account as a PATCH changes it. */
-export const changeableDoc = (account: AccountRecord) => ({
-  ...account.doc,
-  enabled: account.hidden.enabled,
-  ...trialExpiryOf(account),
+export const changeableDoc = ({ doc, hidden: { enabled, trialExpires } }: AccountRecord) => ({
+  ...doc,
+  enabled,
+  ...(trialExpires === undefined ? {} : { trial_expires: trialExpires }),
 })
 
 export const childRow = ({ rowText, tally }: ShownAccount) =>
@@ -91,10 +89,12 @@ export const createAccountViews = (accounts: Accounts) => {
     readOnlyValues(account, await accounts.resellerOf(account), actor)
 
   const shown = async (account: AccountRecord, actor: Actor) =>
-    accountExtras(account, await valuesFor(account, actor), {
-      trial: accounts.trialOf(account),
-      unsaid: await accounts.unsaid(account),
-    })
+    accountExtras(
+      account,
+      await valuesFor(account, actor),
+      await accounts.unsaid(account),
+      accounts.trialOf(account),
+    )
 
   return {
     shown,
@@ -104,7 +104,7 @@ export const createAccountViews = (accounts: Accounts) => {
       const values = await valuesFor(account, actor)
       const unsaid = await accounts.unsaid(account)
       const key = `${values.reseller_id}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
-      return oneRemembered(account, key, () => accountExtras(account, values, { unsaid }))
+      return oneRemembered(account, key, () => accountExtras(account, values, unsaid))
     },
 
     async viewWithKey(account: AccountRecord, actor: Actor) {

@@ -6,8 +6,7 @@ export const loginAttemptsArea = area({
   name: 'loginAttempts',
   kinds: { login_attempt: 'attempts to sign in' },
   create(tools) {
-    const { settings, store } = tools
     const attempts = createLoginAttempts(tools)
-    return { offers: attempts, routes: loginAttemptRoutes({ attempts, settings, clock: store.clock }) }
+    return { offers: attempts, routes: loginAttemptRoutes({ ...tools, attempts }) }
   },
 })

@@ -2,17 +2,13 @@ import { accountAdmin } from '../../../auth/policies.ts'
 import { ListResponse, one } from '../../../http/response/responses.ts'
 import { timeListing, timeWindow } from '../../../http/response/time-window.ts'
 import { get, type Route } from '../../../http/route.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
 import type { DepsOf } from '../../area.ts'
 import type { LoginAttempts } from './operations.ts'
 import { LoginAttempt } from './schema.ts'
 
-interface Deps extends DepsOf<'settings'> {
-  attempts: LoginAttempts
-  clock: Clock
-}
+type Deps = DepsOf<'settings' | 'store'> & { attempts: LoginAttempts }
 
 const onSecurity = '/v2/accounts/{account_id}/security/attempts'
 const onMultiFactor = '/v2/accounts/{account_id}/multi_factor/attempts'
@@ -21,14 +17,15 @@ const windowQuery = {
   created_to: 'Gregorian seconds; now unless given',
 }
 
-export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[] => {
+export const loginAttemptRoutes = ({ attempts, settings, store }: Deps): Route[] => {
   const listing = async (query: URLSearchParams, place: { accountId: string; ownerId?: string }) => {
     const { maximum_range: maximum } = await settings.of(crossbarSettings)
-    const window = timeWindow(query, gregorianNow(clock), maximum)
+    const window = timeWindow(query, gregorianNow(store.clock), maximum)
     return new ListResponse(timeListing(attempts, place, window))
   }
 
   const listed = { allow: accountAdmin, query: windowQuery, answers: LoginAttempt, list: true } as const
+  const read = { allow: accountAdmin, answers: LoginAttempt }
 
   return [
     get(onSecurity, {
@@ -38,8 +35,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[]
     }),
     get(`${onSecurity}/{attempt_id}`, {
       summary: 'Read an attempt to sign in',
-      allow: accountAdmin,
-      answers: LoginAttempt,
+      ...read,
       run: async ({ path }) => one(await attempts.get(path.account_id, path.attempt_id)),
     }),
     get(onMultiFactor, {
@@ -50,8 +46,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Deps): Route[]
     }),
     get(`${onMultiFactor}/{attempt_id}`, {
       summary: 'Read an attempt to pass the second factor',
-      allow: accountAdmin,
-      answers: LoginAttempt,
+      ...read,
       run: async ({ path }) => one(await attempts.getSecondFactor(path.account_id, path.attempt_id)),
     }),
   ]

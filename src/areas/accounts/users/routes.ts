@@ -49,13 +49,12 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
 
   const judgeNew = async (call: Judged & Findings) => {
     const { path, data, actor, request } = call
-    if (!call.isSound) return judge(call, undefined)
     const found = joinProblems(
-      await users.judgeNew(path.account_id, data, actor),
+      call.isSound ? await users.judgeNew(path.account_id, data, actor) : {},
       proxyProblems(data, { actor, before: undefined, peer: request.peerAddress }),
     )
-    // All that is wrong is told at once.
-    return hasProblems(found) ? judge(call, undefined) : found
+    // All problems are reported at once.
+    return !call.isSound || hasProblems(found) ? judge(call, undefined) : found
   }
 
   const writing = {
@@ -63,6 +62,8 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     body: User,
     answers: UserAnswer,
   } as const
+
+  const changing = { allow: accountMember, subject, ...writing, run: change }
 
   return [
     get(onAccount, {
@@ -94,23 +95,17 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     }),
     post(oneUser, {
       summary: 'Replace a user',
-      allow: accountMember,
-      subject,
-      ...writing,
+      ...changing,
       judge: (call) => judge(call, call.subject),
-      run: (call) => change(call),
     }),
     patch(oneUser, {
       summary: 'Change fields of a user',
       servesPurpose: 'own_password',
-      allow: accountMember,
-      subject,
-      ...writing,
+      ...changing,
       judge: (call) => {
         assertServesPurpose(call.actor, call.subject, call.sent)
         return judge(call, call.subject)
       },
-      run: (call) => change(call),
     }),
     del(oneUser, {
       summary: 'Delete a user, and what they own when `object_types` says so',
