@@ -1,4 +1,4 @@
-import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
+import { type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
 import { unixOfGregorian } from '../lib/gregorian.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
 
@@ -86,12 +86,8 @@ export const apiKeyKind = kind<ApiKeyDoc, ApiKeyHidden>('api_key')
 
 export type ApiKeyRecord = RecordOf<typeof apiKeyKind>
 
-/** Unix milliseconds; undefined: it does not end by itself. */
-export const keyEnd = ({ doc: { expires } }: ApiKeyRecord) =>
-  expires === undefined ? undefined : unixOfGregorian(expires) * 1000
-
-export const isKeyAlive = (key: ApiKeyRecord, unixMilliseconds: number) =>
-  (keyEnd(key) ?? Number.POSITIVE_INFINITY) > unixMilliseconds
+export const isKeyAlive = ({ doc: { expires } }: ApiKeyRecord, unixMilliseconds: number) =>
+  expires === undefined || unixOfGregorian(expires) * 1000 > unixMilliseconds
 
 /** Whether it may do all that the account's one key may: from anywhere, and for ever. */
 export const isUnlimited = ({ doc: { scopes, expires, networks } }: Pick<ApiKeyRecord, 'doc'>) =>
@@ -114,12 +110,12 @@ const networksOf = (texts: readonly string[]) => {
   return known
 }
 
-const isInOneOf = (networks: readonly Cidr[], address: Address | undefined) =>
-  address !== undefined && networks.some((network) => isInCidr(address, network))
-
 /** Whether the key may be used from there. */
-export const isFromAllowedNetwork = ({ doc: { networks } }: ApiKeyRecord, clientAddress: string) =>
-  networks === undefined || isInOneOf(networksOf(networks), parseAddress(clientAddress))
+export const isFromAllowedNetwork = ({ doc: { networks } }: ApiKeyRecord, clientAddress: string) => {
+  if (networks === undefined) return true
+  const address = parseAddress(clientAddress)
+  return address !== undefined && networksOf(networks).some((network) => isInCidr(address, network))
+}
 
 const isNetworkWithin = (text: string, of: readonly Cidr[]) => {
   const network = parseNetwork(text)

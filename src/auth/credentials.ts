@@ -64,10 +64,8 @@ export const weakKeyMarks: readonly string[] = allMarks
   .filter(({ layer }) => layer < keyLayers.length)
   .map(({ mark }) => mark)
 
-/** The layer that a key is of. */
-export const layerOf = (key: string) => layerOfKey(key).layer
-
-const layerOfKey = (key: string) => {
+/** The method and the layer of a key. */
+export const layerOfKey = (key: string) => {
   const found = allMarks.find(({ mark }) => key.startsWith(mark))
   if (!found) throw new Error('this is no sign-in key')
   return found

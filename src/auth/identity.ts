@@ -176,49 +176,40 @@ export const masterClaim = { scope: systemScope, name: 'master_account', value: 
 /** Who makes the master account when the server starts for the first time. */
 export const startAuthor: Author = { requestId: 'first-start' }
 
-async function* upwards(records: Records, account: AccountRecord) {
-  yield account
-  for (const id of account.hidden.tree.toReversed()) {
-    const above = await records.find(id, accountKind, id)
-    if (above) yield above
+/** The account, or the nearest one above it, that is disabled, and the first end of a trial of them (Gregorian seconds). */
+const serviceOf = async (records: Records, account: AccountRecord) => {
+  let disabled: string | undefined
+  let trialEnd = Infinity
+  for (const id of [account.id, ...account.hidden.tree.toReversed()]) {
+    const one = id === account.id ? account : await records.find(id, accountKind, id)
+    if (one && !one.hidden.enabled) disabled ??= id
+    trialEnd = Math.min(trialEnd, one?.hidden.trialExpires ?? Infinity)
   }
+  return { disabled, trialEnd }
 }
 
-/** The account, or the nearest one above it, that is disabled: with it everybody below is. */
-export const disabledOf = async (records: Records, account: AccountRecord): Promise<string | undefined> => {
-  for await (const { id, hidden } of upwards(records, account)) if (!hidden.enabled) return id
-  return undefined
-}
-
-/** Gregorian seconds at which the first of the trials of an account and those above it ends; without any: never. */
-const trialEnd = async (records: Records, account: AccountRecord): Promise<number> => {
-  const ends: number[] = []
-  for await (const { hidden } of upwards(records, account)) ends.push(hidden.trialExpires ?? Infinity)
-  return Math.min(...ends)
-}
+/** The account, or the nearest one above it, that is disabled: with it all accounts below are. */
+export const disabledOf = async (records: Records, account: AccountRecord): Promise<string | undefined> =>
+  (await serviceOf(records, account)).disabled
 
 type StoreReader = Pick<Store, 'records' | 'clock'>
 
 /** Whether people and programs of an account are let in. */
-export const isInService = async (
-  { records, clock }: StoreReader,
-  account: AccountRecord,
-): Promise<boolean> =>
-  (await disabledOf(records, account)) === undefined &&
-  (await trialEnd(records, account)) > gregorianNow(clock)
+export const isInService = async ({ records, clock }: StoreReader, account: AccountRecord) => {
+  const { disabled, trialEnd } = await serviceOf(records, account)
+  return disabled === undefined && trialEnd > gregorianNow(clock)
+}
 
 /** Throws if the account or one above is disabled, or a trial has ended. Returns the end of the trial (Gregorian seconds). */
 export const assertInService = async (
   { records, clock }: StoreReader,
   account: AccountRecord,
 ): Promise<number> => {
-  const cause = await disabledOf(records, account)
-  if (cause !== undefined) {
+  const { disabled: cause, trialEnd } = await serviceOf(records, account)
+  if (cause !== undefined)
     throw failure(validationError, {
       problems: { account: { disabled: { message: 'account disabled', cause } } },
     })
-  }
-  const end = await trialEnd(records, account)
-  if (end <= gregorianNow(clock)) throw failure(accountExpired, { accountId: account.id, at: end })
-  return end
+  if (trialEnd <= gregorianNow(clock)) throw failure(accountExpired, { accountId: account.id, at: trialEnd })
+  return trialEnd
 }

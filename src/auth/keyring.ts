@@ -88,20 +88,20 @@ export const newServerKey = () => randomKey(keyBytes)
 export const fingerprintOf = (serverKey: Buffer) =>
   createHmac('sha256', serverKey).update('crosspoint fingerprint').digest('hex').slice(0, 32)
 
+/** A key for one purpose, made of the server's key. */
+const keyFor = (serverKey: Buffer, purpose: string) =>
+  Buffer.from(hkdfSync('sha256', serverKey, '', `crosspoint ${purpose}`, keyBytes))
+
 const markBits = 12
 
 /** A few bits of a keyed digest, to recognize a text: too few to find it with the store and the key. */
-export const keyedMark = (serverKey: Buffer, text: string) => {
-  const key = Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint mark', keyBytes))
-  return createHmac('sha256', key).update(text).digest().readUInt16BE() >> (16 - markBits)
-}
+export const keyedMark = (serverKey: Buffer, text: string) =>
+  createHmac('sha256', keyFor(serverKey, 'mark')).update(text).digest().readUInt16BE() >> (16 - markBits)
 
 export const createKeyring = (serverKey: Buffer): Keyring => {
-  const key = Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint seal', keyBytes))
+  const key = keyFor(serverKey, 'seal')
   // A key object: to make one of bytes takes several times what marking a text takes.
-  const marking = createSecretKey(
-    Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint mark of texts', keyBytes)),
-  )
+  const marking = createSecretKey(keyFor(serverKey, 'mark of texts'))
   return {
     mark: (text) => createHmac('sha256', marking).update(text).digest('hex').slice(0, 32),
     seal(text, context) {
@@ -115,10 +115,9 @@ export const createKeyring = (serverKey: Buffer): Keyring => {
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes))
         .setAAD(Buffer.from(context))
         .setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
-      return Buffer.concat([
-        decipher.update(bytes.subarray(nonceBytes + tagBytes)),
-        decipher.final(),
-      ]).toString('utf8')
+      return (
+        decipher.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decipher.final('utf8')
+      )
     },
   }
 }

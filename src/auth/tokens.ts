@@ -2,20 +2,19 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../lib/clock.ts'
 import { Failure, isOutage } from '../lib/failure.ts'
 import { evictOldest } from '../lib/forget-oldest.ts'
-import { gregorianNow, gregorianOfUnix } from '../lib/gregorian.ts'
+import { gregorianNow, unixOfGregorian } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
 import { authSettings } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Author, ChangeSet } from '../storage/change-set.ts'
-import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
-import type { Store } from '../storage/store.ts'
+import type { Author } from '../storage/change-set.ts'
+import { createCollection } from '../storage/collection.ts'
+import { committed, type Store } from '../storage/store.ts'
 import {
   type ApiKeyRecord,
   apiKeyKind,
   bothAllow,
   everything,
   isKeyAlive,
-  keyEnd,
   type Scopes,
   settingScopes,
 } from './api-keys.ts'
@@ -36,26 +35,26 @@ import { type Keyring, sha256Hex } from './keyring.ts'
 import { impersonator } from './policies.ts'
 import { createSigningKeys, issuer, type SystemRecord, tokenRefused } from './signing-keys.ts'
 
-interface Verified {
-  claims: TokenClaims
-  hash: string
+/** The records that a token names. */
+interface Subjects {
+  system: SystemRecord
   account: AccountRecord
   user: UserRecord | undefined
   key: ApiKeyRecord | undefined
-  system: SystemRecord
 }
 
-interface Impersonator {
-  actor: Pick<Actor, 'account' | 'user' | 'key'>
-  /** Gregorian seconds. */
-  until: number
+interface Verified extends Subjects {
+  claims: TokenClaims
+  hash: string
 }
 
-interface CredentialSession {
-  actor: Actor
+interface CredentialSession<Caller = Actor> {
+  actor: Caller
   /** Gregorian seconds: a trial ends then. */
   inServiceUntil: number
 }
+
+type Impersonator = CredentialSession<Pick<Actor, 'account' | 'user' | 'key'>>
 
 export interface TokenSubject {
   account: AccountRecord
@@ -104,11 +103,6 @@ export const createSessionCache = (
   }
 }
 
-const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
-  kind: 'revoked_token',
-  sortKey: (doc) => String(doc.exp ?? Number.MAX_SAFE_INTEGER).padStart(16, '0'),
-}
-
 /** The only accepted spelling: decoders also accept padding, another alphabet and unused bits. */
 const canonical = (token: string) =>
   token
@@ -126,8 +120,6 @@ const identitySignature = (system: SystemRecord, account: AccountRecord, user: U
     )
     .digest('base64url')
 
-type Subjects = Pick<Verified, 'system' | 'account' | 'user' | 'key'>
-
 const areSameSubjects = (a: Subjects, b: Subjects) =>
   a.system === b.system && a.account === b.account && a.user === b.user && a.key === b.key
 
@@ -137,11 +129,11 @@ const expiryOf = (
   lifetime: number,
   { key, origins = [] }: Pick<TokenSubject, 'key' | 'origins'>,
 ) => {
-  const end = key && keyEnd(key)
+  const end = key?.doc.expires
   const ends = [
     ...(lifetime > 0 ? [issued + lifetime] : []),
-    ...(end === undefined ? [] : [end / 1000]),
-    ...origins.flatMap(({ exp }) => (exp === undefined ? [] : [exp])),
+    ...(end === undefined ? [] : [unixOfGregorian(end)]),
+    ...origins.flatMap(({ exp }) => exp ?? []),
   ]
   return ends.length > 0 ? { exp: Math.min(...ends) } : {}
 }
@@ -224,14 +216,8 @@ const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRev
     const actor = { accountId: account.id, account, user, method, claims: undefined, token: undefined }
     const isLimited = scopes !== undefined && !scopes.includes(everything)
     if (isLimited || !impersonator.allows(actor, acted, {})) throw tokenRefused()
-    const end = key && keyEnd(key)
-    return {
-      actor: { account, user, ...(key ? { key } : {}) },
-      until: Math.min(
-        await originServiceEnd(account),
-        end === undefined ? Infinity : gregorianOfUnix(end / 1000),
-      ),
-    }
+    const inServiceUntil = Math.min(await originServiceEnd(account), key?.doc.expires ?? Infinity)
+    return { actor: { account, user, ...(key ? { key } : {}) }, inServiceUntil }
   }
 
   return async (token: string): Promise<CredentialSession> => {
@@ -257,7 +243,7 @@ const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRev
         ...(isReplaced ? { hasReplacedKey: true as const } : {}),
         ...(impersonators.length > 0 ? { impersonators: impersonators.map((one) => one.actor) } : {}),
       },
-      inServiceUntil: Math.min(inServiceUntil, ...impersonators.map(({ until }) => until)),
+      inServiceUntil: Math.min(inServiceUntil, ...impersonators.map((one) => one.inServiceUntil)),
     }
   }
 }
@@ -269,7 +255,10 @@ export type Tokens = ReturnType<typeof createTokens>
 /** Signed tokens: made at sign-in, verified on each request, ended at once by log-out or a new signature secret. */
 export const createTokens = (store: Store, keyring: Keyring, settings: Settings) => {
   const signing = createSigningKeys(store, keyring)
-  const revocations = createCollection(store, revocationDefinition)
+  const revocations = createCollection<{ exp?: number }, object>(store, {
+    kind: 'revoked_token',
+    sortKey: (doc) => String(doc.exp ?? Number.MAX_SAFE_INTEGER).padStart(16, '0'),
+  })
   const isRevoked: IsRevoked = async (accountId, id) => (await revocations.find(accountId, id)) !== undefined
   const { clock } = store
   const unixNow = () => Math.floor(clock.now() / 1000)
@@ -320,14 +309,14 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings)
     /** Ends one token for good; deletes older revocations of the account that have expired. */
     async revoke(author: Author, { claims, token, accountId }: Actor) {
       if (!claims || !token) return
-      const set = new ChangeSet(author)
       const { exp } = claims
       const content = { doc: exp === undefined ? {} : { exp }, hidden: {} }
-      revocations.insert(set, revocations.draft(accountId, content, tokenIdOf(token)))
-      for (const record of await revocations.page({ accountId, limit: 20, descending: false }))
-        if (record.doc.exp !== undefined && record.doc.exp * 1000 < clock.now())
-          revocations.remove(set, record)
-      await store.commit(set)
+      await committed(store, author, async (set) => {
+        revocations.insert(set, revocations.draft(accountId, content, tokenIdOf(token)))
+        for (const record of await revocations.page({ accountId, limit: 20, descending: false }))
+          if (record.doc.exp !== undefined && record.doc.exp * 1000 < clock.now())
+            revocations.remove(set, record)
+      })
     },
 
     signingKeys: signing.keys,

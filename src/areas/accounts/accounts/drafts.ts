@@ -144,7 +144,10 @@ export const createDrafts = ({ store: { clock }, settings, keyring, accounts, na
       return { doc, nameClaim: claim }
     },
 
-    async standardsFor(account: AccountRecord, missing: readonly ('timezone' | 'language')[]): Promise<Json> {
+    /** The timezone and language of an imported account that has none of its own. */
+    async unsaid(account: AccountRecord): Promise<Json> {
+      const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
+      if (missing.length === 0) return {}
       const standards = await inherited(await find(account.hidden.tree.at(-1)))
       return Object.fromEntries(missing.map((name) => [name, standards[name]]))
     },

@@ -1,4 +1,5 @@
 import {
+  type AccountHidden,
   type AccountRecord,
   type Actor,
   isAbove,
@@ -27,25 +28,16 @@ import { accountChanged, accountDeleted } from './signals.ts'
 import { type AccountStore, apiKeyClaim, createAccountStore, nameClaim, realmClaim } from './store.ts'
 
 /** What an ancestor, or the operator, may change of an account besides its public half. */
-export interface Privileged {
-  enabled?: boolean
-  isSuperduper?: boolean
-  allowsNumberAdditions?: boolean
-  /** Gregorian seconds; undefined: the account is no trial any more. */
-  trialExpires?: number | undefined
-}
+export type Privileged = Partial<
+  Pick<AccountHidden, 'enabled' | 'isSuperduper' | 'allowsNumberAdditions' | 'trialExpires'>
+>
 
 type AddUser = (set: ChangeSet, account: AccountRecord) => Promise<void>
 
-interface AccountDeps extends DepsOf<'store' | 'settings'> {
+interface AccountDeps extends DepsOf<'store' | 'settings' | 'mail'> {
   accounts: AccountStore
+  drafts: ReturnType<typeof createDrafts>
 }
-
-const withHidden = (
-  accounts: AccountStore,
-  account: AccountRecord,
-  hidden: Partial<AccountRecord['hidden']>,
-) => accounts.revise(account, { hidden: { ...account.hidden, ...hidden } })
 
 const save = (
   { store, accounts }: Pick<AccountDeps, 'store' | 'accounts'>,
@@ -144,10 +136,10 @@ const createTreeChanges = (deps: AccountDeps) => {
       for await (const batch of accounts.descendants(account.id))
         for (const old of batch) {
           const moved = treeAfterMove(old.hidden.tree, account.id, tree)
-          descendants.push([old, withHidden(accounts, old, { tree: moved })])
+          descendants.push([old, accounts.withHidden(old, { tree: moved })])
         }
       await committed(store, author, (set) =>
-        accounts.move(set, account, withHidden(accounts, account, { tree }), target, descendants),
+        accounts.move(set, account, accounts.withHidden(account, { tree }), target, descendants),
       )
       return accounts.get(account.id, account.id)
     },
@@ -161,16 +153,12 @@ const createTreeChanges = (deps: AccountDeps) => {
         if (batch.some((below) => below.hidden.isReseller))
           throw failure(accountHasDescendants, { cause: account.id })
       if (account.hidden.isReseller === isReseller) return account
-      return save(deps, author, account, withHidden(accounts, account, { isReseller }))
+      return save(deps, author, account, accounts.withHidden(account, { isReseller }))
     },
   }
 }
 
-interface CreationDeps extends AccountDeps, DepsOf<'mail'> {
-  drafts: ReturnType<typeof createDrafts>
-}
-
-const createCreation = ({ store, settings, mail, accounts, drafts }: CreationDeps) => ({
+const createCreation = ({ store, settings, mail, accounts, drafts }: AccountDeps) => ({
   /** Creates a sub-account. It starts enabled if its parent is. `notice` sends an email to the parent's admins. */
   async create(
     author: Author,
@@ -226,6 +214,7 @@ export const createAccounts = (given: DepsOf<'store' | 'settings' | 'keyring' | 
     ...createCreation(deps),
     ...createTreeChanges(deps),
     judge: names.judge,
+    unsaid: drafts.unsaid,
 
     /** Replaces the public half; `privileged` changes what only others may change. */
     async replace(author: Author, account: AccountRecord, data: Json, privileged: Privileged = {}) {
@@ -237,20 +226,14 @@ export const createAccounts = (given: DepsOf<'store' | 'settings' | 'keyring' | 
     /** The values of a trial, which change every second. */
     trialOf: ({ hidden }: AccountRecord): Json => trialValues(hidden.trialExpires, gregorianNow(store.clock)),
 
-    /** The timezone and language of an imported account that has none of its own. */
-    async unsaid(account: AccountRecord): Promise<Json> {
-      const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
-      return missing.length === 0 ? {} : drafts.standardsFor(account, missing)
-    },
-
     apiKeyOf: (account: AccountRecord) => keyring.open(account.hidden.sealedApiKey, `api_key/${account.id}`),
 
     /** Makes a new API key. The old one stops working; its sessions continue unless `endsSessions`. */
     resetApiKey: (author: Author, account: AccountRecord, wish: { endsSessions: boolean }) =>
-      save(deps, author, account, withHidden(accounts, account, drafts.freshKeyOf(account, wish))),
+      save(deps, author, account, accounts.withHidden(account, drafts.freshKeyOf(account, wish))),
 
     resetSignatureSecret: (author: Author, account: AccountRecord) =>
-      save(deps, author, account, withHidden(accounts, account, { signatureSecret: randomHex(32) })),
+      save(deps, author, account, accounts.withHidden(account, { signatureSecret: randomHex(32) })),
 
     /** Whether the caller may set what only the operator sets: an admin of the master account. */
     isOperator: (actor: Actor) => actor.account.hidden.tree.length === 0 && isAccountAdmin(actor),

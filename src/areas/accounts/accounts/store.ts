@@ -162,6 +162,9 @@ export const createAccountStore = (store: Store) => {
     ...collection,
     page: treePage,
 
+    withHidden: (account: AccountRecord, hidden: Partial<AccountHidden>) =>
+      collection.revise(account, { hidden: { ...account.hidden, ...hidden } }),
+
     async shown(page: TreePage): Promise<ShownAccount[]> {
       // Only lists of all accounts below tell what is above each.
       const tree = page.direct ? "''" : store.words.textAt('r.hidden', 'tree')

@@ -43,30 +43,24 @@ const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 export const isLinkedTo = (host: string, hosts: readonly string[]) =>
   hosts.includes('*') || hosts.includes(host) || loopback.test(host)
 
-const linkProblems = (url: string, isAllowed: boolean): Problems => {
-  if (linkHost(url) === undefined) {
-    return {
-      ui_url: { wrong_format: { message: 'Must be a http or https address', value: url, format: 'uri' } },
-    }
-  }
-  if (isAllowed) return {}
-  return {
-    ui_url: {
-      forbidden: {
-        message:
-          'Recovery mails may not link to this host: it has to stand in recovery_ui_hosts of the settings, or to belong to a brand',
-        cause: url,
-      },
-    },
-  }
+const linkProblem = (url: string, isAllowed: boolean) => {
+  if (linkHost(url) === undefined)
+    return { wrong_format: { message: 'Must be a http or https address', value: url, format: 'uri' } }
+  const message =
+    'Recovery mails may not link to this host: it has to stand in recovery_ui_hosts of the settings, or to belong to a brand'
+  return isAllowed ? undefined : { forbidden: { message, cause: url } }
 }
 
-export const recoveryProblems = (data: Record<string, unknown>, isAllowedHost: boolean): Problems => ({
-  ...(accountKeys.some((key) => data[key] !== undefined)
-    ? {}
-    : { account_name: { required: { message: 'Field is required but missing', value: 'account_name' } } }),
-  ...(typeof data.ui_url === 'string' ? linkProblems(data.ui_url, isAllowedHost) : {}),
-})
+export const recoveryProblems = (data: Record<string, unknown>, isAllowedHost: boolean): Problems => {
+  const { ui_url: url } = data
+  const problem = typeof url === 'string' ? linkProblem(url, isAllowedHost) : undefined
+  return {
+    ...(accountKeys.some((key) => data[key] !== undefined)
+      ? {}
+      : { account_name: { required: { message: 'Field is required but missing', value: 'account_name' } } }),
+    ...(problem ? { ui_url: problem } : {}),
+  }
+}
 
 /** Adds the reset ID to the query. */
 export const recoveryLink = (uiUrl: string, resetId: string) => {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type DigestMethod, isEmptyPassword, layerOf } from '../../../auth/credentials.ts'
+import { type DigestMethod, isEmptyPassword, layerOfKey } from '../../../auth/credentials.ts'
 import {
   type AccountRecord,
   accountKind,
@@ -76,7 +76,7 @@ const keyImport = ({ store: { records }, deriver }: DepsOf<'store' | 'deriver'>)
     if (had.length === digests.length && memory.isSame(arrival)) return had
     const salt = await saltOf(arrival.accountId)
     // Strengthened keys stay as strong.
-    const toLayer = Math.max(1, ...had.map(layerOf))
+    const toLayer = Math.max(1, ...had.map((key) => layerOfKey(key).layer))
     const keys = await Promise.all(
       digests.map(([method, digest]) =>
         deriver.arrivingKey(arrival.accountId, { salt, method, digest, toLayer }),
