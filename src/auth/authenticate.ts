@@ -43,9 +43,9 @@ export const keyHolder = async (
   { method, digest, clientAddress, called = accountId }: Guess,
 ): Promise<UserRecord | undefined> => {
   await deriver.guesses.assertFew(called, clientAddress)
-  const asker = deriver.visitor(accountId, clientAddress)
+  const caller = deriver.visitor(accountId, clientAddress)
   let holderId: string | undefined
-  for (const value of await deriver.signInKeys(asker, signInSalt, method, digest)) {
+  for (const value of await deriver.signInKeys(caller, signInSalt, method, digest)) {
     const found = await records.claimant({ scope: accountId, name: 'sign_in', value })
     holderId ??= found?.id
   }

@@ -201,10 +201,7 @@ export const isInService = async ({ records, clock }: StoreReader, account: Acco
 }
 
 /** Throws if the account or one above is disabled, or a trial has ended. Returns the end of the trial (Gregorian seconds). */
-export const assertInService = async (
-  { records, clock }: StoreReader,
-  account: AccountRecord,
-): Promise<number> => {
+export const assertInService = async ({ records, clock }: StoreReader, account: AccountRecord) => {
   const { disabled: cause, trialEnd } = await serviceOf(records, account)
   if (cause !== undefined)
     throw failure(validationError, {

@@ -20,15 +20,6 @@ import { dirname, join } from 'node:path'
 import { codeOf, namingPath } from '../lib/error-facts.ts'
 import { randomHex, randomKey } from '../lib/ids.ts'
 
-/** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
-export interface Keyring {
-  /** AES-256-GCM; `context` binds the text to its place, so that a sealed value cannot be moved to another record. */
-  seal(text: string, context: string): string
-  open(sealed: string, context: string): string
-  /** Tells texts apart, the same for the same text: 32 hex digits, of no use to whoever holds the store alone. */
-  mark(text: string): string
-}
-
 const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
@@ -98,19 +89,26 @@ const markBits = 12
 export const keyedMark = (serverKey: Buffer, text: string) =>
   createHmac('sha256', keyFor(serverKey, 'mark')).update(text).digest().readUInt16BE() >> (16 - markBits)
 
-export const createKeyring = (serverKey: Buffer): Keyring => {
+export type Keyring = ReturnType<typeof createKeyring>
+
+/** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
+export const createKeyring = (serverKey: Buffer) => {
   const key = keyFor(serverKey, 'seal')
   // A key object: to make one of bytes takes several times what marking a text takes.
   const marking = createSecretKey(keyFor(serverKey, 'mark of texts'))
   return {
-    mark: (text) => createHmac('sha256', marking).update(text).digest('hex').slice(0, 32),
-    seal(text, context) {
+    /** The same 32 hex digits for the same text, without meaning to a thief of the store alone. */
+    mark: (text: string) => createHmac('sha256', marking).update(text).digest('hex').slice(0, 32),
+
+    /** AES-256-GCM; `context` binds the text to its place, so that a sealed value cannot be moved to another record. */
+    seal(text: string, context: string): string {
       const nonce = randomKey(nonceBytes)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context))
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
     },
-    open(sealed, context) {
+
+    open(sealed: string, context: string): string {
       const bytes = Buffer.from(sealed, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes))
         .setAAD(Buffer.from(context))

@@ -57,7 +57,6 @@ const sees = (actor: Actor, account: AccountRecord | undefined) =>
 /** No credentials asked for; a bad token is ignored. */
 export const anyone: PlainPolicy = { name: 'anyone', needsToken: false, allows: () => true }
 
-/** Any valid token, whatever its account. */
 export const anyToken = tokenPolicy('any token', () => true)
 
 /** Anybody of the account in the path, or who speaks for one of its ancestors or a superduper account. */
@@ -82,7 +81,6 @@ export const accountAdminPerson = tokenPolicy(
   (actor, account) => sees(actor, account) && isAccountAdmin(actor),
 )
 
-/** An admin of the account or an ancestor, or the very user in the path. */
 export const userOrAdmin = tokenPolicy(
   'the user itself, or an admin of account or ancestor',
   (actor, account, path) =>

@@ -195,15 +195,6 @@ const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRev
     return entry
   }
 
-  const originServiceEnd = async (account: AccountRecord): Promise<number> => {
-    try {
-      return await assertInService(store, account)
-    } catch (error) {
-      // The caller learns nothing about the account of its impersonator.
-      throw error instanceof Failure && !isOutage(error) ? tokenRefused(error) : error
-    }
-  }
-
   /** Fails unless the session that created an impersonation is still valid and may still impersonate users of the account. */
   const assertOriginOpen = async (origin: TokenOrigin, acted: AccountRecord): Promise<Impersonator> => {
     const { system, account, user, key } = await subjectsOf(origin)
@@ -216,7 +207,11 @@ const createVerification = (store: Store, signing: SigningKeys, isRevoked: IsRev
     const actor = { accountId: account.id, account, user, method, claims: undefined, token: undefined }
     const isLimited = scopes !== undefined && !scopes.includes(everything)
     if (isLimited || !impersonator.allows(actor, acted, {})) throw tokenRefused()
-    const inServiceUntil = Math.min(await originServiceEnd(account), key?.doc.expires ?? Infinity)
+    const trialEnd = await assertInService(store, account).catch((error) => {
+      // The caller learns nothing about the account of its impersonator.
+      throw error instanceof Failure && !isOutage(error) ? tokenRefused(error) : error
+    })
+    const inServiceUntil = Math.min(trialEnd, key?.doc.expires ?? Infinity)
     return { actor: { account, user, ...(key ? { key } : {}) }, inServiceUntil }
   }
 

@@ -12,7 +12,9 @@ type QueueGroup = 'trusted' | 'stranger' | 'background'
 const groupOf = (lane: Lane): QueueGroup => (lane === 'member' || lane === 'known' ? 'trusted' : lane)
 
 export interface Caller {
+  /** Empty: the server itself. */
   network: string
+  /** The account that the caller wants to sign in to, or is signed in to. */
   accountId: string
   lane: Lane
 }
@@ -25,11 +27,6 @@ interface QueueBounds {
 
 interface Waiting<Job> extends Caller {
   job: Job
-}
-
-interface Served {
-  count: number
-  at: number
 }
 
 const halfLifeMs = 10_000
@@ -53,7 +50,7 @@ const firstBy = <T>(entries: readonly T[], rankOf: (entry: T) => readonly number
 export const createHashQueue = <Job>(clock: Clock) => {
   let waiting: Waiting<Job>[] = []
   let taken = 0
-  const served = new Map<string, Served>()
+  const served = new Map<string, { count: number; at: number }>()
 
   const loadOf = (key: string) => {
     const known = served.get(key)

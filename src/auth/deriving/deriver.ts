@@ -20,16 +20,7 @@ import {
   renewal,
 } from '../credentials.ts'
 import { createFailedSignInLimiter, createKnownNetworkCache } from '../guesses.ts'
-import { createHashQueue, type Lane } from './derivation-turns.ts'
-
-/** The caller that needs a key. */
-export interface Asker {
-  /** Undefined: the server itself. */
-  clientAddress: string | undefined
-  /** The account that the caller wants to sign in to, or is signed in to. */
-  accountId: string
-  lane: Lane
-}
+import { type Caller, createHashQueue, type Lane } from './derivation-turns.ts'
 
 interface Job {
   derivation: PasswordHashing
@@ -153,16 +144,16 @@ const createHashThreads = (deps: DeriverDeps) => {
   return {
     stop: endIdle,
 
-    async ask({ clientAddress, accountId, lane }: Asker, derivation: PasswordHashing): Promise<string[]> {
+    async ask(caller: Caller, derivation: PasswordHashing): Promise<string[]> {
+      const { lane } = caller
       const rules = await settings.of(authSettings)
       if (isClosed && isVisitor(lane)) throw closed()
       threads = partOf(rules.derivation_threads ?? derivationsByCores(), company)
       const mostOfEach = partOf(rules.derivations_waiting, company)
-      const network = clientAddress === undefined ? '' : networkOf(clientAddress)
       const { promise, resolve, reject } = Promise.withResolvers<string[]>()
       const job = { derivation, lane, since: performance.now(), resolve, reject }
       const bounds = { mostOfEach, most: placesInAll * mostOfEach }
-      turns.add({ network, accountId, lane }, job, bounds)?.reject(refusal())
+      turns.add(caller, job, bounds)?.reject(refusal())
       advance()
       return promise
     },
@@ -187,18 +178,11 @@ const createHashThreads = (deps: DeriverDeps) => {
   }
 }
 
-interface ImportedDigest {
-  salt: string
-  method: DigestMethod
-  digest: string
-  toLayer: number
-}
+type ImportedDigest = Pick<PasswordHashing, 'salt' | 'method'> & { digest: string; toLayer: number }
 
-const inBackground = (accountId: string): Asker => ({
-  accountId,
-  clientAddress: undefined,
-  lane: 'background',
-})
+const inBackground = (accountId: string): Caller => ({ network: '', accountId, lane: 'background' })
+
+const networkAt = (address: string | undefined) => (address === undefined ? '' : networkOf(address))
 
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>
 
@@ -208,8 +192,8 @@ export const createPasswordHasher = (deps: DeriverDeps) => {
   const { ask, beside, turnAway, stop } = createHashThreads(deps)
   const acquaintances = createKnownNetworkCache(company?.acquaintances)
 
-  const signInKeys = (asker: Asker, salt: string, method: DigestMethod, digest: string) =>
-    ask(asker, hashingOfDigest(salt, method, digest))
+  const signInKeys = (caller: Caller, salt: string, method: DigestMethod, digest: string) =>
+    ask(caller, hashingOfDigest(salt, method, digest))
 
   return {
     beside,
@@ -218,16 +202,16 @@ export const createPasswordHasher = (deps: DeriverDeps) => {
     guesses: createFailedSignInLimiter({ settings, clock, acquaintances, shared }),
 
     /** A client that wants to sign in to an account. */
-    visitor: (accountId: string, clientAddress: string | undefined): Asker => ({
+    visitor: (accountId: string, address: string | undefined): Caller => ({
+      network: networkAt(address),
       accountId,
-      clientAddress,
-      lane: acquaintances.isKnown(accountId, clientAddress) ? 'known' : 'stranger',
+      lane: acquaintances.isKnown(accountId, address) ? 'known' : 'stranger',
     }),
 
     /** A signed-in caller that changes something of this account. */
-    member: ({ authAccountId, clientAddress }: Author, accountId: string): Asker => ({
+    member: ({ authAccountId, clientAddress }: Author, accountId: string): Caller => ({
+      network: networkAt(clientAddress),
       accountId: authAccountId ?? accountId,
-      clientAddress,
       lane: 'member',
     }),
 
@@ -235,10 +219,10 @@ export const createPasswordHasher = (deps: DeriverDeps) => {
     signInKeys,
 
     /** The keys of a user, of each layer: one list for each digest that clients may send. */
-    async signInKeysOf(asker: Asker, salt: string, username: string, password: string) {
+    async signInKeysOf(caller: Caller, salt: string, username: string, password: string) {
       const lists: string[][] = []
       for (const method of ['md5', 'sha'] as const)
-        lists.push(await signInKeys(asker, salt, method, digestOf(method, username, password)))
+        lists.push(await signInKeys(caller, salt, method, digestOf(method, username, password)))
       return lists
     },
 

@@ -1,5 +1,5 @@
 import { digestWanted, isDigest, isEmptyPassword } from '../../../auth/credentials.ts'
-import type { Asker } from '../../../auth/deriving/deriver.ts'
+import type { Caller } from '../../../auth/deriving/derivation-turns.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -134,13 +134,14 @@ const composing = ({ store: { clock }, deriver, settings, configs }: Deps) => {
 
   /** The keys of each layer, one list for each digest; undefined without a secret. */
   const deriveKeys = async (
-    asker: Asker,
+    caller: Caller,
     { hidden: { signInSalt } }: AccountRecord,
     username: string | undefined,
     { password, credentials }: Secrets,
   ) => {
-    if (password !== undefined && username) return deriver.signInKeysOf(asker, signInSalt, username, password)
-    if (credentials) return [await deriver.signInKeys(asker, signInSalt, 'md5', credentials)]
+    if (password !== undefined && username)
+      return deriver.signInKeysOf(caller, signInSalt, username, password)
+    if (credentials) return [await deriver.signInKeys(caller, signInSalt, 'md5', credentials)]
     return undefined
   }
 
