@@ -4,7 +4,7 @@ import type { Problems } from '../../../lib/failure.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { ClaimHolder } from '../../../storage/change-set.ts'
+import type { Claim } from '../../../storage/change-set.ts'
 import type { DepsOf } from '../../area.ts'
 import type { HostNames } from './host-names/operations.ts'
 import { claimantOf } from './host-names/rules.ts'
@@ -19,17 +19,16 @@ export const storedApiKey = (keyring: Keyring, accountId: string, key = randomHe
   apiKeyHash: sha256Hex(key),
 })
 
-const isOther = (holder: ClaimHolder | undefined, own: AccountRecord | undefined) =>
-  holder !== undefined && holder.id !== own?.id
-
 interface NameDeps extends DepsOf<'store' | 'settings'> {
   hostNames: HostNames
 }
 
 /** Names and realms, which other accounts may have. */
 export const createNameRules = ({ store: { records }, settings, hostNames }: NameDeps) => {
-  const isTaken = async (key: string, own: AccountRecord | undefined) =>
-    isOther(await records.claimant(nameClaim(key)), own)
+  const isTaken = async (claim: Claim, own: AccountRecord | undefined) => {
+    const holder = await records.claimant(claim)
+    return holder !== undefined && holder.id !== own?.id
+  }
 
   const nameProblems = async (name: string, own: AccountRecord | undefined): Promise<Problems> => {
     if (!isName(name) && name !== own?.doc.name) {
@@ -38,13 +37,13 @@ export const createNameRules = ({ store: { records }, settings, hostNames }: Nam
     }
     const { ensure_unique_name: isUnique } = await settings.of(accountsSettings)
     if (!isUnique || nameKey(name) === nameKey(own?.doc.name ?? '')) return {}
-    if (!(await isTaken(nameKey(name), own))) return {}
+    if (!(await isTaken(nameClaim(nameKey(name)), own))) return {}
     return { name: { unique: { message: 'Account name already in use', cause: name } } }
   }
 
   /** A realm is a host name, too: the owners of names above and below it must be related accounts. */
   const realmProblems = async (realm: string, { own, parent }: AccountSubject): Promise<Problems> => {
-    if (isOther(await records.claimant(realmClaim(realm)), own))
+    if (await isTaken(realmClaim(realm), own))
       return { realm: { unique: { message: 'Account realm already in use', cause: realm } } }
     if (realm.toLowerCase() === own?.doc.realm.toLowerCase()) return {}
     const tree = parent ? [...parent.hidden.tree, parent.id] : []
@@ -68,7 +67,7 @@ export const createNameRules = ({ store: { records }, settings, hostNames }: Nam
     async claimOf(name: string, id: string, own: AccountRecord | undefined) {
       const key = nameKey(name)
       const { ensure_unique_name: isUnique } = await settings.of(accountsSettings)
-      return !isUnique && (await isTaken(key, own)) ? `${key}/${id}` : key
+      return !isUnique && (await isTaken(nameClaim(key), own)) ? `${key}/${id}` : key
     },
   }
 }

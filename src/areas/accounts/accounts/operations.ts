@@ -97,9 +97,8 @@ const createTreeChanges = (deps: AccountDeps) => {
   return {
     async remove(author: Author, actor: Actor, account: AccountRecord) {
       if (account.hidden.tree.length === 0) throw failure(invalidMethod, { allow: ['GET', 'PATCH', 'POST'] })
-      if (account.id === actor.accountId) {
+      if (account.id === actor.accountId)
         throw failure(forbidden, { message: 'deleting your own account is forbidden', cause: account.id })
-      }
       if (account.tally > 0) throw failure(accountHasDescendants, { cause: account.id })
       return committed(store, author, async (set) => {
         await accounts.remove(set, account)
@@ -112,19 +111,17 @@ const createTreeChanges = (deps: AccountDeps) => {
       if (isSuperduper(actor)) return
       const { allow_sibling_listing: allowed } = await settings.of(accountsSettings)
       if (allowed && account.id !== actor.accountId) return
-      throw failure(forbidden, {
-        cause: 'siblings are listed by whoever is above, where the operator allows it',
-      })
+      const cause = 'siblings are listed by whoever is above, where the operator allows it'
+      throw failure(forbidden, { cause })
     },
 
     async assertMayMove(actor: Actor, account: AccountRecord, target: AccountRecord) {
       if (isSuperduper(actor)) return
       const { allow_move: rule } = await settings.of(accountsSettings)
       if (rule === 'tree' && isAbove(actor, account) && isWithin(actor, target)) return
-      throw failure(forbidden, {
-        cause:
-          'accounts are moved by the operator, or, where allow_move is tree, by whoever is above both places',
-      })
+      const cause =
+        'accounts are moved by the operator, or, where allow_move is tree, by whoever is above both places'
+      throw failure(forbidden, { cause })
     },
 
     /** Puts the account, with all below it, under another parent. */
@@ -146,9 +143,8 @@ const createTreeChanges = (deps: AccountDeps) => {
 
     /** Promotes to reseller, or demotes. It is rejected if a reseller below would change hands. */
     async setReseller(author: Author, account: AccountRecord, isReseller: boolean) {
-      if (account.hidden.tree.length === 0) {
+      if (account.hidden.tree.length === 0)
         throw failure(forbidden, { cause: 'the master account is a reseller for good' })
-      }
       for await (const batch of accounts.descendants(account.id))
         if (batch.some((below) => below.hidden.isReseller))
           throw failure(accountHasDescendants, { cause: account.id })
@@ -167,11 +163,9 @@ const createCreation = ({ store, settings, mail, accounts, drafts }: AccountDeps
     { notice, ...hidden }: { notice: CreationNotice } & Pick<Privileged, 'trialExpires'>,
   ): Promise<AccountRecord> {
     const { allow_subaccounts_for_direct: allowed } = await settings.of(accountsSettings)
-    if (!allowed && parent.hidden.tree.length === 1) {
-      throw invalid({
-        account: { forbidden: { message: 'Sub-accounts are not allowed here', cause: parent.id } },
-      })
-    }
+    const message = 'Sub-accounts are not allowed here'
+    if (!allowed && parent.hidden.tree.length === 1)
+      throw invalid({ account: { forbidden: { message, cause: parent.id } } })
     const account = await drafts.draft(parent, data, hidden)
     const { id, doc } = account
     const values = { 'new_account.id': id, 'new_account.name': doc.name, 'new_account.realm': doc.realm }

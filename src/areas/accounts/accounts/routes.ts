@@ -93,9 +93,8 @@ const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
   const { lends_bookkeepers_to: had } = account.doc
   const { lends_bookkeepers_to: wanted = had, ...rest } = data
   if (privLevelOf(actor) === 'admin') return data
-  if (JSON.stringify(wanted) !== JSON.stringify(had)) {
+  if (JSON.stringify(wanted) !== JSON.stringify(had))
     throw failure(forbidden, { cause: 'lends_bookkeepers_to is changed by admins' })
-  }
   return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
 }
 

@@ -65,10 +65,7 @@ const callers = ['internal', 'external', 'emergency'] as const
 /** Who a call says it is from, with each of the three that there are; who has no name says so. */
 export const completeCallerId = (given: unknown): Json => {
   const known = isObject(given) ? given : {}
-  const named = callers.map((caller) => {
-    const own = known[caller]
-    return [caller, { name: '', ...(isObject(own) ? own : {}) }]
-  })
+  const named = callers.map((caller) => [caller, { name: '', ...(isObject(known[caller]) && known[caller]) }])
   return { ...known, ...Object.fromEntries(named) }
 }
 

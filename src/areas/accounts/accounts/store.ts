@@ -10,20 +10,24 @@ import { fingerprint } from '../../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
 import { type CollectionDefinition, createCollection, type StoredClaim } from '../../../storage/collection.ts'
 import type { Row, Statement } from '../../../storage/db.ts'
-import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../../storage/records.ts'
+import {
+  deleteRecord,
+  fittingIn,
+  type PageQuery,
+  recordColumns,
+  sortKeyOf,
+  weightColumn,
+} from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { accountsOfTreeSql, integer, keyset, type RowOf, shape, text } from '../../../storage/table.ts'
 import { hostNameClaim } from './host-names/rules.ts'
 import { Account } from './schema.ts'
 import { accountMoved } from './signals.ts'
 
-export const nameClaim = (value: string) => ({ scope: systemScope, name: 'account_name', value })
-export const realmClaim = (realm: string) => ({
-  scope: systemScope,
-  name: 'realm',
-  value: realm.toLowerCase(),
-})
-export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
+const systemClaim = (name: string) => (value: string) => ({ scope: systemScope, name, value })
+export const nameClaim = systemClaim('account_name')
+export const realmClaim = (realm: string) => systemClaim('realm')(realm.toLowerCase())
+export const apiKeyClaim = systemClaim('api_key')
 
 // Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
 const accountClaims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
@@ -38,14 +42,10 @@ const accountClaims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
   ]
 }
 
-export interface TreePage {
+export interface TreePage extends Omit<PageQuery, 'accountId' | 'kind' | 'ownerId'> {
   /** The account whose sub-accounts are listed. */
   ancestorId: string
   direct: boolean
-  after?: readonly [string, string]
-  limit: number
-  descending: boolean
-  long?: boolean
 }
 
 /** Distance 1 is a range: for an equality PostgreSQL may plan a walk over all accounts below. */

@@ -66,8 +66,6 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
   /** Unix milliseconds by key: until then a use is not written down again. */
   const noted = new Map<string, number>()
 
-  const isAlive = (key: ApiKeyRecord) => isKeyAlive(key, clock.now())
-
   /** The key's record, whatever its limits. */
   const find = async (text: string): Promise<ApiKeyRecord | undefined> => {
     const id = idInKey(text)
@@ -79,7 +77,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     const key = await find(text)
     const account = key && (await records.find(key.accountId, accountKind, key.accountId))
     if (!account) throw signInRefused('unknown API key')
-    if (!isAlive(key)) throw signInRefused('the API key has ended', account.id)
+    if (!isKeyAlive(key, clock.now())) throw signInRefused('the API key has ended', account.id)
     const { enabled, scopes } = await security.policyOf(account, 'cb_api_auth')
     if (!enabled) throw signInRefused('this way to sign in is disabled', account.id)
     const inServiceUntil = await assertInService(store, account)
@@ -100,7 +98,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
     async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
       const key = await find(text)
-      if (key && !isAlive(key)) throw signInRefused('the API key has ended', key.accountId)
+      if (key && !isKeyAlive(key, clock.now())) throw signInRefused('the API key has ended', key.accountId)
       if (key && !isFromAllowedNetwork(key, clientAddress))
         throw signInRefused('the API key is not for this network', key.accountId)
       return key

@@ -22,22 +22,18 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
   const subject = ({ path }: { path: { account_id: string; api_key_id: string } }) =>
     keys.get(path.account_id, path.api_key_id)
 
-  const extrasOf = async ({ accountId, id, revision }: ApiKeyRecord) => {
-    const lastUsed = (await keys.usesOf(accountId, [id])).get(id)
-    return { readOnly: lastUsedField(lastUsed), etag: `${revision}-${lastUsed ?? 0}` }
+  const view = async (key: ApiKeyRecord) => {
+    const lastUsed = (await keys.usesOf(key.accountId, [key.id])).get(key.id)
+    return one(key, { readOnly: lastUsedField(lastUsed), etag: `${key.revision}-${lastUsed ?? 0}` })
   }
-
-  const view = async (key: ApiKeyRecord) => one(key, await extrasOf(key))
 
   const listing = (accountId: string): Listing<UsedRow> => {
     const plain = collectionListing(keys, accountId)
     return {
       async page(request) {
         const rows = await plain.page(request)
-        const uses = await keys.usesOf(
-          accountId,
-          rows.map(({ id }) => id),
-        )
+        const ids = rows.map(({ id }) => id)
+        const uses = await keys.usesOf(accountId, ids)
         return rows.map((row) => ({ row, lastUsed: uses.get(row.id) }))
       },
       cursor: ({ row }) => plain.cursor(row),

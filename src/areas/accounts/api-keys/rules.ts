@@ -15,19 +15,18 @@ export const keyText = (id: string, secret: Uint8Array) =>
 
 export const idInKey = (text: string): string | undefined => keyForm.exec(text)?.[1]
 
-const expiryProblems = (expires: number, now: number): Problems =>
-  expires > now
-    ? {}
-    : { expires: { minimum: { message: 'Must lie in the future', target: now, value: expires } } }
-
-/** What a schema cannot say. An end that stays as it was may have passed. */
+/** What a schema cannot check. An end that is not changed may have passed. */
 export const keyProblems = (
   { networks, expires }: Partial<ApiKeyDoc>,
   { now, before }: { now: number; before: ApiKeyDoc | undefined },
-): Problems => ({
-  ...(networks ? networkProblems('networks', networks) : {}),
-  ...(expires !== undefined && expires !== before?.expires ? expiryProblems(expires, now) : {}),
-})
+): Problems => {
+  const isPast = expires !== undefined && expires !== before?.expires && expires <= now
+  const past = { minimum: { message: 'Must lie in the future', target: now, value: expires } }
+  return {
+    ...(networks ? networkProblems('networks', networks) : {}),
+    ...(isPast ? { expires: past } : {}),
+  }
+}
 
 export const beyondKey = 'An API key cannot make or change one that may do more than itself'
 export const beyondScopes = 'Whoever has scopes cannot make or change a key that may do more'

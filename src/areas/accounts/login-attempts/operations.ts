@@ -7,7 +7,7 @@ import { monthOf, timeKey } from '../../../lib/time-key.ts'
 import type { AuthModule } from '../../../settings/auth-modules.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import { createCollection, readsOf } from '../../../storage/collection.ts'
-import { committed, type Store } from '../../../storage/store.ts'
+import { committed } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
 import type { LoginAttempt } from './schema.ts'
 
@@ -15,14 +15,6 @@ type AttemptDoc = Omit<Static<typeof LoginAttempt>, 'id'>
 
 /** Value of the owner column for second factors, so that an index lists them. */
 const secondFactors = 'multi_factor'
-
-const createAttemptStore = (store: Store) =>
-  createCollection<AttemptDoc, object>(store, {
-    kind: 'login_attempt',
-    ownerId: (doc) => (doc.auth_type === 'multi_factor' ? secondFactors : ''),
-    sortKey: (doc) => timeKey(doc.timestamp),
-    row: (doc) => doc,
-  })
 
 /** What is stored of a request that tries to sign in. */
 export interface SignInClient {
@@ -45,7 +37,12 @@ type Logging = Pick<AuthModule, 'log_failed_attempts' | 'log_successful_attempts
 export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 
 export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'afterwards'>) => {
-  const attempts = createAttemptStore(store)
+  const attempts = createCollection<AttemptDoc, object>(store, {
+    kind: 'login_attempt',
+    ownerId: (doc) => (doc.auth_type === 'multi_factor' ? secondFactors : ''),
+    sortKey: (doc) => timeKey(doc.timestamp),
+    row: (doc) => doc,
+  })
   const { clock } = store
 
   const keep = (visit: SignInClient, { account, user, type, succeeded, message }: LoginAttemptFacts) => {

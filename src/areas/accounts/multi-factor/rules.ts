@@ -39,15 +39,7 @@ export const matchTotp = (key: Uint8Array, code: string, unixSeconds: number): n
   return [now - 1, now, now + 1].filter((step) => step >= 0 && areEqual(hotp(key, step), code)).at(-1)
 }
 
-export const otpauthUrl = ({
-  key,
-  issuer,
-  label,
-}: {
-  key: Uint8Array
-  issuer: string
-  label: string
-}): string => {
+export const otpauthUrl = ({ key, issuer, label }: { key: Uint8Array; issuer: string; label: string }) => {
   const path = `${encodeURIComponent(issuer)}:${encodeURIComponent(label)}`
   const query = `secret=${base32Encode(key)}&issuer=${encodeURIComponent(issuer)}`
   return `otpauth://totp/${path}?${query}&algorithm=SHA1&digits=${codeDigits}&period=${stepSeconds}`

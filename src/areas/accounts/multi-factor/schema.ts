@@ -7,7 +7,6 @@ const fields = {
   settings: anyObject(),
 }
 
-/** A second factor that sign-ins may ask for. */
 export const Provider = open(fields, { title: 'Second-factor provider' })
 
 export const ProviderRecord = open({ id: must(id()), ...fields }, { title: 'Second-factor provider record' })

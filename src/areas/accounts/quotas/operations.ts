@@ -8,13 +8,6 @@ import { bytesAbove, isLimitedKind, type QuotaRules, quotasOf, valuesAbove } fro
 import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
 
-interface Full {
-  accountId: string
-  /** A kind of records, or what else is counted. */
-  what: string
-  limit: number
-}
-
 type Born = ChangeSet['born']
 
 const quotaKeyOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
@@ -39,7 +32,8 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
   const rows = createQuotaStore(store)
   const { records } = store
 
-  const exceeded = (author: Author, { accountId, what, limit }: Full) => {
+  /** `what`: a kind of records, or what else is counted. */
+  const exceeded = (author: Author, accountId: string, what: string, limit: number) => {
     const after = JSON.stringify({ what, limit })
     refusals.tell(author, { accountId, type: 'limit.reached', kind: 'limit', id: what, after })
     return failure(quotaExceeded, { what, limit })
@@ -63,7 +57,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
         newcomers.has(accountId) ? 0 : rows.count(accountId, kind, atMost)
       if (await records.counts.allows(first, ofKind.length, limit, count)) continue
       if (await isOperators(accountId, newcomers)) continue
-      throw exceeded(author, { accountId, what: kind, limit })
+      throw exceeded(author, accountId, kind, limit)
     }
   }
 
@@ -76,8 +70,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     for (const id of ids) {
       const limit = quotasOf(rules, id).subAccounts
       const above = await records.find(id, accountKind, id)
-      if (above && above.tally + coming > limit)
-        throw exceeded(author, { accountId: id, what: accountKind, limit })
+      if (above && above.tally + coming > limit) throw exceeded(author, id, accountKind, limit)
     }
   }
 
@@ -93,7 +86,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
       const { fileBytes: limit } = quotasOf(rules, accountId)
       const added = files.reduce((sum, { bytes }) => sum + bytes, 0)
       if (added <= 0 || (await rows.fileBytes(accountId)) + added <= limit) continue
-      throw exceeded(author, { accountId, what: 'file_bytes', limit })
+      throw exceeded(author, accountId, 'file_bytes', limit)
     }
   }
 
@@ -121,7 +114,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
 
     async requireRoomForInput(author: Author, accountId: string, bytes: number) {
       const { taskInputBytes: limit } = quotasOf(await settings.of(quotaSettings), accountId)
-      if (bytes > limit) throw exceeded(author, { accountId, what: 'task_input_bytes', limit })
+      if (bytes > limit) throw exceeded(author, accountId, 'task_input_bytes', limit)
     },
   }
 }

@@ -34,16 +34,7 @@ const quotas = section('What accounts may have; whatever would pass one is refus
   task_input_bytes: { ...keys.task_input_bytes, default: 20_000_000_000 },
   accounts: Type.Record(
     Type.String({ maxLength: 32 }),
-    Type.Object(
-      {
-        records: Type.Optional(keys.records),
-        records_of_kind: Type.Optional(keys.records_of_kind),
-        sub_accounts: Type.Optional(keys.sub_accounts),
-        file_bytes: Type.Optional(keys.file_bytes),
-        task_input_bytes: Type.Optional(keys.task_input_bytes),
-      },
-      { additionalProperties: true },
-    ),
+    Type.Partial(Type.Object(keys), { additionalProperties: true }),
     { default: {}, description: 'Account id -> what holds for this account instead' },
   ),
 })

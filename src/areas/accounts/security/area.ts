@@ -1,9 +1,7 @@
-import { importingInto } from '../../adoption.ts'
 import { area } from '../../area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
-import { createLoginLock, createSecurity, createSecurityStore, type SecurityDoc } from './operations.ts'
+import { createLoginLock, createSecurity } from './operations.ts'
 import { securityRoutes } from './routes.ts'
-import { SecuritySettings } from './schema.ts'
 
 export const securityArea = area({
   name: 'security',
@@ -20,14 +18,10 @@ export const securityArea = area({
   create(tools, { multiFactor: { providers } }) {
     const security = createSecurity({ ...tools, providers })
     const lock = createLoginLock(tools)
-    const adopting = importingInto<SecurityDoc, object>(createSecurityStore(tools.store), ({ doc }) => ({
-      doc,
-      hidden: {},
-    }))
     return {
       offers: { security, lock },
       routes: securityRoutes(security, lock),
-      adoptions: { security: { schema: SecuritySettings, ...adopting } },
+      adoptions: { security: security.adoption },
     }
   },
 })

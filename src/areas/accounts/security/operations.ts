@@ -12,11 +12,13 @@ import { authSettings } from '../../../settings/documents.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createCollection, putDocument } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
-import { committed, retrying, type Store } from '../../../storage/store.ts'
+import { committed, retrying } from '../../../storage/store.ts'
+import { importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Providers } from '../multi-factor/operations.ts'
 import { accountIsLocked } from './failures.ts'
 import { factorProblems, handedDown, type ModulePolicy, mergedModules, policyOf } from './rules.ts'
+import { SecuritySettings } from './schema.ts'
 
 export interface SecurityDoc {
   auth_modules?: AuthModules
@@ -27,9 +29,6 @@ export type SecurityRecord = StoredRecord<SecurityDoc, object>
 
 /** Every account has at most one. */
 const securityId = 'configs_crossbar.auth'
-
-export const createSecurityStore = (store: Store) =>
-  createCollection<SecurityDoc, object>(store, { kind: 'security' })
 
 interface LockHidden {
   /** Failed sign-ins since `since`. */
@@ -49,25 +48,19 @@ export type Security = ReturnType<typeof createSecurity>
 
 /** How one may sign in to an account: its own settings, those of the accounts above up to the reseller, the system's. */
 export const createSecurity = ({ store, settings, providers }: Deps) => {
-  const documents = createSecurityStore(store)
+  const documents = createCollection<SecurityDoc, object>(store, { kind: 'security' })
 
   const find = (accountId: string) => documents.find(accountId, securityId)
   const modulesOf = async (accountId: string) => (await find(accountId))?.doc.auth_modules ?? {}
 
-  /** The accounts above, the nearest first, up to the first reseller. */
-  const ancestors = async (account: AccountRecord) => {
-    const found: string[] = []
-    for (const id of account.hidden.tree.toReversed()) {
-      found.push(id)
-      const above = await store.records.find(id, accountKind, id)
-      if (above?.hidden.isReseller) break
+  /** Settings of the accounts above, up to the first reseller; those of the nearest are last. */
+  const inherited = async ({ hidden: { tree } }: AccountRecord): Promise<AuthModules[]> => {
+    const layers: AuthModules[] = []
+    for (const id of tree.toReversed()) {
+      layers.unshift(handedDown(await modulesOf(id)))
+      if ((await store.records.find(id, accountKind, id))?.hidden.isReseller) break
     }
-    return found
-  }
-
-  const inherited = async (account: AccountRecord): Promise<AuthModules[]> => {
-    const layers = await Promise.all((await ancestors(account)).map(modulesOf))
-    return layers.map(handedDown).reverse()
+    return layers
   }
 
   const providersOf = async (account: AccountRecord, modules: AuthModules) => {
@@ -84,6 +77,7 @@ export const createSecurity = ({ store, settings, providers }: Deps) => {
 
   return {
     find,
+    adoption: { schema: SecuritySettings, ...importingInto(documents, ({ doc }) => ({ doc, hidden: {} })) },
 
     async get(account: AccountRecord) {
       const record = await find(account.id)

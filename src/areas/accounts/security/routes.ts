@@ -3,7 +3,7 @@ import { accountAdmin, accountMember, anyToken, ownReseller } from '../../../aut
 import { answer, one, removed } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, type Route } from '../../../http/route.ts'
 import { authModuleNames } from '../../../settings/auth-modules.ts'
-import type { LoginLock, Security, SecurityDoc, SecurityRecord } from './operations.ts'
+import type { LoginLock, Security, SecurityDoc } from './operations.ts'
 import {
   AvailableMethods,
   LockStatus,
@@ -15,15 +15,9 @@ import {
 const onAccount = '/v2/accounts/{account_id}/security'
 const loginLock = `${onAccount}/login_lock` as const
 
-/** The first POST or PATCH creates the record. */
-interface SecuritySubject {
-  record: SecurityRecord | undefined
-  doc: object
-  revision?: string
-}
-
 export const securityRoutes = (security: Security, lock: LoginLock): Route[] => {
-  const subject = async ({ account }: { account: AccountRecord }): Promise<SecuritySubject> => {
+  /** The first POST or PATCH creates the record. */
+  const subject = async ({ account }: { account: AccountRecord }) => {
     const record = await security.find(account.id)
     return { record, doc: record?.doc ?? {}, ...(record ? { revision: record.revision } : {}) }
   }
@@ -36,7 +30,12 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     body: SecuritySettings,
     judge: ({ account, data }: Pick<Call<string, SecurityDoc>, 'account' | 'data'>) =>
       security.judge(account, data.auth_modules),
-    run: async ({ author, account, subject: { record }, data }: Call<string, SecurityDoc, SecuritySubject>) =>
+    run: async ({
+      author,
+      account,
+      subject: { record },
+      data,
+    }: Call<string, SecurityDoc, Awaited<ReturnType<typeof subject>>>) =>
       one(await security.replace(author, account, record, data)),
   }
 

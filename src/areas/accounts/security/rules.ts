@@ -5,6 +5,8 @@ import {
   type AuthModules,
   authModuleNames,
 } from '../../../settings/auth-modules.ts'
+import type { authSettings } from '../../../settings/documents.ts'
+import type { SettingsOf } from '../../../settings/keys.ts'
 import { mergeSections } from '../../../settings/sections.ts'
 
 export type ModulePolicy = AuthModule &
@@ -22,9 +24,7 @@ export const handedDown = (modules: AuthModules): AuthModules => {
   return below
 }
 
-type SystemSettings = Omit<ModulePolicy, 'enabled' | 'multi_factor' | 'scopes'> & {
-  auth_modules: AuthModules
-}
+type SystemSettings = SettingsOf<typeof authSettings>
 
 /** The system's settings of a way to sign in: its own, else those for all ways. */
 const systemPolicy = (system: SystemSettings, name: AuthModuleName): ModulePolicy => {
@@ -58,9 +58,8 @@ export const factorProblems = async (
   find: FindProvider,
 ): Promise<Problems> => {
   const { configuration_id: id, account_id: accountId } = settings?.multi_factor ?? {}
-  if (id !== undefined && accountId === undefined) {
+  if (id !== undefined && accountId === undefined)
     return problem(name, 'account_id', 'required', 'Field is required but missing')
-  }
   if (accountId !== undefined && !tree.includes(accountId)) {
     return problem(name, 'account_id', 'forbidden', 'Must be the account or one above it', accountId)
   }

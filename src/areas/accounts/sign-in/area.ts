@@ -14,7 +14,7 @@ import { userBeginsAnew, userDeleted, userToWelcome } from '../users/signals.ts'
 import { createLogin } from './login.ts'
 import { createKnownNetworks } from './networks.ts'
 import { newUserNotice, passwordRecoveryNotice } from './notices.ts'
-import { createImpersonation, createSignIn } from './operations.ts'
+import { createImpersonate, createSignIn } from './operations.ts'
 import { createRecovery, createResets } from './recovery.ts'
 import { recoveryRoutes, signInRoutes } from './routes.ts'
 import { firstLink } from './rules.ts'
@@ -64,7 +64,7 @@ export const signInArea = area({
     const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
     const networks = createKnownNetworks(tools)
     const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts, networks })
-    const impersonation = createImpersonation({ ...tools, signIn, attempts })
+    const impersonate = createImpersonate({ ...tools, signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     const welcome = createWelcome({ ...tools, resets, users, brands })
     return {
@@ -76,7 +76,7 @@ export const signInArea = area({
         addFirstLink: (set: ChangeSet, user: UserRecord) => resets.addTo(set, user, firstLink),
       },
       routes: [
-        ...signInRoutes({ signIn, login, impersonation, tokens, accounts, users }),
+        ...signInRoutes({ signIn, login, impersonate, tokens, accounts, users }),
         ...recoveryRoutes(recovery),
       ],
       jobs: [recovery.job, welcome.job],

@@ -87,12 +87,8 @@ const firstFactor = ({ store, deriver, users, signIn, security, lock, attempts }
   }
 
   /** Checks a user with the correct password. */
-  const admit = async (
-    visit: SignInClient,
-    host: string | undefined,
-    account: AccountRecord,
-    user: UserRecord,
-  ): Promise<KnownUser> => {
+  const admit = async (visit: SignInClient, known: Omit<KnownUser, 'policy'>): Promise<KnownUser> => {
+    const { account, user } = known
     const policy = await security.policyOf(account, module)
     const deny = async (reason: string, shown: { data?: { message: string } } = {}) => {
       await refuse(visit, account, user, reason)
@@ -103,7 +99,7 @@ const firstFactor = ({ store, deriver, users, signIn, security, lock, attempts }
     await assertThroughProxy(visit, account, user)
     if (await users.isPasswordExpired(user))
       throw await deny('password expired', { data: { message: 'password expired' } })
-    return { host, account, user, policy }
+    return { ...known, policy }
   }
 
   return {
@@ -124,7 +120,7 @@ const firstFactor = ({ store, deriver, users, signIn, security, lock, attempts }
       for (const account of candidates) {
         await lock.assertUnlocked(account)
         const user = await keyHolder({ records: store.records, deriver }, account, guess)
-        if (user && user.doc.enabled !== false) return admit(visit, host, account, user)
+        if (user && user.doc.enabled !== false) return admit(visit, { host, account, user })
         if (user) reason = 'the user is disabled'
       }
       if (candidates.length === 0) {

@@ -19,11 +19,8 @@ export const createKnownNetworks = ({ store, afterwards }: DepsOf<'store' | 'aft
   const known = createAttachment<Networks>(store, 'sign_in_networks')
   const { records } = store
 
-  const keep = async (
-    { author, clientAddress }: SignInClient,
-    account: AccountRecord,
-    { kind, id }: UserRecord,
-  ) => {
+  const keep = async (visit: SignInClient, account: AccountRecord, { kind, id }: UserRecord) => {
+    const { author, clientAddress } = visit
     // Another process may have stored it.
     await store.fence()
     const user = await records.find(account.id, kind, id)

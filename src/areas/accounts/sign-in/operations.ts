@@ -169,29 +169,24 @@ const originalOf = ({ accountId, user, claims }: Actor) => {
   return { accountId: claims?.original_account_id ?? accountId, ...(userId ? { userId } : {}) }
 }
 
-export type Impersonation = ReturnType<typeof createImpersonation>
+export type Impersonate = ReturnType<typeof createImpersonate>
 
-export const createImpersonation = ({ store, signIn, tokens, attempts }: ImpersonationDeps) => ({
-  /** Needs no second factor. The attempt is stored before the session is returned. */
-  async begin(
+/** Needs no second factor. The attempt is stored before the session is returned. */
+export const createImpersonate =
+  ({ store, signIn, tokens, attempts }: ImpersonationDeps) =>
+  async (
     visit: SignInClient,
     actor: Actor,
     account: AccountRecord,
     user: UserRecord,
-  ): Promise<IssuedSession> {
+  ): Promise<IssuedSession> => {
     await assertInService(store, account)
     if (user.doc.enabled === false)
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
     const original = originalOf(actor)
     const session = await signIn.openSession(account, user, { origins: await tokens.originsOf(actor) })
     const by = original.userId ? `user ${original.userId}` : 'an API key'
-    await attempts.keep(visit, {
-      account,
-      user,
-      type: 'impersonation',
-      succeeded: true,
-      message: `impersonated by ${by} of account ${original.accountId}`,
-    })
+    const message = `impersonated by ${by} of account ${original.accountId}`
+    await attempts.keep(visit, { account, user, type: 'impersonation', succeeded: true, message })
     return session
-  },
-})
+  }

@@ -118,11 +118,6 @@ const recoveryFieldsIn = (given: RecoveryFields) => {
   ) as RecoveryFields
 }
 
-interface RecoveryPayload {
-  request: RecoveryFields
-  author: Author
-}
-
 /** Whether emails of an account may link to the requested host. */
 type MayLink = (account: AccountRecord) => boolean
 
@@ -168,7 +163,7 @@ export const createRecovery = (deps: Deps) => {
     })
   }
 
-  const job: JobKind<RecoveryPayload, MayLink> = {
+  const job: JobKind<{ request: RecoveryFields; author: Author }, MayLink> = {
     kind: recoveryKind,
     everySeconds: 10,
     maxConcurrent: 1,
@@ -200,7 +195,7 @@ export const createRecovery = (deps: Deps) => {
     /** Stores the request and responds. The look-up runs later, so the response time reveals nothing. */
     async request(author: Author, request: RecoveryFields) {
       const now = store.clock.now()
-      const payload: RecoveryPayload = { request: recoveryFieldsIn(request), author }
+      const payload = { request: recoveryFieldsIn(request), author }
       // The account is unknown here. No scheduler is notified: the delay is part of the response.
       const errand = { kind: recoveryKind, id: newId(now), accountId: systemScope, payload }
       await store.writeUnrecorded([errandStatement(errand, now)])

@@ -35,7 +35,7 @@ import { accountIsLocked } from '../security/failures.ts'
 import type { Users } from '../users/operations.ts'
 import { notRenewable } from './failures.ts'
 import type { Credentials, Login } from './login.ts'
-import type { Impersonation, IssuedSession, SignIn } from './operations.ts'
+import type { Impersonate, IssuedSession, SignIn } from './operations.ts'
 import type { Recovery } from './recovery.ts'
 import { methodMeant, methodProblems, sentence } from './rules.ts'
 import {
@@ -123,7 +123,7 @@ const assertAction = (call: Pick<Call, 'request'>, ...actions: string[]) => {
 interface Deps extends DepsOf<'tokens'> {
   signIn: SignIn
   login: Login
-  impersonation: Impersonation
+  impersonate: Impersonate
   accounts: Accounts
   users: Users
 }
@@ -160,7 +160,7 @@ const qrCode = (url: string, type: string) =>
     ? new FileResponse(qrPng(url), type, noStore)
     : answer({ data: [{ qr_url: url }], headers: noStore })
 
-export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Deps): Route[] => [
+export const signInRoutes = ({ signIn, login, impersonate, tokens, accounts, users }: Deps): Route[] => [
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
     ...signingIn,
@@ -185,11 +185,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     answers: PasskeyOptions,
     fails: [notConfigured],
     run: async ({ request }) =>
-      answer({
-        data: await login.passkeyOptions(request.header('host')),
-        status: 200,
-        headers: noStore,
-      }),
+      answer({ data: await login.passkeyOptions(request.header('host')), status: 200, headers: noStore }),
   }),
   put('/v2/multi_factor/passkeys', {
     summary: 'Sign in with a passkey alone',
@@ -209,7 +205,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     fails: [actionRequired, invalidAction, badIdentifier, validationError],
     run: async (call) => {
       assertAction(call, 'impersonate_user')
-      return opened(await impersonation.begin(visitOf(call), call.actor, call.account, call.subject))
+      return opened(await impersonate(visitOf(call), call.actor, call.account, call.subject))
     },
   }),
   get('/v2/user_auth/{auth_token}', {
@@ -280,9 +276,8 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     run: async (call) => {
       const action = assertAction(call, 'reset_signature_secret', 'refresh_token')
       if (action === 'refresh_token') return opened(await signIn.renew(call.actor))
-      if (!superduper.allows(call.actor, undefined, {})) {
+      if (!superduper.allows(call.actor, undefined, {}))
         throw failure(forbidden, { cause: `may be called by: ${superduper.name}` })
-      }
       await tokens.resetSystemSecret(call.author)
       return {}
     },

@@ -8,10 +8,14 @@ export const linkSeconds = 86_400
 
 export const namedHost = (hosts: readonly string[]) => hosts.find((host) => host !== '*')
 
+const userValues = ({ first_name, last_name, username = '' }: UserDoc) => ({
+  'user.first_name': first_name,
+  'user.last_name': last_name,
+  'user.username': username,
+})
+
 export const welcomeValues = (doc: UserDoc, address: string, link: string | undefined) => ({
-  'user.first_name': doc.first_name,
-  'user.last_name': doc.last_name,
-  'user.username': doc.username ?? '',
+  ...userValues(doc),
   'user.email': address,
   instructions:
     link === undefined
@@ -70,9 +74,7 @@ export const recoveryLink = (uiUrl: string, resetId: string) => {
 }
 
 export const recoveryValues = ({ doc }: UserRecord, link: string, validSeconds: number) => ({
-  'user.first_name': doc.first_name,
-  'user.last_name': doc.last_name,
-  'user.username': doc.username ?? '',
+  ...userValues(doc),
   link,
   'link.minutes': String(Math.max(1, Math.round(validSeconds / 60))),
 })

@@ -73,7 +73,6 @@ export const Enrolment = either([
 
 export const TokenInfo = open({ token: anyText() }, { title: 'A token to inspect' })
 
-/** Who forgot a password, and where the mail shall lead. */
 export const RecoveryRequest = open(
   {
     username: must(text(1, 254)),

@@ -28,12 +28,6 @@ const welcomeKind = 'new_user'
 
 /** Sends each new user an email with a link for a password. */
 export const createWelcome = ({ store, settings, mail, resets, users, brands }: Deps) => {
-  const hostFor = async (accountId: string) => {
-    const account = await store.records.find(accountId, accountKind, accountId)
-    const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
-    return account && ((await brands.portalOf(account)) ?? namedHost(hosts))
-  }
-
   const linkFor = async (set: ChangeSet, user: UserRecord, host: string | undefined) => {
     if (host === undefined || user.doc.enabled === false) return undefined
     const reset = await resets.addTo(set, user, { lifetimeSeconds: linkSeconds })
@@ -59,7 +53,11 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
 
   const job: JobKind<Newcomer, string | undefined> = {
     kind: welcomeKind,
-    ask: ({ accountId }) => hostFor(accountId),
+    async ask({ accountId }) {
+      const account = await store.records.find(accountId, accountKind, accountId)
+      const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
+      return account && ((await brands.portalOf(account)) ?? namedHost(hosts))
+    },
     async conclude(errand, host) {
       const set = await mailIn(errand, host)
       // An email without a link changes no records.

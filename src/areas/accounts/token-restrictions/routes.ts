@@ -1,18 +1,13 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { one, removed } from '../../../http/response/responses.ts'
 import { del, get, post, type Route } from '../../../http/route.ts'
-import type { TokenRestrictions as RestrictionOperations, RestrictionRecord } from './operations.ts'
+import type { TokenRestrictions as RestrictionOperations } from './operations.ts'
 import { TokenRestrictions } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/token_restrictions'
 
-interface RestrictionsSubject {
-  record: RestrictionRecord | undefined
-  revision?: string
-}
-
 export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Route[] => {
-  const found = async ({ path }: { path: { account_id: string } }): Promise<RestrictionsSubject> => {
+  const found = async ({ path }: { path: { account_id: string } }) => {
     const record = await restrictions.find(path.account_id)
     return { record, ...(record ? { revision: record.revision } : {}) }
   }

@@ -60,12 +60,6 @@ const photoOf = ({ files }: ImportedRecord) =>
 const keyImport = ({ store: { records }, deriver }: DepsOf<'store' | 'deriver'>) => {
   const memory = createDigestMemory()
 
-  const saltOf = async (accountId: string) => {
-    const account = await records.find(accountId, accountKind, accountId)
-    if (!account) throw new Error(`users arrive before their account ${accountId}`)
-    return account.hidden.signInSalt
-  }
-
   return async (arrival: ImportedRecord, before: UserRecord | undefined): Promise<readonly string[]> => {
     const { username } = arrival.doc
     const name = typeof username === 'string' ? username : undefined
@@ -74,13 +68,14 @@ const keyImport = ({ store: { records }, deriver }: DepsOf<'store' | 'deriver'>)
     if (digests.length === 0) return []
     const had = before?.hidden.signInKeys ?? []
     if (had.length === digests.length && memory.isSame(arrival)) return had
-    const salt = await saltOf(arrival.accountId)
+    const { accountId } = arrival
+    const account = await records.find(accountId, accountKind, accountId)
+    if (!account) throw new Error(`users arrive before their account ${accountId}`)
+    const salt = account.hidden.signInSalt
     // Strengthened keys stay as strong.
     const toLayer = Math.max(1, ...had.map((key) => layerOfKey(key).layer))
     const keys = await Promise.all(
-      digests.map(([method, digest]) =>
-        deriver.arrivingKey(arrival.accountId, { salt, method, digest, toLayer }),
-      ),
+      digests.map(([method, digest]) => deriver.arrivingKey(accountId, { salt, method, digest, toLayer })),
     )
     memory.remember(arrival)
     return keys

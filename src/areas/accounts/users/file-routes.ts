@@ -9,14 +9,12 @@ import { anyText, integer, must, open } from '../../../lib/schema.ts'
 import { maskUrls } from '../../../lib/secrets.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
-import { createFiles, type FileContent } from '../../../storage/files.ts'
+import { createFiles, type FileContent as Image } from '../../../storage/files.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import { committed, type Store } from '../../../storage/store.ts'
 import type { Users } from './operations.ts'
 import { maxPhotoBytes } from './rules.ts'
 import { createUserStore } from './store.ts'
-
-type Image = FileContent
 
 const assertImage = ({ contentType, bytes }: Image): string => {
   if (bytes.length > maxPhotoBytes) throw failure(tooLarge, { limit: maxPhotoBytes })
@@ -164,9 +162,8 @@ const Photo = open(
 )
 
 const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
-  if (wanted === 'application/base64') {
+  if (wanted === 'application/base64')
     return new FileResponse(Buffer.from(bytes.toString('base64')), wanted, harmless)
-  }
   const type = wanted === 'application/octet-stream' ? wanted : contentType
   return new FileResponse(bytes, type, harmless)
 }
@@ -188,9 +185,8 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
       uploads: [...imageTypes, 'application/octet-stream', 'application/base64', 'application/x-base64'],
       answers: Photo,
       run: ({ author, subject: user, upload }) => {
-        if (!upload) {
+        if (!upload)
           throw invalid({ file: { required: { message: 'Field is required but missing', value: 'file' } } })
-        }
         return photos.put(author, user, upload)
       },
     }),

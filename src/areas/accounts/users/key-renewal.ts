@@ -1,8 +1,7 @@
 import { weakKeyMarks } from '../../../auth/credentials.ts'
 import type { PasswordHasher } from '../../../auth/deriving/deriver.ts'
-import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import type { StepwiseWork } from '../../../jobs/steps.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { createUserStore } from './store.ts'
 
@@ -22,21 +21,18 @@ export const createKeyRenewal = (store: Store, deriver: PasswordHasher): Stepwis
     return [...ids]
   }
 
-  const renew = async (author: Author, { id, hidden }: AccountRecord, user: UserRecord) => {
-    const signInKeys: string[] = []
-    for (const key of user.hidden.signInKeys)
-      signInKeys.push(await deriver.strongestKey(id, hidden.signInSalt, key))
-    const set = new ChangeSet(author)
-    users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, signInKeys } }))
-    return set
-  }
-
   return async (author, account) => {
     const ids = await weakHolders(account.id)
     const sets: ChangeSet[] = []
     for (const id of ids.slice(0, usersPerStep)) {
       const user = await users.find(account.id, id)
-      if (user) sets.push(await renew(author, account, user))
+      if (!user) continue
+      const signInKeys: string[] = []
+      for (const key of user.hidden.signInKeys)
+        signInKeys.push(await deriver.strongestKey(account.id, account.hidden.signInSalt, key))
+      const set = new ChangeSet(author)
+      users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, signInKeys } }))
+      sets.push(set)
     }
     const isLast = sets.length === 0 || ids.length <= usersPerStep
     return { sets, changed: sets.length, ...(isLast ? {} : { next: 'more' }) }

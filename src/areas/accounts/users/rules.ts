@@ -28,28 +28,21 @@ export const hasSecrets = (secrets: Secrets) => Object.keys(secrets).length > 0
 
 const notStored = [...userReadOnly, 'password', 'credentials', 'sync']
 
-interface Separated {
-  doc: UserDoc
-  secrets: Secrets
-  /** Whether the devices of the user load their settings again. */
-  sync: unknown
-}
+type Separated = ReturnType<typeof separate>
 
-export const separate = (data: Json): Separated => {
+export const separate = (data: Json) => {
   const doc = storedPart<Json>(data, { computed: notStored })
   if (typeof doc.username === 'string') doc.username = doc.username.toLowerCase()
   const { password, credentials, sync } = data
-  return {
-    sync,
-    doc: doc as UserDoc,
-    secrets: {
-      // Forms send fields that are not filled in as empty texts.
-      ...(typeof password === 'string' && password !== '' ? { password } : {}),
-      ...(typeof credentials === 'string' && credentials !== ''
-        ? { credentials: credentials.toLowerCase() }
-        : {}),
-    },
+  const secrets: Secrets = {
+    // Forms send fields that are not filled in as empty texts.
+    ...(typeof password === 'string' && password !== '' ? { password } : {}),
+    ...(typeof credentials === 'string' && credentials !== ''
+      ? { credentials: credentials.toLowerCase() }
+      : {}),
   }
+  // With `sync`, the devices of the user load their settings again.
+  return { doc: doc as UserDoc, secrets, sync }
 }
 
 /** A digest contains the user name, so a new name needs the password again. */
@@ -232,9 +225,8 @@ const strengths: readonly (readonly [string, RegExp])[] = [
 
 /** What a password lacks. A ready digest shows nothing of it, so it will not do where strength is asked for. */
 export const strengthProblems = ({ password, credentials }: Secrets): Problems => {
-  if (password === undefined) {
+  if (password === undefined)
     return credentials === undefined ? {} : insecure('credentials', ['a password that can be judged'])
-  }
   const missing = strengths.filter(([, pattern]) => !pattern.test(password)).map(([name]) => name)
   return missing.length > 0 ? insecure('password', missing) : {}
 }

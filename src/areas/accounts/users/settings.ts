@@ -8,5 +8,4 @@ const passwords = section('What new passwords have to be; accounts may ask more 
   should_prevent_reuse: flag(false, 'A new password is another one than the last'),
 })
 
-/** What the system asks of passwords; resellers and accounts may ask more or less of their own users. */
 export const passwordSettings = settingsDocument('auth.password', passwords)

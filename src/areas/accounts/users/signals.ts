@@ -1,11 +1,10 @@
 import type { UserRecord } from '../../../auth/identity.ts'
 import { signal } from '../../../storage/signal.ts'
 
-/** A user is removed. */
 export const userDeleted = signal<UserRecord>('user leaving')
 
-/** A user was made who is to be welcomed. */
+/** A user was created with a welcome email. */
 export const userToWelcome = signal<UserRecord>('user to welcome')
 
-/** A user begins anew: what proved until now who it is proves nothing any more. */
+/** A user got a new password on the command line: second factors, passkeys and mailed links end. */
 export const userBeginsAnew = signal<UserRecord>('user begins anew')

@@ -126,31 +126,23 @@ export const createHostNames = (deps: DepsOf<'store' | 'settings'>) => {
     }
   }
 
-  const problemOf = async (
-    claimant: Claimant,
-    wanted: WantedHostName,
-    derivedHostsOf: DerivedHostsOf,
-  ): Promise<Problems> => {
-    const { path, text, use } = wanted
-    const host = hostNameOf(text)
-    if (host === undefined) return {}
-    const isMaster = claimant.tree.length === 0
-    const hosts = isMaster ? { own: [], parents: [] } : await operatorHosts(wanted)
-    const reservation = reservationOf(host, use, hosts)
-    if (reservation) return { [path]: reservationProblem(reservation, text) }
-    return (await isTaken(claimant, { ...wanted, host }, derivedHostsOf))
-      ? { [path]: takenProblem(text) }
-      : {}
-  }
-
   /** Why an account may not have these names. Texts that are no host names are skipped: the caller validates the form. */
   const problems = async (
     claimant: Claimant,
     wanted: readonly WantedHostName[],
     derivedHostsOf: DerivedHostsOf = async () => [],
   ): Promise<Problems> => {
+    const isMaster = claimant.tree.length === 0
     const found: Problems = {}
-    for (const one of wanted) Object.assign(found, await problemOf(claimant, one, derivedHostsOf))
+    for (const one of wanted) {
+      const { path, text, use } = one
+      const host = hostNameOf(text)
+      if (host === undefined) continue
+      const hosts = isMaster ? { own: [], parents: [] } : await operatorHosts(one)
+      const reservation = reservationOf(host, use, hosts)
+      if (reservation) found[path] = reservationProblem(reservation, text)
+      else if (await isTaken(claimant, { ...one, host }, derivedHostsOf)) found[path] = takenProblem(text)
+    }
     return found
   }
 

@@ -35,8 +35,6 @@ interface PasskeyHolder {
   user: UserRecord
 }
 
-const maxRead = 100
-
 const rejectedPasskey = () => failure(invalidCredentials, {})
 
 /** What all operations share: the relying party, and challenges. A challenge is sealed text with its purpose and end. */
@@ -46,7 +44,8 @@ const relyingParties = ({ store: { clock }, settings, keyring, log }: Deps) => {
   const openedAs = (purpose: Purpose, at: RelyingParty, given: string): Challenge | undefined => {
     try {
       const sealed = Buffer.from(given, 'base64url').toString()
-      return JSON.parse(keyring.open(sealed, challengeContext(purpose, at)))
+      const challenge: Challenge = JSON.parse(keyring.open(sealed, challengeContext(purpose, at)))
+      return challenge.goodUntil > clock.now() ? challenge : undefined
     } catch {
       return undefined
     }
@@ -83,7 +82,7 @@ const relyingParties = ({ store: { clock }, settings, keyring, log }: Deps) => {
       try {
         const found = await read((given) => {
           opened.challenge = openedAs(purpose, at, given)
-          return opened.challenge !== undefined && opened.challenge.goodUntil > clock.now()
+          return opened.challenge !== undefined
         })
         if (opened.challenge) return { found, challenge: opened.challenge }
       } catch (error) {
@@ -98,15 +97,6 @@ const relyingParties = ({ store: { clock }, settings, keyring, log }: Deps) => {
 type Parties = ReturnType<typeof relyingParties>
 type PasskeyStore = ReturnType<typeof createPasskeyStore>
 
-const ofUser = async (
-  passkeys: PasskeyStore,
-  { accountId, id }: UserRecord,
-  rpId?: string,
-): Promise<Passkey[]> => {
-  const all = await passkeys.page({ accountId, ownerId: id, limit: maxRead, descending: false })
-  return rpId === undefined ? all : all.filter(({ doc }) => doc.rp_id === rpId)
-}
-
 const purposeOf = (kind: 'registration' | 'second_factor', { account, user }: PasskeyHolder): Purpose => ({
   kind,
   accountId: account.id,
@@ -116,7 +106,7 @@ const purposeOf = (kind: 'registration' | 'second_factor', { account, user }: Pa
 const keeping = ({ store, settings }: Deps, passkeys: PasskeyStore, parties: Parties) => {
   const assertRoom = async (user: UserRecord) => {
     const { most_per_user: most } = await settings.of(passkeySettings)
-    if ((await ofUser(passkeys, user)).length < most) return
+    if ((await passkeys.ofUser(user)).length < most) return
     const message = 'The user has as many passkeys as there may be'
     throw invalid({ passkeys: { maxItems: { message, target: most } } })
   }
@@ -141,7 +131,7 @@ const keeping = ({ store, settings }: Deps, passkeys: PasskeyStore, parties: Par
       const handle = Uint8Array.from(userHandleOf(user.accountId, user.id))
       const person = { name: username ?? displayName, displayName, handle }
       const challenge = await parties.challengeFor(purposeOf('registration', holder), at)
-      const known = await ofUser(passkeys, user, at.id)
+      const known = await passkeys.ofUser(user, at.id)
       return { public_key: { ...(await registrationOptions(at, { ...challenge, person, known })) } }
     },
 
@@ -183,7 +173,7 @@ const keeping = ({ store, settings }: Deps, passkeys: PasskeyStore, parties: Par
       committed(store, author, (set) => passkeys.remove(set, passkey)),
 
     async removeWith(set: ChangeSet, user: UserRecord) {
-      for (const passkey of await ofUser(passkeys, user)) passkeys.remove(set, passkey)
+      for (const passkey of await passkeys.ofUser(user)) passkeys.remove(set, passkey)
       passkeys.requireNone(set, user)
     },
   }
@@ -221,7 +211,7 @@ const signingIn = ({ store }: Deps, passkeys: PasskeyStore, parties: Parties) =>
     /** Options for a second factor; undefined if the user has no passkey for this host. */
     async secondFactorOptions(host: string | undefined, holder: PasskeyHolder) {
       const at = await parties.find(host)
-      const known = at ? await ofUser(passkeys, holder.user, at.id) : []
+      const known = at ? await passkeys.ofUser(holder.user, at.id) : []
       return at && known.length > 0 ? optionsFor(purposeOf('second_factor', holder), at, known) : undefined
     },
 

@@ -1,3 +1,6 @@
+import type { SettingsOf } from '../../../../settings/keys.ts'
+import type { passkeySettings } from '../settings.ts'
+
 /** The relying party of WebAuthn. */
 export interface RelyingParty {
   id: string
@@ -6,12 +9,7 @@ export interface RelyingParty {
   origins: string[]
 }
 
-interface PartySettings {
-  rp_id?: string
-  rp_name: string
-  origins: readonly string[]
-  hosts: readonly string[]
-}
+type PartySettings = Pick<SettingsOf<typeof passkeySettings>, 'rp_id' | 'rp_name' | 'origins' | 'hosts'>
 
 const hostForm = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(:\d{1,5})?$/
 

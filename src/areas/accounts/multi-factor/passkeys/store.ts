@@ -27,6 +27,8 @@ export interface Challenge {
 
 export type Passkey = StoredRecord<PasskeyDoc, PasskeyHidden>
 
+const maxRead = 100
+
 export const credentialClaim = (credentialId: string): Claim => ({
   scope: systemScope,
   name: 'passkey',
@@ -47,6 +49,12 @@ export const createPasskeyStore = (store: Store) => {
 
   return {
     ...collection,
+
+    /** The passkeys of a user; with `rpId`, those of this domain. */
+    async ofUser({ accountId, id }: UserRecord, rpId?: string): Promise<Passkey[]> {
+      const all = await collection.page({ accountId, ownerId: id, limit: maxRead, descending: false })
+      return all.filter(({ doc }) => rpId === undefined || doc.rp_id === rpId)
+    },
 
     /** Consumes a challenge, and deletes expired ones. */
     takeChallenge(set: ChangeSet, { id, goodUntil }: Challenge, orElse: () => Failure) {

@@ -37,19 +37,13 @@ const assertAsked = (bytes: Buffer, party: RelyingParty, isChallenge: IsChalleng
 const isSignedBy = (key: JsonWebKey, signed: Buffer, signature: Buffer) =>
   verify(key.kty === 'OKP' ? null : 'sha256', signed, createPublicKey({ key, format: 'jwk' }), signature)
 
-interface StoredKey {
-  publicKey: JsonWebKey
-  /** The last signature count that it sent. */
-  counter: number
-}
-
 /** A count that does not rise is from a copy; many passkeys always send 0. */
 const isNewCount = (now: number, before: number) => (now === 0 && before === 0) || now > before
 
 export const readAssertion = (
   party: RelyingParty,
   { response }: Assertion,
-  { publicKey, counter: before }: StoredKey,
+  { publicKey, counter: before }: Passkey['hidden'],
   { isChallenge, isVerifying }: { isChallenge: IsChallenge; isVerifying: boolean },
 ) => {
   const data = base64Bytes(response.clientDataJSON)
