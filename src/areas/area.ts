@@ -28,7 +28,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { SignalHandler } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
-import type { MediaSwitch } from '../switch/media-switch.ts'
+import type { MediaSwitch } from '../switch/kamailio/kamailio.ts'
 import type { Importer } from './adoption.ts'
 import type { TaskAction } from './work/tasks/actions.ts'
 

@@ -1,5 +1,3 @@
-import { failure, mediaSwitchMissing } from '../lib/failure.ts'
-
 export interface Phone {
   accountId: string
   deviceId: string
@@ -87,49 +85,3 @@ export interface Heard<Found> {
 
 /** Read while the edges are asked. An edge that does not answer is not asked about the rest. */
 export type Batches<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>
-
-/**
- * Requests to the machines that carry the calls. They fail with `media_switch_unreachable` if no edge answers.
- */
-export interface MediaSwitch {
-  registrations(phones: readonly Phone[]): Promise<Heard<Registration>>
-  /**
-   * Deletes registrations. `hosts`: the edges to ask, all if absent. Returns the hosts of edges that did not
-   * answer.
-   */
-  endRegistrations(phones: Batches<Identity>, hosts?: readonly string[]): Promise<readonly string[]>
-  /** Sends it to each contact of a phone. Returns their number. */
-  notify(phone: Phone, notice: Notice): Promise<number>
-  /** `ended`: the result. */
-  startQuickcall(call: Quickcall): Promise<{ ended: Promise<Readonly<Record<string, unknown>>> }>
-  calls(accountId: string): Promise<Heard<ActiveCall>>
-  call(accountId: string, callId: string): Promise<ActiveCall | undefined>
-  /** False: there is no such call. */
-  hangUp(accountId: string, callId: string): Promise<boolean>
-  /**
-   * Ends calls with a party in one of the accounts that is to end, except calls to emergency numbers. `hosts`:
-   * the edges to ask, all if absent. Returns the hosts of edges that did not answer.
-   */
-  endCalls(
-    accountIds: Batches<string>,
-    isToEnd: (party: Party) => Promise<boolean>,
-    hosts?: readonly string[],
-  ): Promise<readonly string[]>
-}
-
-const unavailable = () => Promise.reject(failure(mediaSwitchMissing, {}))
-const empty = async () => ({ found: [], unreachable: [] })
-
-/**
- * Without a switch there are no registrations and no calls. Requests to a phone fail with `no_media_switch`.
- */
-export const noMediaSwitch: MediaSwitch = {
-  registrations: empty,
-  endRegistrations: async () => [],
-  notify: unavailable,
-  startQuickcall: unavailable,
-  calls: empty,
-  call: async () => undefined,
-  hangUp: async () => false,
-  endCalls: async () => [],
-}

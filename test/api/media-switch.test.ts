@@ -5,7 +5,10 @@ import { createQuickcalls } from '../../src/areas/voice/quickcalls/operations.ts
 import { callWishesIn } from '../../src/areas/voice/quickcalls/rules.ts'
 import { failure, mediaSwitchMissing } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { type MediaSwitch, noMediaSwitch, type Phone } from '../../src/switch/media-switch.ts'
+import { createSettings } from '../../src/settings/settings.ts'
+import type { Store } from '../../src/storage/store.ts'
+import { createMediaSwitch, type MediaSwitch } from '../../src/switch/kamailio/kamailio.ts'
+import type { Phone } from '../../src/switch/media-switch.ts'
 import { type SipPhone, startSipPhone } from '../support/phones/sip-phone.ts'
 import { eventually } from '../support/run/eventually.ts'
 import { type EdgeServer, startEdgeServer } from '../support/servers/edge-server.ts'
@@ -17,11 +20,11 @@ const author = { requestId: 'test' }
 const noSwitch = [501, 'no media switch is configured', { message: 'no media switch is configured' }] as const
 
 /** A switch that writes down what it is told. */
-const createRecorder = () => {
+const createRecorder = ({ records }: Store) => {
   const told: unknown[] = []
   const names = (phones: readonly Phone[]) => phones.map(({ username, realm }) => `${username}@${realm}`)
   const mediaSwitch: MediaSwitch = {
-    ...noMediaSwitch,
+    ...createMediaSwitch({ settings: createSettings(records, 'test'), outgoing: undefined as never }),
     notify: async (phone, notice) => {
       told.push(['notify', ...names([phone]), notice])
       return 1
@@ -38,8 +41,8 @@ describeAnyEngine('a media switch', (engine) => {
   const world = useWorld(engine)
 
   const equipped = async () => {
-    const { mediaSwitch, take } = createRecorder()
     const { store, areas } = world.server
+    const { mediaSwitch, take } = createRecorder(store)
     const mobileNumbers = areas.phoneNumbers.mobile
     const devices = createDevices({
       store,

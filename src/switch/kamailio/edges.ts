@@ -48,17 +48,8 @@ const resultIn = (answer: unknown, status: number) => {
 // Reading requests skip an edge for this time after it did not answer, so that a long list waits for it once.
 const restMs = 5000
 
-/** Edges that did not answer recently. */
-export const createResting = () => {
-  const until = new Map<string, number>()
-  return {
-    begin: (url: string) => void until.set(url, performance.now() + restMs),
-    end: (url: string) => void until.delete(url),
-    has: (url: string) => (until.get(url) ?? 0) > performance.now(),
-  }
-}
-
-export type Resting = ReturnType<typeof createResting>
+/** The times until which reading requests skip edges that did not answer, by URL. */
+export type Resting = Map<string, number>
 
 interface EdgesOf {
   outgoing: Outgoing
@@ -93,31 +84,22 @@ const edgeAt = (
 
 export const edgesOf = (how: EdgesOf): readonly Edge[] => how.settings.rpc_urls.map((url) => edgeAt(url, how))
 
-/** Remembers which edges do not answer. */
-export const watchedEdges = (how: EdgesOf, resting: Resting): readonly Edge[] =>
-  edgesOf(how).map(({ host, url, ask }) => {
-    const asking: Edge['ask'] = async (...question) => {
-      try {
-        const answer = await ask(...question)
-        resting.end(url)
-        return answer
-      } catch (error) {
-        if (!(error instanceof EdgeRefusal)) resting.begin(url)
-        throw error
-      }
+/** Remembers that an edge does not answer. `skips`: fails at once if it did not answer recently. */
+export const watched = (edge: Edge, resting: Resting, { skips }: { skips: boolean }): Edge => ({
+  ...edge,
+  async ask(...question) {
+    if (skips && (resting.get(edge.url) ?? 0) > performance.now())
+      throw new EdgeUnreachable('did not answer a moment ago')
+    try {
+      const answer = await edge.ask(...question)
+      resting.delete(edge.url)
+      return answer
+    } catch (error) {
+      if (!(error instanceof EdgeRefusal)) resting.set(edge.url, performance.now() + restMs)
+      throw error
     }
-    return { host, url, ask: asking }
-  })
-
-/** For reading requests: skips edges that did not answer recently. */
-export const readingFrom = (edges: readonly Edge[], resting: Resting): readonly Edge[] =>
-  edges.map((edge) => ({
-    ...edge,
-    async ask(...question) {
-      if (resting.has(edge.url)) throw new EdgeUnreachable('did not answer a moment ago')
-      return edge.ask(...question)
-    },
-  }))
+  },
+})
 
 export const reasonOf = (error: unknown) => {
   if (error instanceof OutgoingError) return error.fault
@@ -141,7 +123,7 @@ export const askAll = async <Found>(edges: readonly Edge[], query: (edge: Edge) 
     if (outcome.status === 'fulfilled') answers.push({ edge, found: outcome.value })
     else silent.push({ host: edge.host, reason: reasonOf(outcome.reason) })
   }
-  if (answers.length === 0) throw failure(mediaSwitchUnreachable, { edges: silent })
+  if (answers.length === 0 && silent.length > 0) throw failure(mediaSwitchUnreachable, { edges: silent })
   return { answers, unreachable: silent.map(({ host }) => host) }
 }
 

@@ -1,73 +1,84 @@
-import { failure } from '../../lib/failure.ts'
+import { failure, mediaSwitchMissing } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { assertAllResponded, quickcallFailed } from '../answers.ts'
-import {
-  type ActiveCall,
-  type Batches,
-  type MediaSwitch,
-  noMediaSwitch,
-  type Phone,
-  type Registration,
+import type {
+  ActiveCall,
+  Batches,
+  Heard,
+  Identity,
+  Notice,
+  Party,
+  Phone,
+  Quickcall,
+  Registration,
 } from '../media-switch.ts'
-import { switchSettings } from '../settings.ts'
-import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
-import {
-  askAll,
-  askAllInParts,
-  askOne,
-  createResting,
-  type Edge,
-  type EdgeSettings,
-  type Resting,
-  readingFrom,
-  watchedEdges,
-} from './edges.ts'
+import { kamailioIn, switchSettings } from '../settings.ts'
+import { callAt, callsAt, endCall, endCallsAt } from './calls.ts'
+import { askAll, askAllInParts, askOne, type Edge, edgesOf, type Resting, watched } from './edges.ts'
 import { createRinging } from './quickcall.ts'
-import { type Contact, contactsAt, removeRegistration } from './registrations.ts'
+import { contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
 
-interface EdgeDeps {
+interface Deps {
+  settings: Settings
   outgoing: Outgoing
-  settings: EdgeSettings
-  resting: Resting
 }
 
 // Phones that are looked up within one timeout.
 const maxRowsPerCall = 100
 
-const registrationOf = ({ at: _, path: __, ...registration }: Contact): Registration => registration
+export type MediaSwitch = ReturnType<typeof createMediaSwitch>
 
-const activeOf = ({ at: _, entry: __, id: ___, legs: ____, ...call }: EdgeCall): ActiveCall => call
+/**
+ * Requests to the edges of the settings, which run Kamailio. They fail with `media_switch_unreachable` if no edge answers.
+ * Without edges there are no registrations and no calls, and requests to a phone fail with `no_media_switch`.
+ */
+export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
+  const resting: Resting = new Map()
 
-/** Edges that run Kamailio, over JSON-RPC. */
-const createKamailio = ({ outgoing, settings, resting }: EdgeDeps): MediaSwitch => {
-  const edges = watchedEdges({ outgoing, settings }, resting)
-  const reading = readingFrom(edges, resting)
-  const { timeout_ms: timeoutMs } = settings
+  /** `skips`: edges that did not answer recently are not waited for. */
+  const edgesNow = async ({ skips = false } = {}) => {
+    const kamailio = kamailioIn(await settings.of(switchSettings))
+    if (!kamailio) return { edges: [], timeoutMs: 0 }
+    const edges = edgesOf({ outgoing, settings: kamailio })
+    return { edges: edges.map((edge) => watched(edge, resting, { skips })), timeoutMs: kamailio.timeout_ms }
+  }
 
-  const contactsOf = (phones: readonly Phone[], asked = edges) =>
-    askAllInParts(asked, [phones], maxRowsPerCall, (edge, part) =>
+  const contactsOf = async (phones: readonly Phone[], how?: { skips: boolean }) => {
+    const { edges, timeoutMs } = await edgesNow(how)
+    const heard = await askAllInParts(edges, [phones], maxRowsPerCall, (edge, part) =>
       contactsAt(edge, { phones: part, timeoutMs }),
     )
+    return { ...heard, timeoutMs }
+  }
 
-  /** Returns the hosts of edges that did not answer. An edge that is no longer in the settings is not asked. */
+  const assertPresent = async () => {
+    if (!kamailioIn(await settings.of(switchSettings))) throw failure(mediaSwitchMissing, {})
+  }
+
+  /**
+   * `hosts`: the edges to ask, all if absent. One that is no longer in the settings is not asked. Returns the hosts of
+   * edges that did not answer.
+   */
   const tellInParts = async <Item>(
     batches: Batches<Item>,
     size: number,
     hosts: readonly string[] | undefined,
-    tell: (edge: Edge, part: readonly Item[]) => Promise<void>,
-  ) => {
+    tell: (edge: Edge, part: readonly Item[], timeoutMs: number) => Promise<void>,
+  ): Promise<readonly string[]> => {
+    const { edges, timeoutMs } = await edgesNow()
     const asked = hosts ? edges.filter(({ host }) => hosts.includes(host)) : edges
-    if (hosts && asked.length === 0) return []
+    if (asked.length === 0) return []
     const heard = await askAllInParts(asked, batches, size, async (edge, part) => {
-      await tell(edge, part)
+      await tell(edge, part, timeoutMs)
       return []
     })
     return heard.unreachable
   }
 
   const callOf = async (accountId: string, callId: string) => {
+    const { edges } = await edgesNow()
     const { answers, unreachable } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
     const call = answers.find(({ found }) => found)?.found
     if (!call) assertAllResponded(unreachable)
@@ -75,17 +86,17 @@ const createKamailio = ({ outgoing, settings, resting }: EdgeDeps): MediaSwitch 
   }
 
   return {
-    async registrations(phones) {
-      const { found, unreachable } = await contactsOf(phones, reading)
-      return { found: found.map(registrationOf), unreachable }
-    },
+    registrations: (phones: readonly Phone[]): Promise<Heard<Registration>> =>
+      contactsOf(phones, { skips: true }),
 
-    endRegistrations: (batches, hosts) =>
-      tellInParts(batches, maxRowsPerCall, hosts, (edge, part) =>
+    endRegistrations: (phones: Batches<Identity>, hosts?: readonly string[]) =>
+      tellInParts(phones, maxRowsPerCall, hosts, (edge, part, timeoutMs) =>
         removeRegistration(edge, { phones: part, timeoutMs }),
       ),
 
-    async notify(phone, notice) {
+    /** Sends it to each contact of a phone. Returns their number. */
+    async notify(phone: Phone, notice: Notice): Promise<number> {
+      await assertPresent()
       const { found } = await contactsOf([phone])
       await Promise.all(
         found.map((contact) =>
@@ -97,57 +108,34 @@ const createKamailio = ({ outgoing, settings, resting }: EdgeDeps): MediaSwitch 
       return found.length
     },
 
-    async startQuickcall(call) {
-      const { found } = await contactsOf(call.phones)
+    /** `ended`: the result. */
+    async startQuickcall(call: Quickcall): Promise<{ ended: Promise<Readonly<Record<string, unknown>>> }> {
+      await assertPresent()
+      const { found, timeoutMs } = await contactsOf(call.phones)
       if (found.length === 0) throw failure(quickcallFailed, { reason: 'none of the phones is registered' })
       return { ended: createRinging(call, found, timeoutMs).run() }
     },
 
-    async calls(accountId) {
-      const { answers, unreachable } = await askAll(reading, (edge) => callsAt(edge, accountId))
-      const found = answers.flatMap((answer) => answer.found.map(activeOf))
+    async calls(accountId: string): Promise<Heard<ActiveCall>> {
+      const { edges } = await edgesNow({ skips: true })
+      const { answers, unreachable } = await askAll(edges, (edge) => callsAt(edge, accountId))
+      const found = answers.flatMap((answer) => answer.found)
       return { found: found.toSorted((one, other) => one.began - other.began), unreachable }
     },
 
-    async call(accountId, callId) {
-      const call = await callOf(accountId, callId)
-      return call && activeOf(call)
-    },
+    call: (accountId: string, callId: string): Promise<ActiveCall | undefined> => callOf(accountId, callId),
 
-    async hangUp(accountId, callId) {
+    /** False: there is no such call. */
+    async hangUp(accountId: string, callId: string): Promise<boolean> {
       const call = await callOf(accountId, callId)
       return call ? askOne(call.at, () => endCall(call)) : false
     },
 
-    endCalls: (accountIds, isToEnd, hosts) =>
-      tellInParts(accountIds, 1, hosts, (edge, [accountId = '']) => endCallsAt(edge, accountId, isToEnd)),
-  }
-}
-
-interface Deps {
-  settings: Settings
-  outgoing: Outgoing
-}
-
-/** The switch of the settings, which are read for each call. */
-export const createMediaSwitch = ({ settings, outgoing }: Deps): MediaSwitch => {
-  const resting = createResting()
-
-  const chosen = async () => {
-    const { adapter, kamailio } = await settings.of(switchSettings)
-    return adapter === 'kamailio' && kamailio.rpc_urls.length > 0
-      ? createKamailio({ outgoing, settings: kamailio, resting })
-      : noMediaSwitch
-  }
-
-  return {
-    registrations: async (phones) => (await chosen()).registrations(phones),
-    endRegistrations: async (phones, hosts) => (await chosen()).endRegistrations(phones, hosts),
-    notify: async (phone, notice) => (await chosen()).notify(phone, notice),
-    startQuickcall: async (call) => (await chosen()).startQuickcall(call),
-    calls: async (accountId) => (await chosen()).calls(accountId),
-    call: async (accountId, callId) => (await chosen()).call(accountId, callId),
-    hangUp: async (accountId, callId) => (await chosen()).hangUp(accountId, callId),
-    endCalls: async (accountIds, isToEnd, hosts) => (await chosen()).endCalls(accountIds, isToEnd, hosts),
+    /** Ends calls with a party in one of the accounts that is to end, except calls to emergency numbers. */
+    endCalls: (
+      accountIds: Batches<string>,
+      isToEnd: (party: Party) => Promise<boolean>,
+      hosts?: readonly string[],
+    ) => tellInParts(accountIds, 1, hosts, (edge, [accountId = '']) => endCallsAt(edge, accountId, isToEnd)),
   }
 }

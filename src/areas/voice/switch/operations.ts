@@ -2,7 +2,7 @@ import { createFollower } from '../../../events/follower.ts'
 import { inOneLine } from '../../../jobs/queue.ts'
 import type { Scheduler } from '../../../jobs/scheduler.ts'
 import { type Edge, type EdgeSettings, edgesOf, reasonOf } from '../../../switch/kamailio/edges.ts'
-import { switchSettings } from '../../../switch/settings.ts'
+import { kamailioIn, switchSettings } from '../../../switch/settings.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Outages, Watched } from '../../events/alerts/outages.ts'
@@ -73,11 +73,6 @@ export const createEdgeFollower = (tools: Deps) => {
   const heard = {
     reached: ({ host }: Edge) => note(outages.reached(host)),
     failed: ({ host }: Edge, error: unknown) => note(outages.failed(host, reasonOf(error))),
-  }
-
-  const wanted = async (): Promise<EdgeSettings | undefined> => {
-    const { adapter, kamailio } = await settings.of(switchSettings)
-    return adapter === 'kamailio' && kamailio.rpc_urls.length > 0 ? kamailio : undefined
   }
 
   /** Records whose earlier answers are void, with their generation. */
@@ -157,7 +152,7 @@ export const createEdgeFollower = (tools: Deps) => {
     name: 'edge_generations',
     complaint: 'SIP edges could not be told of changes',
     gatherMs: 100,
-    wanted,
+    wanted: async () => kamailioIn(await settings.of(switchSettings)),
     begin,
     look: probe,
     next: tellNext,
