@@ -1,28 +1,17 @@
 import type { AccessList } from '../../../lib/access-list.ts'
-import { type Address, type Cidr, isInCidr, parseCidr } from '../../../lib/cidr.ts'
+import { type Address, isInCidr, parseCidr } from '../../../lib/cidr.ts'
+import { oncePer } from '../../../lib/once-per.ts'
 import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
 
-interface CompiledList {
-  cidrs: readonly Cidr[]
-  /** Undefined: any user agent. */
-  pattern: Pick<Pattern, 'matches'> | undefined
-}
-
 // An invalid pattern matches nothing, so the list denies.
-const matchesNothing = { matches: () => false }
+const matchesNothing: Pick<Pattern, 'matches'> = { matches: () => false }
 
 // Compiling the pattern costs more than the whole decision, which edges request per packet.
-const compiledLists = new WeakMap<AccessList, CompiledList>()
-
-const compiled = (list: AccessList) => {
-  const { cidrs, user_agent: text } = list
-  const known = compiledLists.get(list) ?? {
-    cidrs: cidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
-    pattern: text === undefined ? undefined : (compilePattern(text).pattern ?? matchesNothing),
-  }
-  compiledLists.set(list, known)
-  return known
-}
+const compiled = oncePer(({ cidrs, user_agent: text }: AccessList) => ({
+  cidrs: cidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
+  /** Undefined: any user agent. */
+  pattern: text === undefined ? undefined : (compilePattern(text).pattern ?? matchesNothing),
+}))
 
 const allowsAddress = (list: AccessList, address: Address) => {
   const isListed = compiled(list).cidrs.some((cidr) => isInCidr(address, cidr))

@@ -1,6 +1,7 @@
 import { type AccountRecord, userKind } from '../../../auth/identity.ts'
 import { joinProblems, type Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
+import { oncePer } from '../../../lib/once-per.ts'
 import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { type ChangeSet, type Claim, conflict } from '../../../storage/change-set.ts'
@@ -8,7 +9,7 @@ import { createCollection, type StoredClaim } from '../../../storage/collection.
 import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
-import type { NumberRecord, Numbers, NumberView } from '../../numbers/phone-numbers/operations.ts'
+import type { NumberRecord, Numbers } from '../../numbers/phone-numbers/operations.ts'
 import { isReleasable } from '../../numbers/phone-numbers/rules.ts'
 import type { OwnNumber } from '../../numbers/phone-numbers/signals.ts'
 import { ownerProblems, records } from '../../records.ts'
@@ -78,6 +79,8 @@ const createCallflowStore = (store: Store) => {
   }
 }
 
+type CallflowStore = ReturnType<typeof createCallflowStore>
+
 interface Deps extends DepsOf<'store'> {
   numbers: Numbers
 }
@@ -88,105 +91,111 @@ const callflowUse = 'callflow'
 const mayGo = ({ state, carrier, hidden }: NumberRecord) =>
   hidden.deviceId === undefined && isReleasable(state, carrier)
 
+const takenProblem = (number: string, holder: CallflowRecord | undefined): Problems => {
+  if (!holder) return {}
+  const message = `Number ${number} exists in callflow ${holder.id} ${holder.doc.name ?? ''}`.trimEnd()
+  return { numbers: { unique: { message, cause: number } } }
+}
+
+const useProblem = (accountId: string, number: string, stored: NumberRecord | undefined): Problems => {
+  if (stored?.accountId !== accountId)
+    return { numbers: { not_found: { message: 'The account has no such phone number', cause: number } } }
+  return stored.usedBy === 'trunkstore'
+    ? { numbers: { unique: { message: 'The phone number leads to a trunk', cause: number } } }
+    : {}
+}
+
+/** The numbers of callflows, some of which are phone numbers of the account. */
+const callflowNumbers = (callflows: CallflowStore, numbers: Numbers) => {
+  const phonesAmong = async (listed: readonly string[] = []) =>
+    phoneNumbersAmong(listed, await numbers.planning.rules())
+
+  return {
+    async problems({ id: accountId }: AccountRecord, doc: CallflowDoc, own: CallflowRecord | undefined) {
+      const wanted = (doc.numbers ?? []).filter((number) => !own?.doc.numbers?.includes(number))
+      const taken = await Promise.all(
+        wanted.map(async (number) => takenProblem(number, await callflows.byNumber(accountId, number))),
+      )
+      const phones = await phonesAmong(wanted)
+      const stored = await numbers.store.findSeveral(phones)
+      const foreign = phones.map((number) => useProblem(accountId, number, stored.get(number)))
+      return joinProblems(...taken, ...foreign)
+    },
+
+    /** Updates which numbers are used by callflows. */
+    async moveUses(
+      set: ChangeSet,
+      accountId: string,
+      before: CallflowRecord | undefined,
+      after: CallflowRecord | undefined,
+    ) {
+      const had = await phonesAmong(before?.doc.numbers)
+      const has = await phonesAmong(after?.doc.numbers)
+      const view = await numbers.preload([...had, ...has])
+      const isChanged = (number: string) =>
+        set.changes.some(({ kind, id }) => kind === 'number' && id === number)
+      for (const number of had) {
+        if (has.includes(number) || isChanged(number)) continue
+        const stored = await view.get(number)
+        if (stored?.accountId === accountId && stored.usedBy === callflowUse)
+          await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
+      }
+      for (const number of has) {
+        if (had.includes(number)) continue
+        // The number was released or taken since it was checked: the request is checked again.
+        if ((await view.get(number))?.accountId !== accountId) throw conflict()
+        await numbers.addUse(view, set, { accountId, number, usedBy: callflowUse })
+      }
+    },
+
+    /** Replaces a number that a callflow lists, or removes it. */
+    async replaceNumber(
+      set: ChangeSet,
+      { accountId, number, after }: OwnNumber & { after?: string },
+      together: readonly ChangeSet[],
+    ) {
+      const holder = await callflows.byNumber(accountId, number)
+      const callflow = holder && callflows.leftBy(together, holder)
+      if (!callflow?.doc.numbers?.includes(number)) return
+      const isTaken = after !== undefined && (await callflows.byNumber(accountId, after)) !== undefined
+      const instead = after === undefined || isTaken ? [] : [after]
+      const kept = callflow.doc.numbers.flatMap((one) => (one === number ? instead : [one]))
+      const doc = { ...callflow.doc, numbers: [...new Set(kept)] }
+      callflows.replace(set, callflow, callflows.revise(callflow, { doc }))
+    },
+
+    /** Releases the phone numbers of a user's callflows, in the given change set. */
+    async releaseNumbersOf(set: ChangeSet, account: AccountRecord, ownerId: string) {
+      const owned = await callflows.all({ accountId: account.id, ownerId })
+      const listed = await phonesAmong(owned.flatMap(({ doc }) => doc.numbers ?? []))
+      const view = await numbers.preload(listed)
+      const ids: string[] = []
+      for (const number of listed) {
+        const stored = await view.get(number)
+        if (stored?.accountId !== account.id || !mayGo(stored)) continue
+        await numbers.addRelease(view, set, stored)
+        ids.push(number)
+      }
+      return ids
+    },
+  }
+}
+
+const patternsIn = oncePer(({ patterns = [] }: Readonly<CallflowDoc>): readonly Pattern[] =>
+  patterns.flatMap((text) => compilePattern(text).pattern ?? []),
+)
+
 export type Callflows = ReturnType<typeof createCallflows>
 
 export const createCallflows = ({ store, numbers }: Deps) => {
   const callflows = createCallflowStore(store)
-  const compiled = new WeakMap<object, readonly Pattern[]>()
+  const { problems, moveUses, replaceNumber, releaseNumbersOf } = callflowNumbers(callflows, numbers)
 
   const dialledAs = async (account: AccountRecord, texts: unknown) =>
     tidyNumbers(texts, { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() })
 
   const docOf = async (account: AccountRecord, data: Json) =>
     storedPart<CallflowDoc>({ ...data, numbers: await dialledAs(account, data.numbers) }, callflowShape)
-
-  const phonesAmong = async (listed: readonly string[] = []) =>
-    phoneNumbersAmong(listed, await numbers.planning.rules())
-
-  const newNumbers = ({ numbers: wanted = [] }: CallflowDoc, own: CallflowRecord | undefined) => {
-    const had = new Set(own?.doc.numbers)
-    return wanted.filter((number) => !had.has(number))
-  }
-
-  const takenProblem = async (account: AccountRecord, number: string): Promise<Problems> => {
-    const holder = await callflows.byNumber(account.id, number)
-    if (!holder) return {}
-    const message = `Number ${number} exists in callflow ${holder.id} ${holder.doc.name ?? ''}`.trimEnd()
-    return { numbers: { unique: { message, cause: number } } }
-  }
-
-  const useProblem = (account: AccountRecord, number: string, stored: NumberRecord | undefined): Problems => {
-    if (stored?.accountId !== account.id)
-      return { numbers: { not_found: { message: 'The account has no such phone number', cause: number } } }
-    const { usedBy } = stored
-    return usedBy === 'trunkstore'
-      ? { numbers: { unique: { message: 'The phone number leads to a trunk', cause: number } } }
-      : {}
-  }
-
-  const numberProblems = async (
-    account: AccountRecord,
-    doc: CallflowDoc,
-    own: CallflowRecord | undefined,
-  ): Promise<Problems> => {
-    const wanted = newNumbers(doc, own)
-    const taken = await Promise.all(wanted.map((number) => takenProblem(account, number)))
-    const phones = await phonesAmong(wanted)
-    const stored = await numbers.store.findSeveral(phones)
-    const foreign = phones.map((number) => useProblem(account, number, stored.get(number)))
-    return joinProblems(...taken, ...foreign)
-  }
-
-  /** The number was released or taken since it was checked: the request is checked again. */
-  const claimUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
-    const stored = await view.get(number)
-    if (stored?.accountId !== accountId) throw conflict()
-    await numbers.addUse(view, set, { accountId, number, usedBy: callflowUse })
-  }
-
-  const freeUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
-    if (set.changes.some(({ kind, id }) => kind === 'number' && id === number)) return
-    const stored = await view.get(number)
-    if (stored?.accountId === accountId && stored.usedBy === callflowUse)
-      await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
-  }
-
-  /** Updates which numbers are used by callflows. */
-  const moveUses = async (
-    set: ChangeSet,
-    accountId: string,
-    before: CallflowRecord | undefined,
-    after: CallflowRecord | undefined,
-  ) => {
-    const had = await phonesAmong(before?.doc.numbers)
-    const has = await phonesAmong(after?.doc.numbers)
-    const view = await numbers.preload([...had, ...has])
-    for (const number of had) if (!has.includes(number)) await freeUse(view, set, accountId, number)
-    for (const number of has) if (!had.includes(number)) await claimUse(view, set, accountId, number)
-  }
-
-  const patternsOf = ({ doc }: CallflowRecord) => {
-    const patterns =
-      compiled.get(doc) ?? (doc.patterns ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
-    compiled.set(doc, patterns)
-    return patterns
-  }
-
-  /** Replaces a number that a callflow lists, or removes it. */
-  const replaceNumber = async (
-    set: ChangeSet,
-    { accountId, number, after }: OwnNumber & { after?: string },
-    together: readonly ChangeSet[],
-  ) => {
-    const holder = await callflows.byNumber(accountId, number)
-    const callflow = holder && callflows.leftBy(together, holder)
-    if (!callflow?.doc.numbers?.includes(number)) return
-    const isTaken = after !== undefined && (await callflows.byNumber(accountId, after)) !== undefined
-    const instead = after === undefined || isTaken ? [] : [after]
-    const kept = callflow.doc.numbers.flatMap((one) => (one === number ? instead : [one]))
-    const doc = { ...callflow.doc, numbers: [...new Set(kept)] }
-    callflows.replace(set, callflow, callflows.revise(callflow, { doc }))
-  }
 
   const kept = records(store, {
     collection: callflows,
@@ -195,7 +204,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
       const doc = await docOf(account, data)
       return joinProblems(
         missingNumberProblems(doc, before?.doc),
-        await numberProblems(account, doc, before),
+        await problems(account, doc, before),
         patternProblems(doc),
         flowProblems(doc.flow),
         await ownerProblems(store, account.id, doc, before),
@@ -210,6 +219,7 @@ export const createCallflows = ({ store, numbers }: Deps) => {
     ...kept,
     byNumber: callflows.byNumber,
     replaceNumber,
+    releaseNumbersOf,
 
     /** The names of the records that a flow refers to, by id. */
     async namesIn({ accountId, doc }: CallflowRecord): Promise<Json> {
@@ -236,23 +246,8 @@ export const createCallflows = ({ store, numbers }: Deps) => {
       const ids = await callflows.withPatterns(accountId)
       const found = await Promise.all(ids.map((id) => callflows.find(accountId, id)))
       return found.flatMap((callflow) =>
-        callflow ? [{ id: callflow.id, patterns: patternsOf(callflow) }] : [],
+        callflow ? [{ id: callflow.id, patterns: patternsIn(callflow.doc) }] : [],
       )
-    },
-
-    /** Releases the phone numbers of a user's callflows, in the given change set. */
-    async releaseNumbersOf(set: ChangeSet, account: AccountRecord, ownerId: string) {
-      const owned = await callflows.all({ accountId: account.id, ownerId })
-      const listed = await phonesAmong(owned.flatMap(({ doc }) => doc.numbers ?? []))
-      const view = await numbers.preload(listed)
-      const ids: string[] = []
-      for (const number of listed) {
-        const stored = await view.get(number)
-        if (stored?.accountId !== account.id || !mayGo(stored)) continue
-        await numbers.addRelease(view, set, stored)
-        ids.push(number)
-      }
-      return ids
     },
   }
 }

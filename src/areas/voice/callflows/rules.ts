@@ -1,6 +1,7 @@
 import { type Problems, requiredField } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
+import { oncePer } from '../../../lib/once-per.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import { pathKey } from '../../../lib/property-path.ts'
 import type { Numbering } from '../../numbers/phone-numbers/numbering.ts'
@@ -118,18 +119,12 @@ const rewriteOf = (regex: string, { prefix, suffix }: Json): Rewrite[] => {
   ]
 }
 
-// Compiled dial plans, by the document, which is cached until it changes.
-const compiledPlans = new WeakMap<object, readonly Rewrite[]>()
-
-const rewritesOf = (plan: Json): readonly Rewrite[] => {
-  const compiled =
-    compiledPlans.get(plan) ??
-    Object.entries(plan).flatMap(([regex, rule]) =>
-      regex === 'system' || !isObject(rule) ? [] : rewriteOf(regex, rule),
-    )
-  compiledPlans.set(plan, compiled)
-  return compiled
-}
+// A dial plan is cached until it changes.
+const rewritesOf = oncePer((plan: Json): readonly Rewrite[] =>
+  Object.entries(plan).flatMap(([regex, rule]) =>
+    regex === 'system' || !isObject(rule) ? [] : rewriteOf(regex, rule),
+  ),
+)
 
 /** A number rewritten by the first matching rule of a dial plan. */
 export const completed = (plan: unknown, number: string): string => {
