@@ -42,17 +42,6 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings'> {
 /** A destination for calls to a phone or PBX, or a host of the account's own carrier. */
 type Use = 'call' | 'carrier'
 
-interface KnownHosts {
-  carriers: HostSet
-  /** The carriers of all accounts, which customers may not call as a phone or PBX. Undefined: not checked. */
-  everyones: HostSet | undefined
-  platform: HostSet
-  /** Private hosts and networks that the operator allows. */
-  allowed: HostSet
-  /** Single hosts that the operator allows: they may also be on this platform. */
-  allowedHosts: HostSet
-}
-
 const ownAddresses = () =>
   Object.values(networkInterfaces()).flatMap((all) =>
     (all ?? []).flatMap(({ internal, address }) => (internal ? [] : [address.replace(/%.*$/, '')])),
@@ -61,32 +50,28 @@ const ownAddresses = () =>
 // Milliseconds that the list of all carriers is cached.
 const everyonesMs = 30_000
 
-export type Destinations = ReturnType<typeof createDestinations>
+const namesIn = (set: HostSet): CarrierHost[] =>
+  hostNamesIn(set).map((name) => ({ ...namesToLookUp(name, undefined), port: undefined }))
 
-/**
- * Checks where customers have calls sent: when they write it, and again for each call, because names can move.
- * Hosts of carriers, edges and this server are rejected, and private networks unless the operator allows them.
- */
-export const createDestinations = ({ store, settings, resources, carriers, hosts }: Deps) => {
+/** The hosts that decide where calls of customers may be sent, with the addresses of names. */
+const knownHosts = ({ store, settings, resources, carriers }: Deps) => {
   const { records, clock } = store
   let everyones: { hosts: Promise<HostSet>; until: number } | undefined
 
-  const lookedUp = (set: HostSet): CarrierHost[] =>
-    hostNamesIn(set).map((name) => ({ ...namesToLookUp(name, undefined), port: undefined }))
-
-  /** Adds the known addresses of the names, without waiting for DNS. */
-  const withKnown = (set: HostSet): HostSet => ({
+  /** Adds the known addresses of some hosts, without waiting for DNS. */
+  const withKnown = (set: HostSet, hosts = namesIn(set)): HostSet => ({
     ...set,
-    names: new Set([...set.names, ...carriers.knownOf(lookedUp(set))]),
+    names: new Set([...set.names, ...carriers.knownOf(hosts)]),
   })
 
   /** Adds the addresses of the names, and of further hosts. */
   const withAddresses = async (set: HostSet, further: readonly CarrierHost[] = []): Promise<HostSet> => {
-    const all = [...lookedUp(set), ...further]
+    const all = [...namesIn(set), ...further]
     await carriers.of(all)
-    return { ...set, names: new Set([...set.names, ...carriers.knownOf(all)]) }
+    return withKnown(set, all)
   }
 
+  /** The carriers of all accounts, which customers may not call as a phone or PBX. */
   const everyonesHosts = async (): Promise<HostSet> => {
     const now = clock.now()
     if (!everyones || everyones.until <= now) {
@@ -108,7 +93,7 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
     return (await Promise.all(owners.map((owner) => resources.few(owner)))).flat().map(({ doc }) => doc)
   }
 
-  const knownFor = async (accountId: string, use: Use, countsEveryones: boolean): Promise<KnownHosts> => {
+  return async (accountId: string, use: Use, countsEveryones: boolean) => {
     const around = await carriersAround(accountId, use)
     const { kamailio, sip_hosts: edges } = await settings.of(switchSettings)
     const { allowed_private_hosts: allowed, public_hosts: own } = await settings.of(crossbarSettings)
@@ -120,19 +105,34 @@ export const createDestinations = ({ store, settings, resources, carriers, hosts
       ),
       everyones: countsEveryones ? await everyonesHosts() : undefined,
       platform: await withAddresses(hostSet(platform)),
+      /** Private hosts and networks that the operator allows. */
       allowed: hostSet(allowed),
+      /** Single hosts that the operator allows: they may also be on this platform. */
       allowedHosts: hostSet(allowed.filter((text) => !text.includes('/'))),
     }
   }
+}
+
+type KnownHosts = Awaited<ReturnType<ReturnType<typeof knownHosts>>>
+
+export type Destinations = ReturnType<typeof createDestinations>
+
+/**
+ * Checks where customers have calls sent: when they write it, and again for each call, because names can move.
+ * Hosts of carriers, edges and this server are rejected, and private networks unless the operator allows them.
+ */
+export const createDestinations = (deps: Deps) => {
+  const { resources, hosts } = deps
+  const knownFor = knownHosts(deps)
 
   /** Two accounts may share a carrier, but neither may call it as a phone or PBX. */
   const isEveryones = async (
-    { everyones: all }: KnownHosts,
+    { everyones }: KnownHosts,
     host: string,
     address: Address | undefined,
   ): Promise<boolean> =>
-    all !== undefined &&
-    (includesHost(all, host, address) ||
+    everyones !== undefined &&
+    (includesHost(everyones, host, address) ||
       (await resources.namesHost(address ? formatAddress(address) : plainHost(host))))
 
   const objectionTo = async (

@@ -53,14 +53,10 @@ const keyOf = ({ host, service }: CarrierHost) => `${host} ${service ?? ''}`
 const placesIn = (found: LookUpResult | undefined, port?: number): HostPlace[] =>
   (found?.records ?? []).map((address) => ({ address, ...(port === undefined ? {} : { port }) }))
 
-export type CarrierHosts = ReturnType<typeof createCarrierHosts>
+const addressesIn = (places: readonly HostPlace[]) => places.map(({ address }) => address)
 
-/** The addresses of carriers' host names, cached by their TTL, and longer while DNS does not answer. */
-export const createCarrierHosts = ({ clock, dns }: Deps) => {
-  const known = new Map<string, CachedPlaces>()
-  const looking = new Map<string, Promise<void>>()
-  let failed: { cause: unknown } | undefined
-
+/** Looks up hosts that are called over SIP. */
+const sipLookUps = ({ dns, clock }: Deps) => {
   /** Undefined: no answer. The resolver has its own time limit. */
   const find = async (question: LookUp): Promise<LookUpResult | undefined> => {
     try {
@@ -75,12 +71,10 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
 
   /** RFC 3263: without a port, SRV records may name further hosts. */
   const behindService = async (service: string | undefined) => {
-    const services = service === undefined ? undefined : await find({ name: service, type: 'SRV' })
+    if (service === undefined) return { answers: [], places: [] }
+    const services = await find({ name: service, type: 'SRV' })
     const found = (services?.records ?? []).flatMap(serviceIn).slice(0, maxServices)
-    if (found.length === 0) {
-      const isUnanswered = service !== undefined && !services
-      return { answers: isUnanswered ? [undefined] : [], places: [] }
-    }
+    if (found.length === 0) return { answers: services ? [] : [undefined], places: [] }
     const sorted = found.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
     const all = await Promise.all(
       sorted.map(async ({ port, target }) => ({ port, answers: await addressesOf(target) })),
@@ -91,7 +85,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     }
   }
 
-  const lookUp = async ({ host, service }: CarrierHost): Promise<CachedPlaces> => {
+  return async ({ host, service }: CarrierHost): Promise<CachedPlaces> => {
     const [own, behind] = await Promise.all([addressesOf(host), behindService(service)])
     const answers = [...own, ...behind.answers]
     const all = answers.filter((found) => found !== undefined)
@@ -102,9 +96,20 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
       until: clock.now() + (isSure ? cacheMsOf(all) : failedMs),
     }
   }
+}
 
-  const current = (key: string) => {
-    const held = known.get(key)
+export type CarrierHosts = ReturnType<typeof createCarrierHosts>
+
+/** The addresses of carriers' host names, cached by their TTL, and longer while DNS does not answer. */
+export const createCarrierHosts = (deps: Deps) => {
+  const { clock } = deps
+  const lookUp = sipLookUps(deps)
+  const known = new Map<string, CachedPlaces>()
+  const looking = new Map<string, Promise<void>>()
+  let failed: { cause: unknown } | undefined
+
+  const current = (host: CarrierHost) => {
+    const held = known.get(keyOf(host))
     return held && held.until > clock.now() ? held : undefined
   }
 
@@ -132,9 +137,9 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     return started
   }
 
-  /** Waits for unknown hosts, up to `patienceMs`. */
+  /** Waits for unknown hosts, up to `dnsTimeoutMs`. */
   const learnAll = async (hosts: readonly CarrierHost[]) => {
-    const unknown = hosts.filter((host) => !current(keyOf(host)))
+    const unknown = hosts.filter((host) => !current(host))
     if (unknown.length === 0) return
     const patience = sleep(dnsTimeoutMs, undefined, { ref: false })
     await Promise.race([patience, Promise.all(unknown.map(learn))])
@@ -146,7 +151,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     failed = undefined
     if (error) throw error.cause
     for (const host of hosts)
-      if (!current(keyOf(host)))
+      if (!current(host))
         learn(host).catch((cause: unknown) => {
           failed = { cause }
         })
@@ -165,13 +170,9 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
       const addresses = new Map<CarrierHost, readonly string[]>()
       let isWhole = true
       for (const host of hosts) {
-        const held = current(keyOf(host))
+        const held = current(host)
         isWhole &&= held?.isSure === true
-        if (held)
-          addresses.set(
-            host,
-            held.places.map(({ address }) => address),
-          )
+        if (held) addresses.set(host, addressesIn(held.places))
       }
       return { addresses, isWhole }
     },
@@ -179,7 +180,7 @@ export const createCarrierHosts = ({ clock, dns }: Deps) => {
     /** The addresses that are known now. Others are looked up for the next call. */
     knownOf(hosts: readonly CarrierHost[]): readonly string[] {
       learnLater(hosts)
-      return hosts.flatMap((host) => lastPlaces(host).map(({ address }) => address))
+      return hosts.flatMap((host) => addressesIn(lastPlaces(host)))
     },
   }
 }

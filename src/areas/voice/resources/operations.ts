@@ -3,6 +3,7 @@ import { type AccountRecord, type Actor, isSuperduper } from '../../../auth/iden
 import { type Address, formatAddress } from '../../../lib/cidr.ts'
 import { joinProblems } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
+import { oncePer } from '../../../lib/once-per.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { bracketed, sipAddress } from '../../../lib/sip-host.ts'
 import type { Outgoing } from '../../../outgoing/client.ts'
@@ -39,30 +40,6 @@ interface Deps extends DepsOf<'store'> {
 
 export type { CarrierCallQuery, ResourceRecord }
 
-export interface GatewayTarget {
-  type: 'gateway'
-  resource_id: string
-  /** Without a user: `sip:carrier.example:5060;transport=tcp`. */
-  uri: string
-  /** In the format of the carrier. */
-  number: string
-  username?: string
-  /** Of the credentials. */
-  realm?: string
-  /** MD5 of `username:realm:password`, in hex. The password never leaves the server. */
-  ha1?: string
-  /** Where the call is sent instead of `uri`, which stays the request URI. */
-  proxy?: string
-  codecs?: string[]
-  headers?: Readonly<Record<string, string>>
-  progress_timeout_s: number
-  failover_codes: number[]
-  /** The domain of the caller, instead of the realm of the account. */
-  from_realm?: string
-  /** A carrier of the whole system, so the account pays the system's rates. */
-  global: boolean
-}
-
 interface TargetQuestion extends CarrierCallQuery {
   /** Only the carriers of this account, which is the calling one or one above it. */
   huntAccountId?: string | undefined
@@ -75,22 +52,27 @@ const standardProgressSeconds = 10
 // No caller waits for more attempts.
 const maxTargets = 20
 
+/** `ha1`: MD5 of `username:realm:password`. The password never leaves the server. */
 const credentialsOf = ({ server, username, password, realm = server }: Readonly<Gateway>) =>
   username === undefined || password === undefined
-    ? present({ username })
-    : { username, realm, ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') }
+    ? present({ username, realm: undefined, ha1: undefined })
+    : present({ username, realm, ha1: hash('md5', `${username}:${realm}:${password}`, 'hex') })
 
-const gatewayTargetOf = ({ carrier, gateway, number }: Choice, global: boolean): GatewayTarget => {
+/** `global`: the carrier is one of the whole system, so the account pays the system's rates. */
+const gatewayTargetOf = ({ carrier, gateway, number }: Choice, global: boolean) => {
   const { server, port, transport, proxy, codecs, custom_sip_headers: headers = {} } = gateway
   return {
-    type: 'gateway',
+    type: 'gateway' as const,
     resource_id: carrier.id,
+    // Without a user: `sip:carrier.example:5060;transport=tcp`.
     uri: sipAddress({ host: server, port, transport }),
     number,
     ...credentialsOf(gateway),
-    ...(proxy === undefined ? {} : { proxy: sipAddress({ host: proxy, transport }) }),
-    ...(codecs?.length ? { codecs } : {}),
-    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...present({
+      proxy: proxy === undefined ? undefined : sipAddress({ host: proxy, transport }),
+      codecs: codecs?.length ? codecs : undefined,
+      headers: Object.keys(headers).length > 0 ? headers : undefined,
+    }),
     progress_timeout_s: gateway.progress_timeout ?? standardProgressSeconds,
     failover_codes: failoverCodesOf(carrier.doc),
     ...present({ from_realm: carrier.doc.from_uri_realm }),
@@ -98,66 +80,35 @@ const gatewayTargetOf = ({ carrier, gateway, number }: Choice, global: boolean):
   }
 }
 
+export type GatewayTarget = ReturnType<typeof gatewayTargetOf>
+
 /** Nearest first. */
 const chainOf = ({ id, hidden: { tree } }: AccountRecord) => [id, ...tree.toReversed()]
 
-export type Resources = ReturnType<typeof createResources>
+const plainHostsOf = (resource: Partial<Resource>) => [
+  ...new Set(hostsOf(resource).map(({ host }) => plainHost(host))),
+]
 
-export const createResources = ({ store, resources, hosts, destinations, outgoing }: Deps) => {
-  const compiled = new WeakMap<ResourceRecord, Carrier>()
-  const recordOf = new WeakMap<Carrier, ResourceRecord>()
+const writtenIn = (resource: Partial<Resource>): WrittenDestination[] =>
+  hostsOf(resource).map(({ path, host }) => ({ path, form: 'host', text: host }))
 
-  const carrierIn = (resource: ResourceRecord) => {
-    const known = compiled.get(resource) ?? compileCarrier(resource.id, resource.doc)
-    compiled.set(resource, known)
-    recordOf.set(known, resource)
-    return known
-  }
+const isOperator = (actor: Actor | undefined) => actor !== undefined && isSuperduper(actor)
 
-  /** A gateway of an account's own carrier, if its hosts may be called now. */
-  const localTarget = async (choice: Choice): Promise<GatewayTarget[]> => {
-    const target = gatewayTargetOf(choice, false)
-    const record = recordOf.get(choice.carrier)
-    if (!record) return []
-    const { server, port, transport, proxy } = choice.gateway
-    const trusted = new Set(record.hidden.operatorHosts ?? [])
-    const isTrusted = (host: string) => trusted.has(plainHost(host))
-    const own = { host: server, port, transport }
-    const last = proxy === undefined ? own : { host: proxy, transport }
-    const { accountId } = record
-    if (last !== own && !isTrusted(server) && !(await destinations.mayName(accountId, own, 'carrier')))
-      return []
-    if (isTrusted(last.host)) return [target]
-    const reached = await destinations.reach(accountId, last, 'carrier')
-    if (!reached) return []
-    return [reached.proxy === undefined ? target : { ...target, proxy: reached.proxy }]
-  }
+/** A host that the operator writes into an account's carrier stays allowed while the carrier has it. */
+const hiddenOf = (
+  actor: Actor | undefined,
+  doc: ResourceDoc,
+  before: ResourceRecord | undefined,
+): ResourceHidden => {
+  const wereThere = plainHostsOf(before?.doc ?? {})
+  const wereOperators = before?.hidden.operatorHosts ?? []
+  const operatorHosts = plainHostsOf(doc).filter(
+    (host) => wereOperators.includes(host) || (isOperator(actor) && !wereThere.includes(host)),
+  )
+  return operatorHosts.length > 0 ? { operatorHosts } : {}
+}
 
-  const carriersOf = async (ownerId: string) => (await resources.few(ownerId)).map(carrierIn)
-
-  const plainHostsOf = (resource: Partial<Resource>) => [
-    ...new Set(hostsOf(resource).map(({ host }) => plainHost(host))),
-  ]
-
-  const writtenIn = (resource: Partial<Resource>): WrittenDestination[] =>
-    hostsOf(resource).map(({ path, host }) => ({ path, form: 'host', text: host }))
-
-  const isOperator = (actor: Actor | undefined) => actor !== undefined && isSuperduper(actor)
-
-  /** A host that the operator writes into an account's carrier stays allowed while the carrier has it. */
-  const hiddenOf = (
-    actor: Actor | undefined,
-    doc: ResourceDoc,
-    before: ResourceRecord | undefined,
-  ): ResourceHidden => {
-    const wereThere = new Set(plainHostsOf(before?.doc ?? {}))
-    const wereOperators = new Set(before?.hidden.operatorHosts ?? [])
-    const isOperators = (host: string) =>
-      wereOperators.has(host) || (isOperator(actor) && !wereThere.has(host))
-    const operatorHosts = plainHostsOf(doc).filter(isOperators)
-    return operatorHosts.length > 0 ? { operatorHosts } : {}
-  }
-
+const carrierRecords = ({ store, resources, destinations }: Deps) => {
   const definition: RecordsDefinition<ResourceDoc, ResourceHidden> = {
     collection: resources,
     shape: resourceShape,
@@ -173,9 +124,7 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
       hidden: { operatorHosts: plainHostsOf(doc) },
     }),
   }
-
   const ofSystem = records(store, { ...definition, ofSystem: true })
-
   const ofAccounts = records(store, {
     ...definition,
     // Hosts that the operator writes are not checked.
@@ -187,6 +136,63 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
           : await destinations.problems(account, writtenIn(data), writtenIn(before?.doc ?? {}), 'carrier'),
       ),
   })
+  return { ofSystem, ofAccounts }
+}
+
+const carrierIn = oncePer(({ id, doc }: ResourceRecord) => compileCarrier(id, doc))
+
+const carrierTargets = ({ resources, destinations }: Deps) => {
+  /** A gateway of an account's own carrier, if its hosts may be called now. */
+  const localTarget = async (
+    choice: Choice,
+    { accountId, hidden: { operatorHosts = [] } }: ResourceRecord,
+  ): Promise<GatewayTarget[]> => {
+    const target = gatewayTargetOf(choice, false)
+    const { server, port, transport, proxy } = choice.gateway
+    const isTrusted = (host: string) => operatorHosts.includes(plainHost(host))
+    const own = { host: server, port, transport }
+    const last = proxy === undefined ? own : { host: proxy, transport }
+    if (last !== own && !isTrusted(server) && !(await destinations.mayName(accountId, own, 'carrier')))
+      return []
+    if (isTrusted(last.host)) return [target]
+    const reached = await destinations.reach(accountId, last, 'carrier')
+    if (!reached) return []
+    return [reached.proxy === undefined ? target : { ...target, proxy: reached.proxy }]
+  }
+
+  return {
+    /**
+     * The gateways for a call, in order: of the account's own carriers, of the accounts above it, and of the
+     * system.
+     */
+    async targetsFor(
+      account: AccountRecord,
+      { huntAccountId, isGlobalOnly, ...question }: TargetQuestion,
+    ): Promise<readonly GatewayTarget[]> {
+      const chain = isGlobalOnly ? [] : chainOf(account)
+      const owners = huntAccountId === undefined ? chain : chain.filter((id) => id === huntAccountId)
+      const tiers = await Promise.all(owners.map((owner) => resources.few(owner)))
+      const found = new Map(tiers.flat().map((record) => [carrierIn(record), record]))
+      const local = chooseGateways(
+        tiers.map((tier) => tier.map(carrierIn)),
+        question,
+      )
+      const system = huntAccountId === undefined ? await resources.few(systemScope) : []
+      const global = chooseGateways([system.map(carrierIn)], question)
+      const ofAccounts = await Promise.all(
+        local.slice(0, maxTargets).map((choice) => {
+          const record = found.get(choice.carrier)
+          return record ? localTarget(choice, record) : []
+        }),
+      )
+      const ofSystem = global.map((choice) => gatewayTargetOf(choice, true))
+      return [...ofAccounts.flat(), ...ofSystem].slice(0, maxTargets)
+    },
+  }
+}
+
+const carrierOrigins = ({ resources, hosts, outgoing }: Deps) => {
+  const carriersOf = async (ownerId: string) => (await resources.few(ownerId)).map(carrierIn)
 
   /** A customer's host name does not count if it resolves to a network of the operator. */
   const mayStandAt = async (ownerId: string, { address }: Origin) =>
@@ -212,26 +218,6 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
   }
 
   return {
-    ofAccounts,
-    ofSystem,
-
-    /**
-     * The gateways for a call, in order: of the account's own carriers, of the accounts above it, and of the
-     * system.
-     */
-    async targetsFor(
-      account: AccountRecord,
-      { huntAccountId, isGlobalOnly, ...question }: TargetQuestion,
-    ): Promise<readonly GatewayTarget[]> {
-      const chain = isGlobalOnly ? [] : chainOf(account)
-      const owners = huntAccountId === undefined ? chain : chain.filter((id) => id === huntAccountId)
-      const local = chooseGateways(await Promise.all(owners.map(carriersOf)), question)
-      const global =
-        huntAccountId === undefined ? chooseGateways([await carriersOf(systemScope)], question) : []
-      const ofAccounts = (await Promise.all(local.slice(0, maxTargets).map(localTarget))).flat()
-      return [...ofAccounts, ...global.map((choice) => gatewayTargetOf(choice, true))].slice(0, maxTargets)
-    },
-
     /**
      * The carrier of an address: one of the whole system or, for calls to a number of an account, one of the
      * account or of those above it. So a customer's carrier opens the door only to the customer.
@@ -256,3 +242,11 @@ export const createResources = ({ store, resources, hosts, destinations, outgoin
     },
   }
 }
+
+export type Resources = ReturnType<typeof createResources>
+
+export const createResources = (deps: Deps) => ({
+  ...carrierRecords(deps),
+  ...carrierTargets(deps),
+  ...carrierOrigins(deps),
+})
