@@ -28,7 +28,7 @@ import {
   userOf,
   withNumber,
 } from './rules.ts'
-import { Connectivity, connectivityShape } from './schema.ts'
+import { connectivityShape } from './schema.ts'
 
 type ConnectivityRecord = StoredRecord<ConnectivityDoc, object>
 
@@ -64,7 +64,6 @@ const createConnectivityStore = (store: Store, sip: SipClaims) => {
 
   const collection = createCollection<ConnectivityDoc, object>(store, {
     kind: 'connectivity',
-    secrets: () => Connectivity,
     sortKey: ({ name }, id) => sortKeyOf(name ?? id),
     row: ({ name }) => ({ name }),
     claims: ({ accountId, doc }) => [
@@ -117,12 +116,84 @@ const serversIn = ({ accountId, id, doc }: ConnectivityRecord) =>
     hosts: [serverAddress(server) ?? [], server.options?.ip ?? []].flat(),
   }))
 
-export type Trunks = ReturnType<typeof createTrunks>
+/** The numbers whose calls trunks take. */
+const trunkNumbers = (trunks: ReturnType<typeof createConnectivityStore>, numbers: Numbers) => {
+  const newDids = (doc: ConnectivityDoc, own: ConnectivityRecord | undefined) => {
+    const had = new Set(numbersOf(own))
+    return didsOf(doc).filter(({ number }) => !had.has(number))
+  }
 
-/** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
-export const createTrunks = (tools: Deps) => {
-  const { store, numbers, accounts, destinations, sip } = tools
+  return {
+    /** Numbers that a callflow, a mobile device or another trunk of the account uses. */
+    async problems(
+      account: AccountRecord,
+      doc: ConnectivityDoc,
+      own: ConnectivityRecord | undefined,
+    ): Promise<Problems> {
+      const wanted = newDids(doc, own)
+      const view = await numbers.preload(wanted.map(({ number }) => number))
+      const found = wanted.map(async ({ number, index }) => {
+        const path = `servers.${index}.DIDs.${number}`
+        const usedBy = (await view.get(number))?.usedBy
+        if (usedBy && usedBy !== use) return taken(path, `The phone number is used by ${usedBy}`, number)
+        return (await trunks.byNumber(account.id, number))
+          ? taken(path, 'The phone number leads to another trunk', number)
+          : {}
+      })
+      return joinProblems(...(await Promise.all(found)))
+    },
+
+    /** Fails for numbers of other accounts. The message does not tell whose they are. */
+    async assertOwn(account: AccountRecord, doc: ConnectivityDoc, own: ConnectivityRecord | undefined) {
+      const wanted = newDids(doc, own).map(({ number }) => number)
+      const view = await numbers.preload(wanted)
+      for (const number of wanted)
+        if ((await view.get(number))?.accountId !== account.id)
+          throw failure(forbidden, { message: `unauthorized to use ${number}`, cause: number })
+    },
+
+    /** Updates which numbers are used by trunks. A number that has left the account is skipped. */
+    async moveUses(
+      set: ChangeSet,
+      accountId: string,
+      before: ConnectivityRecord | undefined,
+      after: ConnectivityRecord | undefined,
+    ) {
+      const [had, has] = [numbersOf(before), new Set(numbersOf(after))]
+      const view = await numbers.preload([...had, ...has])
+      for (const number of had) {
+        const stored = has.has(number) ? undefined : await view.get(number)
+        if (stored?.accountId === accountId && stored.usedBy === use)
+          await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
+      }
+      for (const number of has) {
+        const stored = await view.get(number)
+        const isFree = stored?.accountId === accountId && (stored.usedBy === '' || stored.usedBy === use)
+        if (isFree) await numbers.addUse(view, set, { accountId, number, usedBy: use })
+        // Another request was faster: this one is checked again.
+        else if (!had.includes(number)) throw conflict()
+      }
+    },
+
+    /** Replaces a number whose calls a trunk takes, or removes it. */
+    async replaceNumber(
+      set: ChangeSet,
+      { accountId, number, after }: OwnNumber & { after?: string },
+      together: readonly ChangeSet[],
+    ) {
+      const holder = await trunks.byNumber(accountId, number)
+      const trunk = holder && trunks.leftBy(together, holder)
+      if (!trunk || !numbersOf(trunk).includes(number)) return
+      const isTaken = after !== undefined && (await trunks.byNumber(accountId, after)) !== undefined
+      const doc = withNumber(trunk.doc, number, isTaken ? undefined : after)
+      trunks.replace(set, trunk, trunks.revise(trunk, { doc }))
+    },
+  }
+}
+
+const trunkRecords = ({ store, numbers, accounts, destinations, sip }: Deps) => {
   const trunks = createConnectivityStore(store, sip)
+  const dids = trunkNumbers(trunks, numbers)
 
   const docOf = async (account: AccountRecord, data: Json): Promise<ConnectivityDoc> => {
     const { normalize } = await numbers.planning.rules()
@@ -138,80 +209,6 @@ export const createTrunks = (tools: Deps) => {
     return accounts.hostNames.realmProblems(claimantOf(account), 'account.auth_realm', realm)
   }
 
-  const newDids = (doc: ConnectivityDoc, own: ConnectivityRecord | undefined) => {
-    const had = new Set(numbersOf(own))
-    return didsOf(doc).filter(({ number }) => !had.has(number))
-  }
-
-  /** Numbers that a callflow, a mobile device or another trunk of the account uses. */
-  const numberProblems = async (
-    account: AccountRecord,
-    doc: ConnectivityDoc,
-    own: ConnectivityRecord | undefined,
-  ): Promise<Problems> => {
-    const wanted = newDids(doc, own)
-    const view = await numbers.preload(wanted.map(({ number }) => number))
-    const found = wanted.map(async ({ number, index }) => {
-      const path = `servers.${index}.DIDs.${number}`
-      const usedBy = (await view.get(number))?.usedBy
-      if (usedBy && usedBy !== use) return taken(path, `The phone number is used by ${usedBy}`, number)
-      return (await trunks.byNumber(account.id, number))
-        ? taken(path, 'The phone number leads to another trunk', number)
-        : {}
-    })
-    return joinProblems(...(await Promise.all(found)))
-  }
-
-  /** Fails for numbers of other accounts. The message does not tell whose they are. */
-  const assertOwn = async (
-    account: AccountRecord,
-    doc: ConnectivityDoc,
-    own: ConnectivityRecord | undefined,
-  ) => {
-    const wanted = newDids(doc, own).map(({ number }) => number)
-    const view = await numbers.preload(wanted)
-    for (const number of wanted)
-      if ((await view.get(number))?.accountId !== account.id)
-        throw failure(forbidden, { message: `unauthorized to use ${number}`, cause: number })
-  }
-
-  /** Updates which numbers are used by trunks. A number that has left the account is skipped. */
-  const moveUses = async (
-    set: ChangeSet,
-    accountId: string,
-    before: ConnectivityRecord | undefined,
-    after: ConnectivityRecord | undefined,
-  ) => {
-    const [had, has] = [numbersOf(before), new Set(numbersOf(after))]
-    const view = await numbers.preload([...had, ...has])
-    for (const number of had) {
-      const stored = has.has(number) ? undefined : await view.get(number)
-      if (stored?.accountId === accountId && stored.usedBy === use)
-        await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
-    }
-    for (const number of has) {
-      const stored = await view.get(number)
-      const isFree = stored?.accountId === accountId && (stored.usedBy === '' || stored.usedBy === use)
-      if (isFree) await numbers.addUse(view, set, { accountId, number, usedBy: use })
-      // Another request was faster: this one is checked again.
-      else if (!had.includes(number)) throw conflict()
-    }
-  }
-
-  /** Replaces a number whose calls a trunk takes, or removes it. */
-  const replaceNumber = async (
-    set: ChangeSet,
-    { accountId, number, after }: OwnNumber & { after?: string },
-    together: readonly ChangeSet[],
-  ) => {
-    const holder = await trunks.byNumber(accountId, number)
-    const trunk = holder && trunks.leftBy(together, holder)
-    if (!trunk || !numbersOf(trunk).includes(number)) return
-    const isTaken = after !== undefined && (await trunks.byNumber(accountId, after)) !== undefined
-    const doc = withNumber(trunk.doc, number, isTaken ? undefined : after)
-    trunks.replace(set, trunk, trunks.revise(trunk, { doc }))
-  }
-
   const kept = records(store, {
     collection: trunks,
     shape: connectivityShape,
@@ -223,15 +220,15 @@ export const createTrunks = (tools: Deps) => {
         await uniqueProblems(store, trunks.uniqueNamesOf(account.id, doc), before),
         await realmProblems(account, doc, before),
         await destinations.problems(account, destinationsOf(data), before ? destinationsOf(before.doc) : []),
-        await numberProblems(account, doc, before),
+        await dids.problems(account, doc, before),
       )
     },
     content: async ({ account, data }) => ({ doc: await docOf(account, data) }),
     async beforeWrite(set, { account, before, after }) {
-      await assertOwn(account, after.doc, before)
-      await moveUses(set, account.id, before, after)
+      await dids.assertOwn(account, after.doc, before)
+      await dids.moveUses(set, account.id, before, after)
     },
-    beforeDelete: (set, trunk) => moveUses(set, trunk.accountId, trunk, undefined),
+    beforeDelete: (set, trunk) => dids.moveUses(set, trunk.accountId, trunk, undefined),
     adoption: {
       rules(doc) {
         // Stored trunks may have more numbers than a request may.
@@ -240,11 +237,19 @@ export const createTrunks = (tools: Deps) => {
       },
     },
   })
+  return { trunks, kept: { ...kept, replaceNumber: dids.replaceNumber } }
+}
+
+export type Trunks = ReturnType<typeof createTrunks>
+
+/** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
+export const createTrunks = (deps: Deps) => {
+  const { numbers, accounts, sip } = deps
+  const { trunks, kept } = trunkRecords(deps)
 
   return {
     ...kept,
     byNumber: trunks.byNumber,
-    replaceNumber,
 
     /**
      * The server that takes the calls of a number. `disabled`: it is switched off. Undefined: the number

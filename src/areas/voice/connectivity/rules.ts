@@ -196,35 +196,6 @@ export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): Written
 const failoverDestination = (path: string, failover: Did['failover']): WrittenDestination[] =>
   failover?.sip === undefined ? [] : [{ path: `${path}.failover.sip`, form: 'uri', text: failover.sip }]
 
-/** Where calls go that a server does not take: a number, or a user at a host. */
-export interface Failover {
-  number?: string
-  /** Without a user. */
-  uri?: string
-  user?: string
-}
-
-export interface TrunkTarget {
-  type: 'trunk'
-  trunk_id: string
-  server: string
-  account_id: string
-  /** In the format of the server. */
-  number: string
-  /** The number is the user name of the server, which its customer chooses. */
-  isRenamed?: true
-  /** Without a user. Absent: the server is called where it is registered. */
-  uri?: string
-  username?: string
-  realm?: string
-  delay_s: number
-  /** Seconds to answer. Absent: as usual. */
-  timeout_s?: number
-  progress_timeout_s?: number
-  headers?: Readonly<Record<string, string>>
-  failover?: Failover
-}
-
 const national = /^\+1([2-9]\d{2}[2-9]\d{6})$/
 
 const formats: Readonly<Record<(typeof inboundFormats)[number], (number: string, server: Server) => string>> =
@@ -236,39 +207,53 @@ const formats: Readonly<Record<(typeof inboundFormats)[number], (number: string,
     username: (number, { auth }) => auth.auth_user ?? number,
   }
 
+/** Without `uri` the server is called where it is registered. */
 const contactOfServer = (server: Server, realm: string) => {
   const { auth, options } = server
   const host = options?.ip ?? serverAddress(server)
-  if (host !== undefined) return { uri: sipAddress({ host, port: options?.port ?? auth.port }) }
-  return { username: auth.auth_user ?? '', realm }
+  const isRegistered = host === undefined
+  return present({
+    uri: isRegistered ? undefined : sipAddress({ host, port: options?.port ?? auth.port }),
+    username: isRegistered ? (auth.auth_user ?? '') : undefined,
+    realm: isRegistered ? realm : undefined,
+  })
 }
 
-const failoverOf = (failover: Did['failover']): Failover | undefined => {
-  const { e164, sip } = failover ?? {}
-  if (e164 !== undefined) return { number: normalizeNumber(e164) }
-  const place = sip === undefined ? undefined : sipPlaceIn(sip)
-  if (!place) return undefined
-  const { user, ...host } = place
-  return { uri: sipAddress(host), ...present({ user }) }
+/** Where calls go that a server does not take: a number, or a user at a host. `uri` is without the user. */
+const failoverOf = ({ e164, sip }: NonNullable<Did['failover']>) => {
+  const place = e164 === undefined && sip !== undefined ? sipPlaceIn(sip) : undefined
+  return present({
+    number: e164 === undefined ? undefined : normalizeNumber(e164),
+    uri: place && sipAddress({ ...place, user: undefined }),
+    user: place?.user,
+  })
 }
+
+export type TrunkTarget = ReturnType<typeof trunkTargetOf>
 
 export const trunkTargetOf = (
   { trunkId, accountId, realm }: { trunkId: string; accountId: string; realm: string },
   { number, did, server, index }: ListedDid,
-): TrunkTarget => {
+) => {
   const { inbound_format: format = 'npan', ...options } = server.options ?? {}
-  const headers = Object.assign({}, ...(options.sip_headers ?? []))
+  const headers: Readonly<Record<string, string>> = Object.assign({}, ...(options.sip_headers ?? []))
+  const failover = did.failover ?? options.failover
   return {
-    type: 'trunk',
+    type: 'trunk' as const,
     trunk_id: trunkId,
     server: serverName(server, index),
     account_id: accountId,
+    // In the format of the server.
     number: formats[format](number, server),
-    ...(format === 'username' ? { isRenamed: true as const } : {}),
     ...contactOfServer(server, realm),
     delay_s: options.delay ?? 0,
-    ...present({ timeout_s: options.timeout, progress_timeout_s: options.progress_timeout }),
-    ...(Object.keys(headers).length > 0 ? { headers } : {}),
-    ...present({ failover: failoverOf(did.failover ?? options.failover) }),
+    ...present({
+      timeout_s: options.timeout,
+      progress_timeout_s: options.progress_timeout,
+      headers: Object.keys(headers).length > 0 ? headers : undefined,
+      failover: failover && failoverOf(failover),
+      /** The number is the user name of the server, which its customer chooses. */
+      isRenamed: format === 'username' || undefined,
+    }),
   }
 }

@@ -6,7 +6,6 @@ import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type UniqueName, uniqueClaims } from '../../records.ts'
 import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
-import { Device } from './schema.ts'
 
 export type DeviceRecord = StoredRecord<DeviceDoc, object>
 
@@ -81,7 +80,6 @@ const claims = ({ accountId, id, doc }: DeviceRecord): StoredClaim[] => {
 export const createDeviceStore = (store: Store) => {
   const collection = createCollection<DeviceDoc, object>(store, {
     kind: 'device',
-    secrets: () => Device,
     sortKey: (doc) => sortKeyOf(doc.name),
     ownerId: (doc) => doc.owner_id ?? '',
     row: (doc) => ({

@@ -4,7 +4,6 @@ import { type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { plainHost } from './hosts.rules.ts'
 import { carrierHosts, type ResourceDoc } from './rules.ts'
-import { Resource } from './schema.ts'
 
 export interface ResourceHidden {
   /** Hosts that the operator has written into an account's carrier: they are not checked. */
@@ -32,7 +31,6 @@ export type ResourceStore = ReturnType<typeof createResourceStore>
 export const createResourceStore = (store: Store) => {
   const collection = createCollection<ResourceDoc, ResourceHidden>(store, {
     kind: 'resource',
-    secrets: () => Resource,
     sortKey: ({ name }) => sortKeyOf(name),
     row: ({ name, enabled, emergency, weight_cost, classifiers, template_name, flags }) => ({
       name,
