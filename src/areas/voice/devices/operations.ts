@@ -3,12 +3,12 @@ import {
   Failure,
   failure,
   failureKind,
+  hasProblems,
   isFailure,
   joinProblems,
   mediaSwitchUnreachable,
   type Problems,
 } from '../../../lib/failure.ts'
-import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Notice, Phone } from '../../../switch/media-switch.ts'
 import type { HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf } from '../../accounts/accounts/host-names/rules.ts'
@@ -54,57 +54,20 @@ interface Deps extends Pick<AreaDeps, 'store' | 'mediaSwitch'> {
 
 export type { DeviceDoc, DeviceRecord, Restart }
 
-interface Presence {
-  ids: ReadonlySet<string>
-  /** Hosts of edges that did not answer. Devices that are not in `ids` may be registered there. */
-  unreachable: readonly string[]
-}
-
 const sipClaims = { username: usernameClaim, identity: identityClaim, address: addressClaim }
 
 export type SipClaims = typeof sipClaims
 
-export type Devices = ReturnType<typeof createDevices>
+type DeviceStore = ReturnType<typeof createDeviceStore>
 
-export const createDevices = (tools: Deps) => {
-  const { store, mediaSwitch, hostNames, mobileNumbers, destinations } = tools
-  const devices = createDeviceStore(store)
-
+/** Devices as phones that the edges know. */
+const devicePhones = (mediaSwitch: Deps['mediaSwitch'], devices: DeviceStore) => {
   const phoneOf = ({ doc: { realm } }: AccountRecord, { accountId, id, doc }: DeviceRecord): Phone => ({
     accountId,
     deviceId: id,
     username: doc.sip?.username,
     realm: doc.sip?.realm ?? realm,
   })
-
-  /** A realm of another account. The problem does not tell whether that account has the user name. */
-  const realmProblems = async (
-    account: AccountRecord,
-    { sip }: Partial<DeviceDoc>,
-    own: DeviceRecord | undefined,
-  ): Promise<Problems> => {
-    if (sip?.realm === undefined || sip.realm === own?.doc.sip?.realm) return {}
-    const found = await hostNames.realmProblems(claimantOf(account), 'sip.realm', sip.realm)
-    const isRefused = Object.keys(found).length > 0
-    return isRefused && sip.username ? { ...found, ...usernameTaken(sip.username) } : found
-  }
-
-  const mobileProblems = async (
-    { account, actor, before }: { account: AccountRecord; actor: Actor; before: DeviceRecord | undefined },
-    doc: Partial<DeviceDoc>,
-  ): Promise<Problems> => {
-    const { mobile } = doc
-    if (!mobile?.mdn || (before && mobileNumberOf(doc) === mobileNumberOf(before.doc))) return {}
-    return mobileNumbers.problems(actor, account, mobile.mdn, before?.id)
-  }
-
-  /** Moves the number of a mobile device to the number that the device has now. */
-  const moveNumber = async (set: ChangeSet, before: DeviceRecord | undefined, after: DeviceRecord) => {
-    const [had, has] = [before && mobileNumberOf(before.doc), mobileNumberOf(after.doc)]
-    if (had === has) return
-    if (before && had) await mobileNumbers.release(set, before, had)
-    if (has) await mobileNumbers.claim(set, after, has)
-  }
 
   /** Fails if the phone is not registered. */
   const notify = async (account: AccountRecord, device: DeviceRecord, notice: Notice) => {
@@ -116,63 +79,39 @@ export const createDevices = (tools: Deps) => {
     for (const device of wanted) await notify(account, device, { event: syncEventOf(device.doc, restart) })
   }
 
-  const presenceOf = async (account: AccountRecord, wanted: readonly DeviceRecord[]): Promise<Presence> => {
-    const phones = wanted
-      .filter(({ doc }) => isRegistrable(doc.device_type))
-      .map((device) => phoneOf(account, device))
-    if (phones.length === 0) return { ids: new Set(), unreachable: [] }
+  /** `unreachable`: hosts of edges that did not answer. */
+  const registeredAmong = async (phones: readonly Phone[]) => {
+    if (phones.length === 0) return { found: [], unreachable: [] }
     try {
-      const { found, unreachable } = await mediaSwitch.registrations(phones)
-      return { ids: new Set(found.map(({ phone }) => phone.deviceId)), unreachable }
+      return await mediaSwitch.registrations(phones)
     } catch (error) {
       if (!isFailure(error, mediaSwitchUnreachable)) throw error
-      return { ids: new Set(), unreachable: error.details.edges.map(({ host }) => host) }
+      return { found: [], unreachable: error.details.edges.map(({ host }) => host) }
     }
   }
 
-  /** Without `registered` it is unknown, or the device cannot register. */
-  const registrationOf = ({ id, doc }: DeviceRecord, { ids, unreachable }: Presence) => {
-    const registrable = isRegistrable(doc.device_type)
-    if (!registrable || (unreachable.length > 0 && !ids.has(id))) return { registrable }
-    return { registrable, registered: ids.has(id) }
+  const presenceOf = async (account: AccountRecord, wanted: readonly DeviceRecord[]) => {
+    const registrable = wanted.filter(({ doc }) => isRegistrable(doc.device_type))
+    const { found, unreachable } = await registeredAmong(
+      registrable.map((device) => phoneOf(account, device)),
+    )
+    const ids = new Set(found.map(({ phone }) => phone.deviceId))
+    return {
+      unreachable,
+      /** Without `registered` it is unknown, or the device cannot register. */
+      of({ id, doc }: DeviceRecord): { registrable: boolean; registered?: boolean } {
+        const isUnknown = unreachable.length > 0 && !ids.has(id)
+        if (!isRegistrable(doc.device_type)) return { registrable: false }
+        return isUnknown ? { registrable: true } : { registrable: true, registered: ids.has(id) }
+      },
+    }
   }
 
-  const kept = records(store, {
-    collection: devices,
-    shape: deviceShape,
-    async problems(proposal) {
-      const { account, actor, data, before } = proposal
-      const doc = storedDevice(data, account.doc.realm, before?.doc)
-      return joinProblems(
-        await uniqueProblems(store, uniqueNamesOf(account.id, doc), before),
-        await realmProblems(account, doc, before),
-        await ownerProblems(store, account.id, doc, before),
-        await mobileProblems(proposal, doc),
-        await destinations.problems(account, destinationsOf(doc), before ? destinationsOf(before.doc) : []),
-        deviceProblems(doc, before?.doc, { mayRetype: isSuperduper(actor) }),
-        before ? restrictionProblems(actor, doc, before.doc) : {},
-      )
-    },
-    content: ({ account, data, before }) => ({ doc: storedDevice(data, account.doc.realm, before?.doc) }),
-    async beforeWrite(set, { before, after }) {
-      await moveNumber(set, before, after)
-      set.tell(deviceChanged, { before, after })
-    },
-    async beforeDelete(set, device) {
-      const number = mobileNumberOf(device.doc)
-      if (number) await mobileNumbers.release(set, device, number)
-      set.tell(deviceDeleted, device)
-    },
-  })
-
   return {
-    ...kept,
-    claims: sipClaims,
     phoneOf,
     sync,
     notify,
     presenceOf,
-    registrationOf,
 
     /**
      * Called after the change was committed. A phone that does not get the notification fetches its settings when it registers
@@ -190,6 +129,83 @@ export const createDevices = (tools: Deps) => {
       }
     },
 
+    async statuses(account: AccountRecord) {
+      const statuses: { device_id: string; registrable: boolean; registered?: boolean }[] = []
+      const unreachable = new Set<string>()
+      for await (const batch of devices.batches({ accountId: account.id })) {
+        const presence = await presenceOf(account, batch)
+        for (const host of presence.unreachable) unreachable.add(host)
+        for (const device of batch) statuses.push({ device_id: device.id, ...presence.of(device) })
+      }
+      return { statuses, unreachable: [...unreachable] }
+    },
+  }
+}
+
+const deviceRecords = ({ store, hostNames, mobileNumbers, destinations }: Deps, devices: DeviceStore) => {
+  /** A realm of another account. The problem does not tell whether that account has the user name. */
+  const realmProblems = async (
+    account: AccountRecord,
+    { sip }: Partial<DeviceDoc>,
+    own: DeviceRecord | undefined,
+  ): Promise<Problems> => {
+    if (sip?.realm === undefined || sip.realm === own?.doc.sip?.realm) return {}
+    const found = await hostNames.realmProblems(claimantOf(account), 'sip.realm', sip.realm)
+    return hasProblems(found) && sip.username ? { ...found, ...usernameTaken(sip.username) } : found
+  }
+
+  const mobileProblems = async (
+    { account, actor, before }: { account: AccountRecord; actor: Actor; before: DeviceRecord | undefined },
+    doc: Partial<DeviceDoc>,
+  ): Promise<Problems> => {
+    const { mobile } = doc
+    if (!mobile?.mdn || (before && mobileNumberOf(doc) === mobileNumberOf(before.doc))) return {}
+    return mobileNumbers.problems(actor, account, mobile.mdn, before?.id)
+  }
+
+  return records(store, {
+    collection: devices,
+    shape: deviceShape,
+    async problems(proposal) {
+      const { account, actor, data, before } = proposal
+      const doc = storedDevice(data, account.doc.realm, before?.doc)
+      return joinProblems(
+        await uniqueProblems(store, uniqueNamesOf(account.id, doc), before),
+        await realmProblems(account, doc, before),
+        await ownerProblems(store, account.id, doc, before),
+        await mobileProblems(proposal, doc),
+        await destinations.problems(account, destinationsOf(doc), before ? destinationsOf(before.doc) : []),
+        deviceProblems(doc, before?.doc, { mayRetype: isSuperduper(actor) }),
+        before ? restrictionProblems(actor, doc, before.doc) : {},
+      )
+    },
+    content: ({ account, data, before }) => ({ doc: storedDevice(data, account.doc.realm, before?.doc) }),
+    async beforeWrite(set, { before, after }) {
+      const [had, has] = [before && mobileNumberOf(before.doc), mobileNumberOf(after.doc)]
+      if (before && had && had !== has) await mobileNumbers.release(set, before, had)
+      if (has && had !== has) await mobileNumbers.claim(set, after, has)
+      set.tell(deviceChanged, { before, after })
+    },
+    async beforeDelete(set, device) {
+      const number = mobileNumberOf(device.doc)
+      if (number) await mobileNumbers.release(set, device, number)
+      set.tell(deviceDeleted, device)
+    },
+  })
+}
+
+export type Devices = ReturnType<typeof createDevices>
+
+export const createDevices = (deps: Deps) => {
+  const devices = createDeviceStore(deps.store)
+
+  return {
+    ...deviceRecords(deps, devices),
+    ...devicePhones(deps.mediaSwitch, devices),
+    claims: sipClaims,
+    underRealm: devices.underRealm,
+    usernamesUnder: devices.usernamesUnder,
+
     /** Every device of an account, or of one user, in batches. */
     all: (accountId: string, ownerId?: string) => devices.batches({ accountId, ownerId }),
 
@@ -201,21 +217,6 @@ export const createDevices = (tools: Deps) => {
       ])
       const free = own.filter(({ doc }) => Object.keys(doc.hotdesk?.users ?? {}).length === 0)
       return [...new Set([...free.map(({ id }) => id), ...signedIn])]
-    },
-
-    underRealm: devices.underRealm,
-    usernamesUnder: devices.usernamesUnder,
-
-    async statuses(account: AccountRecord) {
-      const statuses: (ReturnType<typeof registrationOf> & { device_id: string })[] = []
-      const unreachable = new Set<string>()
-      for await (const batch of devices.batches({ accountId: account.id })) {
-        const presence = await presenceOf(account, batch)
-        for (const host of presence.unreachable) unreachable.add(host)
-        for (const device of batch)
-          statuses.push({ device_id: device.id, ...registrationOf(device, presence) })
-      }
-      return { statuses, unreachable: [...unreachable] }
     },
 
     /** The account's device of this SIP user name, under the account's own realm. */

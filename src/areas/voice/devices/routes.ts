@@ -60,7 +60,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
         const items = await devices.page({ ...query, limit })
         const presence = await devices.presenceOf(account, items)
         for (const host of presence.unreachable) silent.add(host)
-        for (const device of items) registrations.set(device.id, devices.registrationOf(device, presence))
+        for (const device of items) registrations.set(device.id, presence.of(device))
         const last = items.at(-1)
         return { items, next: last && items.length === limit ? [last.sortKey, last.id] : undefined }
       },
