@@ -19,7 +19,6 @@ import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
 import type { CallPrice } from './offnet.rules.ts'
 import {
-  type Billing,
   billingOf,
   creditOf,
   type Funds,
@@ -59,38 +58,68 @@ const isStorableText = (value: unknown): value is string => typeof value === 'st
 
 const perMinute = 'per_minute'
 
-export type RunningCallRegister = ReturnType<typeof createRunningCalls>
+type SecondsLeft = ReadonlyMap<string, number>
 
-/** The running calls over carriers at all edges, and what they reserve. */
-export const createRunningCalls = (tools: Deps) => {
-  const { store, settings, accounts, numbers, limits, allotments, balance, billing, validate } = tools
-  const { clock } = store
-  const rows = createRunningStore(store)
-  const inTurn = createKeyedQueue()
-  const startedAt = clock.now()
-  // An edge may report a call while its end is on the way.
-  const ended = new Map<string, true>()
+const answerOf = (
+  { id, most_s: most = Number.POSITIVE_INFINITY }: RunningCallReport,
+  { billing, trunk }: RunningCall,
+  left: SecondsLeft,
+): RunningCallAnswer => {
+  const seconds = left.get(id)
+  return {
+    id,
+    allowed: true,
+    account_billing: billing,
+    ...present({ trunk }),
+    ...(seconds === undefined ? {} : { seconds: Math.max(1, Math.min(most, seconds - marginSeconds)) }),
+  }
+}
 
-  const reserved = (running: readonly RunningCall[]) =>
-    running.map((call) => {
-      const { elapsed, costOf } = paidCallOf(call, clock.now())
-      return { trunk: call.trunk, cost: costOf(elapsed) }
-    })
-
+/** What accounts can pay calls with, and how long that lasts. */
+const callFunds = ({ store: { clock }, limits, allotments, balance }: Deps) => {
   const moneyOf = async (account: AccountRecord) => ({
     balance: await balance(account.id),
     overdraft: await limits.overdraft(account),
     isPrepaid: (await limits.chargeOverdraft(account)) !== undefined,
   })
 
-  const fundsWith = async (
-    account: AccountRecord,
-    { direction, classification }: OffnetCall,
-    running: readonly RunningCall[],
-  ): Promise<Funds> => {
-    const allotment = await allotments.leftFor(account, direction, classification ?? '')
-    return { ...(await moneyOf(account)), reserved: reserved(running), ...present({ allotment }) }
+  return {
+    async available(
+      account: AccountRecord,
+      { direction, classification }: OffnetCall,
+      running: readonly RunningCall[],
+    ): Promise<Funds> {
+      const allotment = await allotments.leftFor(account, direction, classification ?? '')
+      const reserved = running.map((call) => {
+        const { elapsed, costOf } = paidCallOf(call, clock.now())
+        return { trunk: call.trunk, cost: costOf(elapsed) }
+      })
+      return { ...(await moneyOf(account)), reserved, ...present({ allotment }) }
+    },
+
+    /** Remaining seconds of calls that end when the credit is used up, by call. */
+    async secondsLeft(account: AccountRecord, running: readonly RunningCall[]): Promise<SecondsLeft> {
+      const paid = running.filter(({ price }) => price !== undefined)
+      if (paid.length === 0) return new Map()
+      const inForce = await limits.inForce(account)
+      const money = await moneyOf(account)
+      const left = secondsLeft(
+        paid.map((call) => paidCallOf(call, clock.now())),
+        creditOf(inForce, money),
+      )
+      return new Map(
+        paid.flatMap(({ id, direction }, index) =>
+          needsCredit(direction, inForce, money) ? [[id, left[index] ?? 0] as const] : [],
+        ),
+      )
+    },
   }
+}
+
+/** Stored calls, and the event about those whose credit ends. */
+const storedCalls = ({ store, billing }: Deps) => {
+  const { clock } = store
+  const rows = createRunningStore(store)
 
   const priceOf = async (report: RunningCallReport): Promise<CallPrice | undefined> => {
     const { account_id: accountId, call_id, direction, number, caller_id_number } = report
@@ -108,132 +137,131 @@ export const createRunningCalls = (tools: Deps) => {
   const answeredAt = ({ elapsed_s: elapsed }: RunningCallReport) =>
     elapsed === undefined ? undefined : clock.now() - elapsed * 1000
 
-  const rowOf = async (
-    report: RunningCallReport,
-    { billing: paid, trunk }: Billing,
-    running: readonly RunningCall[],
-  ): Promise<RunningCall> => ({
-    accountId: report.account_id,
-    ordinal: Math.max(0, ...running.map(({ ordinal }) => ordinal)) + 1,
-    id: report.id,
-    callId: report.call_id,
-    direction: report.direction,
-    billing: paid,
-    trunk,
-    price: paid === perMinute ? await priceOf(report) : undefined,
-    answeredAt: answeredAt(report),
-    seenAt: clock.now(),
-    toldAt: undefined,
-  })
+  return {
+    rows,
 
-  /** Remaining seconds of calls that end when the credit is used up, by call. */
-  const endings = async (account: AccountRecord, running: readonly RunningCall[]) => {
-    const paid = running.filter(({ price }) => price !== undefined)
-    if (paid.length === 0) return new Map<string, number>()
-    const inForce = await limits.inForce(account)
-    const funds = await moneyOf(account)
-    const left = secondsLeft(
-      paid.map((call) => paidCallOf(call, clock.now())),
-      creditOf(inForce, funds),
-    )
-    return new Map(
-      paid.flatMap(({ id, direction }, index) =>
-        needsCredit(direction, inForce, funds) ? [[id, left[index] ?? 0] as const] : [],
-      ),
-    )
-  }
-
-  const answerOf = (
-    { id, most_s: most = Number.POSITIVE_INFINITY }: RunningCallReport,
-    { billing: paid, trunk }: RunningCall,
-    left: ReadonlyMap<string, number>,
-  ): RunningCallAnswer => {
-    const seconds = left.get(id)
-    return {
-      id,
-      allowed: true,
-      account_billing: paid,
-      ...present({ trunk }),
-      ...(seconds === undefined ? {} : { seconds: Math.max(1, Math.min(most, seconds - marginSeconds)) }),
-    }
-  }
-
-  const add = async (row: RunningCall) => {
-    await store.writeUnrecorded([rows.insert(row, { rows: 1, orElse: conflict })])
-    return row
-  }
-
-  /** Emits an event once for each call that ends before the next report. */
-  const tellOfEnds = async (
-    author: Author,
-    running: readonly RunningCall[],
-    left: ReadonlyMap<string, number>,
-  ) => {
-    const set = new ChangeSet(author)
-    for (const call of running) {
-      const seconds = left.get(call.id)
-      if (seconds === undefined || seconds > nextNamingSeconds || call.toldAt !== undefined) continue
-      const { accountId, callId, direction } = call
-      const after = JSON.stringify({ call_id: callId, direction, seconds })
-      set.add(rows.told(call, clock.now()))
-      set.happened({ accountId, type: 'call.credit_used', kind: 'account', id: accountId, after })
-    }
-    if (set.happenings.length > 0) await store.commit(set)
-  }
-
-  const begin = async (
-    author: Author,
-    account: AccountRecord,
-    report: RunningCallReport,
-  ): Promise<RunningCallAnswer> => {
-    const running = await rows.of(account.id)
-    const known = running.find(({ id }) => id === report.id)
-    if (known) return answerOf(report, known, await endings(account, running))
-    const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
-    const { classOf } = await numbers.planning.rules()
-    const call = { direction: report.direction, classification: classOf(report.number) }
-    const funds = await fundsWith(account, call, running)
-    const paid = billingOf(call, await limits.inForce(account), funds, { classifiers })
-    if (typeof paid === 'string') return { id: report.id, allowed: false, reason: paid }
-    const row = await add(await rowOf(report, paid, running))
-    const left = await endings(account, [...running, row])
-    await tellOfEnds(author, [row], left)
-    return answerOf(report, row, left)
-  }
-
-  /** Calls in progress of one account. A call that is unknown here was allowed by this server earlier. */
-  const goOn = async (
-    author: Author,
-    account: AccountRecord,
-    reports: readonly RunningCallReport[],
-  ): Promise<Answered[]> => {
-    const running = await rows.of(account.id)
-    const named = new Map<string, RunningCall>()
-    const seen: Statement[] = []
-    for (const report of reports) {
-      const index = running.findIndex(({ id }) => id === report.id)
-      const known = running[index]
-      if (known) {
-        const isFresh = known.answeredAt !== undefined && clock.now() - known.seenAt < storedMs
-        const row = { ...known, answeredAt: known.answeredAt ?? answeredAt(report), seenAt: clock.now() }
-        if (!isFresh) seen.push(rows.seen(row))
-        running[index] = row
-        named.set(report.id, row)
-      } else if (!ended.has(report.id)) {
-        const { account_billing: paid = perMinute, trunk } = report
-        const row = await add(await rowOf(report, { billing: paid, ...(trunk ? { trunk } : {}) }, running))
-        running.push(row)
-        named.set(report.id, row)
+    async add(
+      report: RunningCallReport,
+      { billing: paid, trunk }: Pick<RunningCall, 'billing' | 'trunk'>,
+      running: readonly RunningCall[],
+    ): Promise<RunningCall> {
+      const row = {
+        accountId: report.account_id,
+        ordinal: Math.max(0, ...running.map(({ ordinal }) => ordinal)) + 1,
+        id: report.id,
+        callId: report.call_id,
+        direction: report.direction,
+        billing: paid,
+        trunk,
+        price: paid === perMinute ? await priceOf(report) : undefined,
+        answeredAt: answeredAt(report),
+        seenAt: clock.now(),
+        toldAt: undefined,
       }
-    }
-    if (seen.length > 0) await store.writeUnrecorded(seen)
-    const left = await endings(account, running)
-    await tellOfEnds(author, [...named.values()], left)
-    return reports.flatMap((report) => {
-      const call = named.get(report.id)
-      return call ? [[report, answerOf(report, call, left)]] : []
-    })
+      await store.writeUnrecorded([rows.insert(row, { rows: 1, orElse: conflict })])
+      return row
+    },
+
+    /** The call as an edge reports it now, and the write, unless a recent one stored the same. */
+    seen(call: RunningCall, report: RunningCallReport): { row: RunningCall; writes: Statement[] } {
+      const isFresh = call.answeredAt !== undefined && clock.now() - call.seenAt < storedMs
+      const row = { ...call, answeredAt: call.answeredAt ?? answeredAt(report), seenAt: clock.now() }
+      return { row, writes: isFresh ? [] : [rows.seen(row)] }
+    },
+
+    /** Emits an event once for each call that ends before the next report. */
+    async reportEnds(author: Author, running: readonly RunningCall[], left: SecondsLeft) {
+      const set = new ChangeSet(author)
+      for (const call of running) {
+        const seconds = left.get(call.id)
+        if (seconds === undefined || seconds > nextNamingSeconds || call.toldAt !== undefined) continue
+        const { accountId, callId, direction } = call
+        const after = JSON.stringify({ call_id: callId, direction, seconds })
+        set.add(rows.told(call, clock.now()))
+        set.happened({ accountId, type: 'call.credit_used', kind: 'account', id: accountId, after })
+      }
+      if (set.happenings.length > 0) await store.commit(set)
+    },
   }
+}
+
+/** Reports of edges about calls of one account. `ended`: an edge may report a call while its end is on the way. */
+const callReports = (
+  deps: Deps,
+  calls: ReturnType<typeof storedCalls>,
+  funds: ReturnType<typeof callFunds>,
+  ended: ReadonlyMap<string, true>,
+) => {
+  const { store, settings, numbers, limits } = deps
+
+  return {
+    async begin(
+      author: Author,
+      account: AccountRecord,
+      report: RunningCallReport,
+    ): Promise<RunningCallAnswer> {
+      const running = await calls.rows.of(account.id)
+      const known = running.find(({ id }) => id === report.id)
+      if (known) return answerOf(report, known, await funds.secondsLeft(account, running))
+      const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
+      const { classOf } = await numbers.planning.rules()
+      const call = { direction: report.direction, classification: classOf(report.number) }
+      const available = await funds.available(account, call, running)
+      const paid = billingOf(call, await limits.inForce(account), available, { classifiers })
+      if (typeof paid === 'string') return { id: report.id, allowed: false, reason: paid }
+      const row = await calls.add(report, { trunk: undefined, ...paid }, running)
+      const left = await funds.secondsLeft(account, [...running, row])
+      await calls.reportEnds(author, [row], left)
+      return answerOf(report, row, left)
+    },
+
+    /** Calls in progress. A call that is unknown here was allowed by this server earlier. */
+    async goOn(
+      author: Author,
+      account: AccountRecord,
+      reports: readonly RunningCallReport[],
+    ): Promise<Answered[]> {
+      const running = await calls.rows.of(account.id)
+      const named = new Map<string, RunningCall>()
+      const writes: Statement[] = []
+      for (const report of reports) {
+        const index = running.findIndex(({ id }) => id === report.id)
+        const known = running[index]
+        if (known) {
+          const seen = calls.seen(known, report)
+          writes.push(...seen.writes)
+          running[index] = seen.row
+          named.set(report.id, seen.row)
+        } else if (!ended.has(report.id)) {
+          const { account_billing: billing = perMinute, trunk } = report
+          const row = await calls.add(report, { billing, trunk }, running)
+          running.push(row)
+          named.set(report.id, row)
+        }
+      }
+      if (writes.length > 0) await store.writeUnrecorded(writes)
+      const left = await funds.secondsLeft(account, running)
+      await calls.reportEnds(author, [...named.values()], left)
+      return reports.flatMap((report) => {
+        const call = named.get(report.id)
+        return call ? [[report, answerOf(report, call, left)]] : []
+      })
+    },
+  }
+}
+
+export type RunningCallRegister = ReturnType<typeof createRunningCalls>
+
+/** The running calls over carriers at all edges, and what they reserve. */
+export const createRunningCalls = (deps: Deps) => {
+  const { store, accounts, validate } = deps
+  const { clock } = store
+  const inTurn = createKeyedQueue()
+  const startedAt = clock.now()
+  const ended = new Map<string, true>()
+  const funds = callFunds(deps)
+  const calls = storedCalls(deps)
+  const { begin, goOn } = callReports(deps, calls, funds, ended)
 
   /** Runs work on the calls of an account. It is repeated after a conflict with another server. */
   const atAccount = <T>(accountId: string, work: () => Promise<T>) =>
@@ -250,7 +278,7 @@ export const createRunningCalls = (tools: Deps) => {
       )
     })
 
-  const judgedReport = async (
+  const validated = async (
     sent: unknown,
   ): Promise<{ report?: RunningCallReport; refusal?: RunningCallAnswer }> => {
     const { value, problems } = await validate(RunningCallReport, dropNulls(sent))
@@ -280,18 +308,18 @@ export const createRunningCalls = (tools: Deps) => {
 
   return {
     /** What an account can pay a call with if no other call is running. */
-    fundsFor: (account: AccountRecord, call: OffnetCall) => fundsWith(account, call, []),
+    fundsFor: (account: AccountRecord, call: OffnetCall) => funds.available(account, call, []),
 
     /** Whether calls may begin, and how long calls may last, in the order of the request. */
     async take(author: Author, sent: readonly unknown[]): Promise<RunningCallAnswer[]> {
-      const judged = await Promise.all(sent.map(judgedReport))
-      const reports = judged.flatMap(({ report }) => report ?? [])
+      const given = await Promise.all(sent.map(validated))
+      const reports = given.flatMap(({ report }) => report ?? [])
       const ofAccounts = Map.groupBy(reports, ({ account_id: accountId }) => accountId)
       const answers = await Promise.all(
         Array.from(ofAccounts, ([accountId, some]) => takeOf(author, accountId, some)),
       )
       const answerFor = new Map(answers.flat())
-      return judged.flatMap(({ report, refusal }) => (report ? answerFor.get(report) : refusal) ?? [])
+      return given.flatMap(({ report, refusal }) => (report ? answerFor.get(report) : refusal) ?? [])
     },
 
     /** Removes calls that are over. An entry that cannot be a stored call is ignored. */
@@ -308,8 +336,8 @@ export const createRunningCalls = (tools: Deps) => {
       const ofAccounts = Map.groupBy(over, ({ accountId }) => accountId)
       await Promise.all(
         // In turn, because a report of the same call may be in progress.
-        Array.from(ofAccounts, ([accountId, calls]) =>
-          inTurn(accountId, () => store.writeUnrecorded(calls.map(rows.removal))),
+        Array.from(ofAccounts, ([accountId, some]) =>
+          inTurn(accountId, () => store.writeUnrecorded(some.map(calls.rows.removal))),
         ),
       )
     },
