@@ -68,12 +68,8 @@ const credentialsOf = ({ device, trunk }: Sender, { realm, username }: EdgeQuery
   return present({ ha1, expires_s: device?.doc.sip?.expire_seconds })
 }
 
-export type Edge = ReturnType<typeof createEdge>
-
-/** Answers for edges. They ask for every packet that they have not cached, so all reads are cached. */
-export const createEdge = (deps: Deps) => {
-  const { records, accounts, devices, rateLimits, resources, trunks } = deps
-
+/** Finds senders. Named devices come first, then servers of trunks, then senders that are known by their address. */
+const senders = ({ accounts, devices, resources, trunks }: Deps) => {
   const inRealmOf = async ({ id }: AccountRecord, { realm, username }: Claim) => {
     const device = username === undefined ? undefined : await devices.byUsername(id, username)
     const own = device?.doc.sip?.realm ?? realm
@@ -112,13 +108,20 @@ export const createEdge = (deps: Deps) => {
     return account && { account, device, trunk, method: 'ip' }
   }
 
-  /** Named devices come first, then servers of trunks, then senders that are known by their address. */
-  const senderOf = async (query: Claim): Promise<Sender | undefined> => {
+  return async (query: Claim): Promise<Sender | undefined> => {
     const named = await namedSenderOf(query)
     if (named?.device) return named
     const owner = named?.account
     return (await trunkOf(query, owner)) ?? (await neighbourOf(query, owner)) ?? named
   }
+}
+
+export type Edge = ReturnType<typeof createEdge>
+
+/** Answers for edges. They ask for every packet that they have not cached, so all reads are cached. */
+export const createEdge = (deps: Deps) => {
+  const { records, accounts, devices, rateLimits, trunks } = deps
+  const senderOf = senders(deps)
 
   const stranger = ({ address }: EdgeQuery): EdgeAnswer => ({
     access_lists: { realm: { order: 'allow,deny', cidrs: [] } },

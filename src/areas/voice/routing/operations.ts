@@ -22,7 +22,7 @@ import type { Destinations } from '../resources/destinations.operations.ts'
 import type { Resources } from '../resources/operations.ts'
 import { refuseCall } from './answers.rules.ts'
 import type { CallflowQuery } from './call.rules.ts'
-import { type FactTable, factName, type RouteQuery, type Want } from './facts.ts'
+import { type FactTable, factName, type RouteQuery } from './facts.ts'
 import { decideRoute } from './rules.ts'
 import type { RunningCallRegister } from './running.operations.ts'
 import type { RouteAnswer } from './schema.ts'
@@ -43,7 +43,7 @@ interface Deps extends DepsOf<'settings'> {
 }
 
 type Fact = FactTable[keyof FactTable] | undefined
-type Look = (actor: Actor, want: Want) => Promise<Fact>
+type Look = (accountId: string, key: string) => Promise<Fact>
 
 // Bound against an endless decision: no flow is that deep.
 const maxRounds = 100
@@ -51,75 +51,80 @@ const maxRounds = 100
 // Numbers among which a callback number is searched.
 const maxNumbers = 100
 
-const outOfHand = () => new Error('a route asks for ever more')
-
 const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
 
-export type Routing = ReturnType<typeof createRouting>
-
-/** Decides where calls go. Each call asks, so reads are cached or use an index. */
-export const createRouting = (tools: Deps) => {
-  const { records, settings, accounts, devices, callflows, groups, numbers, limits } = tools
-  const { running, carriers, destinations, trunks } = tools
+/** How facts are looked up. Each call asks, so reads are cached or use an index. */
+const looksFor = (deps: Deps, actor: Actor): Record<keyof FactTable, Look> => {
+  const { records, accounts, devices, callflows, groups, numbers, limits } = deps
 
   const ofAccount =
     (look: (account: AccountRecord, key: string) => Promise<Fact>): Look =>
-    async (_actor, { accountId, key }) => {
+    async (accountId, key) => {
       const account = await accounts.find(accountId)
       return account && look(account, key)
     }
 
-  const looks: Record<keyof FactTable, Look> = {
-    async account(actor, { accountId }) {
-      const account = await accounts.find(accountId)
-      if (!account) return undefined
-      const isDisabled = (await disabledOf(records, account)) !== undefined
-      return { id: account.id, doc: account.doc, isDisabled, isTold: mayAsk(actor, account) }
-    },
-    user: (_actor, { accountId, key }) => records.find(accountId, userKind, key),
-    device: (_actor, { accountId, key }) => devices.find(accountId, key),
-    devicesOf: (_actor, { accountId, key }) => devices.reaching(accountId, key),
-    group: (_actor, { accountId, key }) => groups.find(accountId, key),
-    callflow: (_actor, { accountId, key }) => callflows.find(accountId, key),
-    callflowOf: (_actor, { accountId, key }) => callflows.byNumber(accountId, key),
-    patterned: (_actor, { accountId }) => callflows.patterned(accountId),
-    async numberOwner(_actor, { key }) {
+  return {
+    account: ofAccount(async (account) => ({
+      id: account.id,
+      doc: account.doc,
+      isDisabled: (await disabledOf(records, account)) !== undefined,
+      isTold: mayAsk(actor, account),
+    })),
+    user: (accountId, key) => records.find(accountId, userKind, key),
+    device: devices.find,
+    devicesOf: devices.reaching,
+    group: groups.find,
+    callflow: callflows.find,
+    callflowOf: callflows.byNumber,
+    patterned: callflows.patterned,
+    async numberOwner(_accountId, key) {
       const number = await numbers.findAnywhere(key)
       if (!number?.accountId) return undefined
       const { accountId, state, hidden } = number
       const isInService = state === 'in_service'
       return { accountId, isInService, mustLeave: !isInService || hidden.features.force_outbound === true }
     },
-    async callbackNumber(_actor, { accountId }) {
+    async callbackNumber(accountId) {
       const first = await numbers.store.page({ accountId, limit: maxNumbers, descending: false })
       const inService = first.filter(({ state }) => state === 'in_service')
       return (inService.find(({ doc }) => doc.e911 !== undefined) ?? inService[0])?.id
     },
-    async emergencyAddress(_actor, { accountId, key }) {
+    async emergencyAddress(accountId, key) {
       const number = await numbers.findAnywhere(await numbers.normalize(key))
       return number?.accountId === accountId ? (number.doc.e911 as E911 | undefined) : undefined
     },
     limits: ofAccount((account) => limits.inForce(account)),
     allowedCallerIds: ofAccount((account) => limits.callerIds(account)),
     funds: ofAccount((account, classification) =>
-      running.fundsFor(account, { direction: 'outbound', classification }),
+      deps.running.fundsFor(account, { direction: 'outbound', classification }),
     ),
-    gateways: ofAccount((account, key) => carriers.targetsFor(account, JSON.parse(key))),
-    destination: (_actor, { accountId, key }) => destinations.reach(accountId, JSON.parse(key)),
-    trunk: (_actor, { key }) => trunks.trunkFor(key),
+    gateways: ofAccount((account, key) => deps.carriers.targetsFor(account, JSON.parse(key))),
+    destination: (accountId, key) => deps.destinations.reach(accountId, JSON.parse(key)),
+    trunk: (_accountId, key) => deps.trunks.trunkFor(key),
   }
+}
+
+export type Routing = ReturnType<typeof createRouting>
+
+/** Decides where calls go. */
+export const createRouting = (deps: Deps) => {
+  const { settings, accounts, devices, numbers } = deps
 
   const decide = async (actor: Actor, question: CallflowQuery): Promise<RouteAnswer> => {
     const { flat_rate_classifiers: classifiers } = await settings.of(routingSettings)
     const rules = { numbering: await numbers.planning.rules(), flatRate: { classifiers } }
+    const looks = looksFor(deps, actor)
     const known = new Map<string, Fact>()
     for (let round = 0; round < maxRounds; round += 1) {
       const decided = decideRoute(question, known, rules)
       if ('answer' in decided) return withoutControlCharacters(decided.answer)
-      const found = await Promise.all(decided.wants.map((want) => looks[want.what](actor, want)))
+      const found = await Promise.all(
+        decided.wants.map(({ what, accountId, key }) => looks[what](accountId, key)),
+      )
       for (const [index, want] of decided.wants.entries()) known.set(factName(want), found[index])
     }
-    throw outOfHand()
+    throw new Error('a route asks for ever more')
   }
 
   /** The account with the realm, or with the device that names the realm. */
