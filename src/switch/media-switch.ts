@@ -31,15 +31,10 @@ export interface Quickcall {
   /** The number is called when one of them answers. */
   phones: readonly Phone[]
   number: string
-  callerId: { name: string; number?: string }
+  /** What the phones show while they ring. */
   phoneDisplay: { name?: string; number?: string }
   autoAnswer: boolean
-  ignoreEarlyMedia: boolean
-  media?: 'bypass' | 'process'
   timeoutSeconds: number
-  /** The call that the phones are in already. */
-  targetCallId?: string
-  applicationVariables: Readonly<Record<string, unknown>>
 }
 
 export interface Registration {

@@ -16,7 +16,7 @@ import type {
 import { kamailioIn, switchSettings } from '../settings.ts'
 import { callAt, callsAt, endCall, endCallsAt } from './calls.ts'
 import { askAll, askAllInParts, askOne, type Edge, edgesOf, type Resting, watched } from './edges.ts'
-import { createRinging } from './quickcall.ts'
+import { ringPhones } from './quickcall.ts'
 import { contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
 
@@ -113,7 +113,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
       await assertPresent()
       const { found, timeoutMs } = await contactsOf(call.phones)
       if (found.length === 0) throw failure(quickcallFailed, { reason: 'none of the phones is registered' })
-      return { ended: createRinging(call, found, timeoutMs).run() }
+      return { ended: ringPhones(call, found, timeoutMs) }
     },
 
     async calls(accountId: string): Promise<Heard<ActiveCall>> {

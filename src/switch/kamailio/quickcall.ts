@@ -27,16 +27,6 @@ interface QuickcallEnd {
   destination?: RingOutcome
 }
 
-interface Answered {
-  contact: Contact
-  callId: string
-  from: string
-  to: string
-  target: string
-  nextHop: string
-  route: string
-}
-
 interface Attempt {
   contact: Contact
   callId: string
@@ -101,7 +91,7 @@ const inviteOf = (call: Quickcall, { contact, callId }: Attempt): SipRequest => 
 })
 
 /** Parts of the edge's answer: code, reason, target, next hop, route and headers. A refusal has fewer. */
-const answeredBy = ({ contact, callId }: Attempt, answer: readonly unknown[]): Answered => {
+const answeredBy = ({ contact, callId }: Attempt, answer: readonly unknown[]) => {
   const [, , target, nextHop, route, headers] = answer.map(String)
   return {
     contact,
@@ -113,6 +103,8 @@ const answeredBy = ({ contact, callId }: Attempt, answer: readonly unknown[]): A
     route: (route ?? '').replace(/^Route: /, ''),
   }
 }
+
+type Answered = ReturnType<typeof answeredBy>
 
 /** A request within the dialog. A phone without a route is reached where its registration came from. */
 const within = (answered: Answered, sequence: number, { method, headers }: SipRequest) => {
@@ -147,41 +139,44 @@ const referOf = (contact: Contact, number: string): SipRequest => ({
 
 const bye: SipRequest = { method: 'BYE', headers: [] }
 
+const failed = (error: unknown): QuickcallEnd => ({
+  hangup_cause: 'NETWORK_OUT_OF_ORDER',
+  sip_code: 503,
+  message: reasonOf(error),
+})
+
 /**
  * Rings all contacts without voice. The first phone that answers is referred to the number, and calls it with
- * its own credentials, limits and prices.
+ * its own credentials, limits and prices. Returns the result of the phone that answered, else of the last one.
  */
-export const createRinging = (call: Quickcall, contacts: readonly Contact[], timeoutMs: number) => {
+export const ringPhones = async (
+  call: Quickcall,
+  contacts: readonly Contact[],
+  timeoutMs: number,
+): Promise<QuickcallEnd> => {
   const attempts = contacts.map((contact): Attempt => ({ contact, callId: `quickcall-${randomHex(16)}` }))
   const ringMs = call.timeoutSeconds * 1000
   let winner: Attempt | undefined
 
-  const ask = ({ at }: Contact, method: string, params: readonly unknown[], forMs = timeoutMs) =>
-    at.ask(method, params, forMs)
-
   /** The code of the final response, and the rest. */
-  const wait = async (
-    contact: Contact,
-    params: readonly unknown[],
-    forMs: number,
-  ): Promise<readonly unknown[]> => {
-    const answer = await ask(contact, 'tm.t_uac_wait', params, forMs)
+  const wait = async ({ at }: Contact, params: readonly unknown[], forMs: number) => {
+    const answer = await at.ask('tm.t_uac_wait', params, forMs)
     return Array.isArray(answer) ? answer : []
   }
 
   /** Fails silently: the phone may no longer ring. */
-  const takeBack = ({ contact, callId }: Attempt) =>
-    ask(contact, 'tm.cancel', [callId, '1']).catch(() => undefined)
+  const takeBack = ({ contact: { at }, callId }: Attempt) =>
+    at.ask('tm.cancel', [callId, '1'], timeoutMs).catch(() => undefined)
 
   const hangUp = (answered: Answered, sequence: number) =>
-    ask(answered.contact, 'tm.t_uac_start', within(answered, sequence, bye)).catch(() => undefined)
+    answered.contact.at
+      .ask('tm.t_uac_start', within(answered, sequence, bye), timeoutMs)
+      .catch(() => undefined)
 
-  const takeOthersBack = (taken: Attempt) =>
-    Promise.all(attempts.filter((one) => one !== taken).map(takeBack))
-
-  const callsOf = async ({ at, phone: { realm } }: Contact, from: string) => {
-    const to = addressOf({ username: call.number, realm })
-    return (await callsFrom(at, from)).filter((one) => one.to === to)
+  /** The calls of a phone to the number. */
+  const callsOf = async (contact: Contact) => {
+    const to = addressOf({ username: call.number, realm: contact.phone.realm })
+    return (await callsFrom(contact.at, identityOf(contact))).filter((one) => one.to === to)
   }
 
   /** What the edge sees of the phone's call. Undefined: no call. */
@@ -189,11 +184,10 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
     contact: Contact,
     before: ReadonlySet<string>,
   ): Promise<RingOutcome | undefined> => {
-    const from = identityOf(contact)
     let isBegun = false
     for (let waitedMs = 0; waitedMs < ringMs; waitedMs += ringPollMs) {
       await sleep(ringPollMs, undefined, { ref: false })
-      const calls = (await callsOf(contact, from)).filter(({ callId }) => !before.has(callId))
+      const calls = (await callsOf(contact)).filter(({ callId }) => !before.has(callId))
       if (calls.some(({ isAnswered }) => isAnswered)) return 'answered'
       if (isBegun && calls.length === 0) return 'unanswered'
       isBegun ||= calls.length > 0
@@ -204,14 +198,13 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
   const refer = async (answered: Answered): Promise<QuickcallEnd> => {
     const { contact, callId } = answered
     const facts = { call_id: callId, device_id: contact.phone.deviceId }
-    const before = await callsOf(contact, identityOf(contact)).catch(() => [])
+    const before = await callsOf(contact).catch(() => [])
     const request = within(answered, 2, referOf(contact, call.number))
     const [code = 408] = await wait(contact, request, timeoutMs).catch(() => [])
     await hangUp(answered, 3)
     if (Number(code) >= 300) return { hangup_cause: causeOf(Number(code)), sip_code: Number(code), ...facts }
-    const destination = await followUp(contact, new Set(before.map((one) => one.callId))).catch(
-      () => undefined,
-    )
+    const known = new Set(before.map((one) => one.callId))
+    const destination = await followUp(contact, known).catch(() => undefined)
     const end = { ...facts, ...present({ destination }) }
     return destination === 'unanswered'
       ? { hangup_cause: 'NO_ANSWER', sip_code: 480, ...end }
@@ -231,29 +224,19 @@ export const createRinging = (call: Quickcall, contacts: readonly Contact[], tim
       return undefined
     }
     winner = attempt
-    const [end] = await Promise.all([refer(answered), takeOthersBack(attempt)])
+    const others = attempts.filter((one) => one !== attempt)
+    const [end] = await Promise.all([refer(answered), ...others.map(takeBack)])
     return end
   }
 
-  const failed = (error: unknown): QuickcallEnd => ({
-    hangup_cause: 'NETWORK_OUT_OF_ORDER',
-    sip_code: 503,
-    message: reasonOf(error),
-  })
-
-  return {
-    /** The result of the phone that answered, else of the last one. */
-    async run(): Promise<QuickcallEnd> {
-      const timer = setTimeout(() => {
-        if (!winner) for (const attempt of attempts) void takeBack(attempt)
-      }, ringMs)
-      try {
-        const ends = await Promise.all(attempts.map((attempt) => ring(attempt).catch(failed)))
-        const told = ends.filter((end) => end !== undefined)
-        return told.find((end) => end.device_id !== undefined) ?? told.at(-1) ?? failed('nobody was called')
-      } finally {
-        clearTimeout(timer)
-      }
-    },
+  const timer = setTimeout(() => {
+    if (!winner) for (const attempt of attempts) void takeBack(attempt)
+  }, ringMs)
+  try {
+    const ends = await Promise.all(attempts.map((attempt) => ring(attempt).catch(failed)))
+    const known = ends.filter((end) => end !== undefined)
+    return known.find((end) => end.device_id !== undefined) ?? known.at(-1) ?? failed('nobody was called')
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -12,95 +12,94 @@ import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 
-/** The owner of a list: an account, or a device of it. */
-interface ListOwner {
-  account: AccountRecord
-  device?: DeviceRecord
-  record: AccountRecord | DeviceRecord
-  /** Compared with If-Match. */
-  revision: string
+type Owner = AccountRecord | DeviceRecord
+
+/** How the owner of a list is found and changed. */
+interface OwnerKind<Found extends Owner> {
+  path: string
+  name: string
+  find(call: Pick<Call, 'account'> & { path: Readonly<Record<string, string>> }): Promise<Found>
+  /** An undefined list: removes it. */
+  replace(author: Author, account: AccountRecord, owner: Found, list?: AccessList): Promise<Found>
 }
 
-type OwnerPlace = Pick<Call, 'account'> & { path: Readonly<Record<string, string>> }
-
-type FindOwner = (call: OwnerPlace) => Promise<ListOwner>
-
-const view = ({ id, created, modified, revision, doc: { access_lists: list } }: ListOwner['record']) =>
+const view = ({ id, created, modified, revision, doc: { access_lists: list } }: Owner) =>
   list === undefined
     ? answer({ data: {} })
     : answer({ data: list, metadata: { id, created, modified }, revision })
 
-const accessListRoutes = (accounts: Accounts, devices: Devices): Route[] => {
-  const ofAccount: FindOwner = async ({ account }) => ({
-    account,
-    record: account,
-    revision: account.revision,
-  })
+const isKept = ({ doc }: Owner) => doc.access_lists !== undefined
 
-  const ofDevice: FindOwner = async ({ account, path }) => {
-    const device = await devices.find(account.id, path.device_id ?? '')
-    if (device) return { account, device, record: device, revision: device.revision }
-    throw failure(badIdentifier, { cause: 'Identifier was not found', details: path.device_id })
-  }
-
-  const replace = (author: Author, { account, device }: ListOwner, list: AccessList | undefined) =>
-    device
-      ? devices.replace({ author, account }, device, { ...device.doc, access_lists: list })
-      : accounts.replace(author, account, { ...account.doc, access_lists: list })
-
-  const refuse = async () => {
-    throw failure(faultyRequest, { message: 'access lists not supported on this URI path' })
-  }
-
-  const writing = {
-    allow: accountAdmin,
-    isKept: ({ record }: ListOwner) => record.doc.access_lists !== undefined,
-  }
-  const refusing = {
-    summary: 'Users have no access list: always refused',
+const routesFor = <Found extends Owner>({
+  path,
+  name,
+  find: subject,
+  replace,
+}: OwnerKind<Found>): Route[] => [
+  get(path, {
+    summary: `Read the access list of ${name}`,
     allow: accountMember,
-    subject: refuse,
+    subject,
+    answers: AccessListOrNone,
+    run: async ({ subject: owner }) => view(owner),
+  }),
+  post(path, {
+    summary: `Replace the access list of ${name}`,
+    allow: accountAdmin,
+    isKept,
+    subject,
+    body: AccessList,
+    answers: AccessList,
+    judge: async ({ data }) => accessListProblems(data),
+    run: async ({ author, account, subject: owner, data }) =>
+      view(await replace(author, account, owner, data)),
+  }),
+  del(path, {
+    summary: `Remove the access list of ${name}`,
+    allow: accountAdmin,
+    isKept,
+    subject,
     answers: open({}),
-    run: refuse,
-  }
+    async run({ author, account, subject: owner }) {
+      if (isKept(owner)) await replace(author, account, owner)
+      return {}
+    },
+  }),
+]
 
-  const routesFor = (path: string, owner: string, subject: FindOwner) => [
-    get(path, {
-      summary: `Read the access list of ${owner}`,
-      allow: accountMember,
-      subject,
-      answers: AccessListOrNone,
-      run: ({ subject: { record } }) => view(record),
-    }),
-    post(path, {
-      summary: `Replace the access list of ${owner}`,
-      ...writing,
-      subject,
-      body: AccessList,
-      answers: AccessList,
-      judge: async ({ data }) => accessListProblems(data),
-      run: async ({ author, subject: found, data }) => view(await replace(author, found, data)),
-    }),
-    del(path, {
-      summary: `Remove the access list of ${owner}`,
-      ...writing,
-      subject,
-      answers: open({}),
-      async run({ author, subject: found }) {
-        if (writing.isKept(found)) await replace(author, found, undefined)
-        return {}
-      },
-    }),
-  ]
-
-  return [
-    ...routesFor('/v2/accounts/{account_id}/access_lists', 'an account', ofAccount),
-    ...routesFor('/v2/accounts/{account_id}/devices/{device_id}/access_lists', 'a device', ofDevice),
-    ...[get, post, del].map((method) =>
-      method('/v2/accounts/{account_id}/users/{user_id}/access_lists', refusing),
-    ),
-  ]
+const refuse = async () => {
+  throw failure(faultyRequest, { message: 'access lists not supported on this URI path' })
 }
+
+const accessListRoutes = (accounts: Accounts, devices: Devices): Route[] => [
+  ...routesFor({
+    path: '/v2/accounts/{account_id}/access_lists',
+    name: 'an account',
+    find: async ({ account }) => account,
+    replace: (author, _, account, list) =>
+      accounts.replace(author, account, { ...account.doc, access_lists: list }),
+  }),
+  ...routesFor({
+    path: '/v2/accounts/{account_id}/devices/{device_id}/access_lists',
+    name: 'a device',
+    async find({ account, path }) {
+      const device = await devices.find(account.id, path.device_id ?? '')
+      if (device) return device
+      throw failure(badIdentifier, { cause: 'Identifier was not found', details: path.device_id })
+    },
+    replace: (author, account, device, list) =>
+      devices.replace({ author, account }, device, { ...device.doc, access_lists: list }),
+  }),
+  ...[get, post, del].map((method) =>
+    method('/v2/accounts/{account_id}/users/{user_id}/access_lists', {
+      summary: 'Users have no access list: always refused',
+      allow: accountMember,
+      subject: refuse,
+      answers: open({}),
+      run: refuse,
+    }),
+  ),
+]
 
 /** Which addresses and user agents accounts and their devices let in. */
 export const accessListsArea = area({

@@ -1,5 +1,5 @@
 import { hasProblems, invalid, type Problems } from '../../../lib/failure.ts'
-import { isObject, isTrue, type Json, present } from '../../../lib/json.ts'
+import { isObject, isTrue, present } from '../../../lib/json.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import type { Quickcall } from '../../../switch/media-switch.ts'
 
@@ -37,12 +37,11 @@ const createReader = (parameter: Parameter) => {
       return refuseType(name, 'string', 'text')
     },
 
-    choice<T extends string>(name: string, values: readonly T[]): T | undefined {
+    choice(name: string, values: readonly string[]) {
       const value = parameter(name)
-      const chosen = values.find((one) => one === value)
-      if (value === undefined || chosen !== undefined) return chosen
+      if (value === undefined || values.some((one) => one === value)) return
       const message = 'Value not found in enumerated list of values'
-      return refuse(name, 'enum', { message, target: values, value })
+      refuse(name, 'enum', { message, target: values, value })
     },
 
     seconds(name: string, fallback: number, min: number): number {
@@ -55,11 +54,8 @@ const createReader = (parameter: Parameter) => {
       return Number(seconds)
     },
 
-    object(name: string): Json {
-      const value = parameter(name) ?? {}
-      if (isObject(value)) return value
-      refuseType(name, 'object', 'an object')
-      return {}
+    object(name: string) {
+      if (!isObject(parameter(name) ?? {})) refuseType(name, 'object', 'an object')
     },
   }
 }
@@ -91,20 +87,15 @@ export const callWishesIn = (number: string, parameter: Parameter): CallWishes =
   const reader = createReader(parameter)
   const wishes = {
     number: numberIn(reader, number),
-    callerId: {
-      name: reader.text('caller-id-name') ?? 'Device QuickCall',
-      ...present({ number: reader.text('caller-id-number') }),
-    },
     phoneDisplay: present({ name: reader.text('cid-name'), number: reader.text('cid-number') }),
     autoAnswer: reader.flag('auto_answer'),
-    ignoreEarlyMedia: reader.flag('ignore-early-media'),
     timeoutSeconds: reader.seconds('timeout', 30, minTimeoutSeconds),
-    applicationVariables: reader.object('custom_application_vars'),
-    ...present({
-      media: reader.choice('media', ['bypass', 'process']),
-      targetCallId: reader.text('target_call_id'),
-    }),
   }
+  // Edges carry no media: these have no effect, but must be valid.
+  for (const name of ['caller-id-name', 'caller-id-number', 'target_call_id']) reader.text(name)
+  reader.flag('ignore-early-media')
+  reader.object('custom_application_vars')
+  reader.choice('media', ['bypass', 'process'])
   if (hasProblems(reader.problems)) throw invalid(reader.problems)
   return wishes
 }
