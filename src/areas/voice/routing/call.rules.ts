@@ -62,6 +62,7 @@ export interface Call extends Asking {
 
 /** Where in a call somebody is rung: the account of the flow, and the way there. */
 export interface CallPlace {
+  call: Call
   account: AccountFacts
   /** The callflows that led here. None of them is entered twice. */
   path: readonly string[]
@@ -79,6 +80,8 @@ export interface CallPlace {
   hasCompany?: true
   /** The carriers that the flow allows. */
   carriers?: CarrierWish
+  /** The groups that led here since the last callflow. None of them is rung in itself. */
+  groups?: readonly string[]
 }
 
 /** Whether facts are missing. What follows from a missing fact is not looked up before it is known. */
@@ -139,7 +142,7 @@ export const outsideIdOf = (call: Call, party: CallParty): CallerId => {
 }
 
 /** The number that an account asserts if a call that it forwards shows a foreign one; empty if it has none. */
-const assertedFor = (call: Call, { account, payer }: CallPlace, { number }: CallerId) => {
+const assertedFor = ({ call, account, payer }: CallPlace, { number }: CallerId) => {
   if (number === undefined) return undefined
   const { phone } = dial(call, { account }, number)
   if (phone !== undefined && isShownBy(call, account.id, phone)) return undefined
@@ -207,7 +210,8 @@ export const stageFor = <Found extends object>(
 export const outsideSeconds = 120
 
 /** The carriers that take a number, each after the time that the one before has to ring. */
-export const gateways = (call: Call, place: CallPlace, dialled: Dialled, callerId: CallerId): Stage => {
+export const gateways = (place: CallPlace, dialled: Dialled, callerId: CallerId): Stage => {
+  const { call } = place
   const { classification, isEmergency } = dialled
   const number = isEmergency ? dialled.text : numberOf(dialled)
   if (hasOpenFacts(call)) return noStage
@@ -222,7 +226,7 @@ export const gateways = (call: Call, place: CallPlace, dialled: Dialled, callerI
   }
   const found = call.ask('gateways', place.account.id, JSON.stringify(wanted)) ?? []
   if (found.length === 0) return leftOut('number', number, 'no_carrier')
-  const asserted = isEmergency ? undefined : assertedFor(call, place, callerId)
+  const asserted = isEmergency ? undefined : assertedFor(place, callerId)
   let delay = 0
   const targets = found.map((gateway) => {
     const target = {

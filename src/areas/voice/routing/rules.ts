@@ -80,6 +80,7 @@ const callPlaceOf = (
   payer: CallParty,
   more: Pick<CallPlace, 'dialled' | 'callerId'>,
 ): CallPlace => ({
+  call,
   account: payer.account,
   path: [],
   payer,
@@ -97,7 +98,7 @@ const emergencyRoute = (call: Call, caller: CallParty): RouteAnswer => {
   const callback = shownNumber(call, account, wanted) ?? wanted[0]
   const address = callback === undefined ? undefined : call.ask('emergencyAddress', account.id, callback)
   const place = callPlaceOf(call, caller, { dialled, callerId: {} })
-  const stage = gateways(call, place, dialled, callerIdFrom(emergencyName(caller), callback))
+  const stage = gateways(place, dialled, callerIdFrom(emergencyName(caller), callback))
   const variables = { ...variablesOf(caller, from), classification: dialled.classification ?? '' }
   return {
     ...routeResponse(stage, { number: dialled.text, variables, limits: {}, accountId: account.id }),
@@ -153,9 +154,9 @@ const fromAccount = (call: Call, account: AccountFacts): RouteAnswer => {
   const callerId = hiddenIf(isWithheld, internalId(caller, stated))
   const place = callPlaceOf(call, caller, { dialled, callerId })
   const listing = callflowFor(call, account.id, dialled)
-  const trunk = listing ? undefined : overTrunk(call, dialled, place)
+  const trunk = listing ? undefined : overTrunk(place, dialled)
   const callflow = listing ?? (trunk ? undefined : callflowOfOthers(call, account.id))
-  const stage = callflow ? enter(call, callflow, place) : (trunk ?? endingStage({ reason: 'unknown_number' }))
+  const stage = callflow ? enter(place, callflow) : (trunk ?? endingStage({ reason: 'unknown_number' }))
   return routeOf(call, stage, { number: written, caller, accountId: account.id, calls, callflow })
 }
 

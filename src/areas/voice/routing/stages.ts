@@ -32,6 +32,13 @@ export const leftOut = (type: string, id: string, reason: string): Stage => ({
   leftOut: [{ type, id, reason }],
 })
 
+/** One target. */
+export const ringing = (target: StageTarget): Stage => ({
+  targets: [target],
+  leftOut: [],
+  seconds: target.delay_s + target.timeout_s,
+})
+
 export const endingStage = (end: CallEnding): Stage => ({ ...noStage, end })
 
 const later = (stage: Stage, seconds: number): Stage => ({
