@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { choice } from '../lib/schema.ts'
 import { secret, secretUrl } from '../lib/secrets.ts'
-import { type SettingsOf, section, settingsDocument, wholeNumber } from '../settings/keys.ts'
+import { section, settingsDocument, wholeNumber } from '../settings/keys.ts'
 
 const kamailio = Type.Object(
   {
@@ -48,7 +48,3 @@ const mediaSwitch = section('The machines that carry the calls', {
 })
 
 export const switchSettings = settingsDocument('switch', mediaSwitch)
-
-/** The edges to ask. Undefined: none. */
-export const kamailioIn = ({ adapter, kamailio: edges }: SettingsOf<typeof switchSettings>) =>
-  adapter === 'kamailio' && edges.rpc_urls.length > 0 ? edges : undefined

@@ -2,13 +2,17 @@ import { failure, isFailure, mediaSwitchUnreachable } from '../../lib/failure.ts
 import { isObject } from '../../lib/json.ts'
 import { zip } from '../../lib/list.ts'
 import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
+import type { Settings } from '../../settings/settings.ts'
 import type { Batches } from '../media-switch.ts'
+import { switchSettings } from '../settings.ts'
 
-export interface EdgeSettings {
-  rpc_urls: readonly string[]
-  timeout_ms: number
-  secret?: string
+/** The edges to ask. Undefined: none. */
+export const edgeSettings = async (settings: Settings) => {
+  const { adapter, kamailio } = await settings.of(switchSettings)
+  return adapter === 'kamailio' && kamailio.rpc_urls.length > 0 ? kamailio : undefined
 }
+
+export type EdgeSettings = NonNullable<Awaited<ReturnType<typeof edgeSettings>>>
 
 /** The edge answered with an error. */
 export class EdgeRefusal extends Error {

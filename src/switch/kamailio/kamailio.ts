@@ -13,9 +13,17 @@ import type {
   Quickcall,
   Registration,
 } from '../media-switch.ts'
-import { kamailioIn, switchSettings } from '../settings.ts'
 import { callAt, callsAt, endCall, endCallsAt } from './calls.ts'
-import { askAll, askAllInParts, askOne, type Edge, edgesOf, type Resting, watched } from './edges.ts'
+import {
+  askAll,
+  askAllInParts,
+  askOne,
+  type Edge,
+  edgeSettings,
+  edgesOf,
+  type Resting,
+  watched,
+} from './edges.ts'
 import { ringPhones } from './quickcall.ts'
 import { contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
@@ -39,7 +47,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
 
   /** `skips`: edges that did not answer recently are not waited for. */
   const edgesNow = async ({ skips = false } = {}) => {
-    const kamailio = kamailioIn(await settings.of(switchSettings))
+    const kamailio = await edgeSettings(settings)
     if (!kamailio) return { edges: [], timeoutMs: 0 }
     const edges = edgesOf({ outgoing, settings: kamailio })
     return { edges: edges.map((edge) => watched(edge, resting, { skips })), timeoutMs: kamailio.timeout_ms }
@@ -54,7 +62,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
   }
 
   const assertPresent = async () => {
-    if (!kamailioIn(await settings.of(switchSettings))) throw failure(mediaSwitchMissing, {})
+    if (!(await edgeSettings(settings))) throw failure(mediaSwitchMissing, {})
   }
 
   /**

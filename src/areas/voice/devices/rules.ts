@@ -77,12 +77,7 @@ export const storedDevice = (data: Json, accountRealm: string, before: DeviceDoc
 }
 
 /** `realm`: only if it is not the account's. */
-interface SipIdentity {
-  username: string
-  realm: string | undefined
-}
-
-export const sipIdentityOf = ({ sip }: Partial<DeviceDoc>): SipIdentity | undefined =>
+export const sipIdentityOf = ({ sip }: Partial<DeviceDoc>) =>
   sip?.username !== undefined && (sip.method ?? 'password') === 'password'
     ? { username: sip.username, realm: sip.realm }
     : undefined

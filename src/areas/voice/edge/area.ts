@@ -36,16 +36,16 @@ export const edgeArea = area({
     routing: routingArea,
   },
   create(tools, { cdrs: { intake, legs }, phoneNumbers: { numbers }, routing: { running }, ...needs }) {
-    const edge = createEdge({ records: tools.store.records, ...needs })
-    const deps = { ...tools, ...needs, numbers, intake, legs, running, edge }
+    const deps = { ...tools, ...needs, numbers, intake, legs, running }
+    const edge = createEdge(deps)
     const carriers = createCarrierDecisions(deps)
-    const edgeExport = createEdgeExport(deps)
-    const ending = createEnding(deps)
+    const edgeExport = createEdgeExport(deps, edge)
+    const ending = createEnding(deps, edge)
     return {
       offers: { edge, carriers },
       gates: [ending.gate],
       jobs: ending.jobs,
-      routes: edgeRoutes({ edge, carriers, edgeExport, reporting: createEdgeReporting(deps) }),
+      routes: edgeRoutes({ edge, carriers, edgeExport, reporting: createEdgeReporting(deps, edge) }),
     }
   },
 })

@@ -6,19 +6,8 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Gate } from '../../../storage/store.ts'
 import type { Identity } from '../../../switch/media-switch.ts'
 import { switchSettings } from '../../../switch/settings.ts'
-import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { AreaDeps } from '../../area.ts'
-import type { Trunks } from '../connectivity/operations.ts'
-import type { Devices } from '../devices/operations.ts'
 import { type EndedUse, endingsOf } from './ending.rules.ts'
-import type { Edge } from './operations.ts'
-
-interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'mediaSwitch'> {
-  accounts: Accounts
-  devices: Devices
-  trunks: Pick<Trunks, 'servers'>
-  edge: Pick<Edge, 'isRefused'>
-}
+import type { Edge, EdgeDeps } from './operations.ts'
 
 interface CallsPayload extends Pick<EndedUse, 'kind'> {
   /** Hosts of the edges to ask again. Absent: all edges. */
@@ -46,8 +35,8 @@ const conclude = <P extends CallsPayload>({ payload }: { payload: P }, hosts: Un
  * When devices, users, accounts or trunks are disabled or deleted, this ends their registrations at once and
  * their calls after a grace period.
  */
-export const createEnding = (tools: Deps) => {
-  const { store, settings, mediaSwitch, accounts, devices, trunks, edge } = tools
+export const createEnding = (deps: EdgeDeps, edge: Edge) => {
+  const { store, settings, mediaSwitch, accounts, devices, trunks } = deps
   const { clock } = store
 
   /** The account, and the accounts below it if the account itself was changed. */

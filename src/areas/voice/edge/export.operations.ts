@@ -2,22 +2,17 @@ import type { AccountRecord, Actor } from '../../../auth/identity.ts'
 import { sequenceText } from '../../../events/events.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { present } from '../../../lib/json.ts'
-import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { AreaDeps } from '../../area.ts'
-import type { Trunks } from '../connectivity/operations.ts'
-import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { DeviceRecord } from '../devices/operations.ts'
 import { sipAddressOf, sipIdentityOf } from '../devices/rules.ts'
-import type { Resources } from '../resources/operations.ts'
-import { assertMayHaveCredentials, type Edge, mayAsk, ownRealm, type Sender } from './operations.ts'
+import {
+  assertMayHaveCredentials,
+  type Edge,
+  type EdgeDeps,
+  mayAsk,
+  ownRealm,
+  type Sender,
+} from './operations.ts'
 import type { EdgeExportRow } from './schema.ts'
-
-interface Deps extends Pick<AreaDeps, 'store' | 'feed'> {
-  edge: Edge
-  accounts: Pick<Accounts, 'byRealm'>
-  devices: Pick<Devices, 'all' | 'usernamesUnder'>
-  trunks: Pick<Trunks, 'servers'>
-  resources: Pick<Resources, 'isCarriers'>
-}
 
 interface RealmQuery {
   realm: string
@@ -56,7 +51,9 @@ const knownAs = (account: AccountRecord, device: DeviceRecord): KnownSender[] =>
 export type EdgeExport = ReturnType<typeof createEdgeExport>
 
 /** The export of all answers about a realm. */
-export const createEdgeExport = ({ store, feed, edge, accounts, devices, trunks, resources }: Deps) => {
+export const createEdgeExport = (deps: EdgeDeps, edge: Edge) => {
+  const { store, feed, accounts, devices, trunks, resources } = deps
+
   /** The senders of the account that has the realm, in batches. */
   async function* ofOwner(account: AccountRecord): AsyncGenerator<KnownSender[]> {
     for await (const batch of devices.all(account.id))

@@ -10,9 +10,12 @@ import {
 import { formatAddress } from '../../../lib/cidr.ts'
 import { failure, forbidden } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
-import type { Records } from '../../../storage/records.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
+import type { AreaDeps } from '../../area.ts'
+import type { Intake } from '../../calls/cdrs/intake/operations.ts'
+import type { Cdrs } from '../../calls/cdrs/operations.ts'
+import type { Alerts } from '../../events/alerts/operations.ts'
 import type { Numbers } from '../../numbers/phone-numbers/operations.ts'
 import { decideAccess } from '../access-lists/rules.ts'
 import type { TrunkServer, Trunks } from '../connectivity/operations.ts'
@@ -20,16 +23,22 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { RateLimits } from '../rate-limits/operations.ts'
 import type { Resources } from '../resources/operations.ts'
 import { maxAgeSeconds } from '../routing/rules.ts'
+import type { RunningCallRegister } from '../routing/running.operations.ts'
 import { type CarrierQuery, type EdgeQuery, mayBe } from './rules.ts'
 import type { CarrierAnswer, EdgeAnswer } from './schema.ts'
 
-interface Deps {
-  records: Records
+/** What the factories of this area get. */
+export interface EdgeDeps extends AreaDeps {
   accounts: Accounts
+  alerts: Pick<Alerts, 'raise'>
   devices: Devices
   rateLimits: RateLimits
-  resources: Pick<Resources, 'isCarriers'>
-  trunks: Pick<Trunks, 'byUser' | 'byAddress' | 'servers'>
+  resources: Resources
+  trunks: Trunks
+  numbers: Numbers
+  intake: Pick<Intake, 'take'>
+  legs: Cdrs['legs']
+  running: Pick<RunningCallRegister, 'end'>
 }
 
 /** Who sends a packet: a device, or the server of a trunk; neither if the account does not know it. */
@@ -69,7 +78,7 @@ const credentialsOf = ({ device, trunk }: Sender, { realm, username }: EdgeQuery
 }
 
 /** Finds senders. Named devices come first, then servers of trunks, then senders that are known by their address. */
-const senders = ({ accounts, devices, resources, trunks }: Deps) => {
+const senders = ({ accounts, devices, resources, trunks }: EdgeDeps) => {
   const inRealmOf = async ({ id }: AccountRecord, { realm, username }: Claim) => {
     const device = username === undefined ? undefined : await devices.byUsername(id, username)
     const own = device?.doc.sip?.realm ?? realm
@@ -119,8 +128,9 @@ const senders = ({ accounts, devices, resources, trunks }: Deps) => {
 export type Edge = ReturnType<typeof createEdge>
 
 /** Answers for edges. They ask for every packet that they have not cached, so all reads are cached. */
-export const createEdge = (deps: Deps) => {
-  const { records, accounts, devices, rateLimits, trunks } = deps
+export const createEdge = (deps: EdgeDeps) => {
+  const { accounts, devices, rateLimits, trunks } = deps
+  const { records } = deps.store
   const senderOf = senders(deps)
 
   const stranger = ({ address }: EdgeQuery): EdgeAnswer => ({
@@ -203,18 +213,12 @@ export const createEdge = (deps: Deps) => {
   }
 }
 
-interface CarrierDeps {
-  resources: Pick<Resources, 'carrierAt'>
-  numbers: Pick<Numbers, 'findAnywhere' | 'normalize'>
-  accounts: Pick<Accounts, 'find'>
-}
-
 // Seconds that an edge caches a decision while the DNS of a carrier has not answered.
 const unsureMaxAgeSeconds = 5
 
 export type CarrierDecisions = ReturnType<typeof createCarrierDecisions>
 
-export const createCarrierDecisions = ({ resources, numbers, accounts }: CarrierDeps) => ({
+export const createCarrierDecisions = ({ resources, numbers, accounts }: EdgeDeps) => ({
   /** Whether a call from an address may come in. With a number, the carriers of its account count, too. */
   async decide({ number: text, ...origin }: CarrierQuery): Promise<CarrierAnswer> {
     const number = text === undefined ? undefined : await numbers.findAnywhere(await numbers.normalize(text))

@@ -5,16 +5,10 @@ import { hasProblems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
-import type { Accounts } from '../../accounts/accounts/operations.ts'
-import type { AreaDeps } from '../../area.ts'
-import type { Intake } from '../../calls/cdrs/intake/operations.ts'
+import { retrying } from '../../../storage/store.ts'
 import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
-import type { Cdrs } from '../../calls/cdrs/operations.ts'
 import type { IntakeReport } from '../../calls/cdrs/schema.ts'
-import type { Alerts } from '../../events/alerts/operations.ts'
-import type { RunningCallRegister } from '../routing/running.operations.ts'
-import type { Edge } from './operations.ts'
+import type { Edge, EdgeDeps } from './operations.ts'
 import {
   type Alike,
   type Concern,
@@ -26,16 +20,6 @@ import {
 } from './reports.rules.ts'
 import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
-
-interface Deps extends Pick<AreaDeps, 'refusals' | 'validate'> {
-  store: Pick<Store, 'clock' | 'commit' | 'records'>
-  accounts: Pick<Accounts, 'find' | 'resellerOf'>
-  alerts: Pick<Alerts, 'raise'>
-  edge: Pick<Edge, 'senderOf'>
-  intake: Pick<Intake, 'take'>
-  legs: Pick<Cdrs['legs'], 'find'>
-  running: Pick<RunningCallRegister, 'end'>
-}
 
 /** The request of an edge, not validated. */
 interface ReportBatch {
@@ -58,17 +42,14 @@ const refusalOf = ({ sender: { accountId, deviceId }, likeness, report }: Alike)
 
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
-export const createEdgeReporting = (deps: Deps) => {
-  const { store, accounts, alerts, edge, intake, legs, running, refusals, validate } = deps
+export const createEdgeReporting = (deps: EdgeDeps, edge: Edge) => {
+  const { store, accounts, alerts, intake, legs, running, refusals, validate } = deps
   const emergencies = createEmergencyClaims(store)
 
   const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
-    const { realm, username, address } = refusal
-    const sender = await edge.senderOf({
-      realm,
-      username: username || undefined,
-      address: address ? parseAddress(address) : undefined,
-    })
+    const { realm, username, address = '' } = refusal
+    const claim = { realm, username: username || undefined, address: parseAddress(address) }
+    const sender = await edge.senderOf(claim)
     return sender && { refusal, sender: { accountId: sender.account.id, deviceId: sender.device?.id } }
   }
 
@@ -131,19 +112,21 @@ export const createEdgeReporting = (deps: Deps) => {
     return renamed
   }
 
-  const takeEntries = (author: Author, records: readonly unknown[]) =>
-    intake.take(
+  const takeEntries = (author: Author, records: readonly unknown[]) => {
+    const lines = records.map((record, index) => ({ line: index + 1, record: withQuality(record) }))
+    return intake.take(
       author,
       (async function* () {
-        yield records.map((record, index) => ({ line: index + 1, record }))
+        yield lines
       })(),
     )
+  }
 
   const takeRecords = async (author: Author, records: readonly unknown[]): Promise<IntakeReport> => {
-    const taken = await takeEntries(author, records.map(withQuality))
+    const taken = await takeEntries(author, records)
     const others = taken.duplicates > 0 ? await ofOtherCalls(records) : []
     if (others.length === 0) return taken
-    const { accepted } = await takeEntries(author, others.map(withQuality))
+    const { accepted } = await takeEntries(author, others)
     return { ...taken, accepted: taken.accepted + accepted, duplicates: taken.duplicates - accepted }
   }
 

@@ -1,6 +1,6 @@
 // A route as FreeSWITCH applications.
 import type { RouteAnswer } from '../routing/schema.ts'
-import { dialplanDocument } from './directory.rules.ts'
+import { dialplanDocument, element } from './directory.rules.ts'
 import { type DialStep, dialStringOf, stepsFor } from './legs.rules.ts'
 import { numberText, shownText, wordText } from './texts.rules.ts'
 
@@ -140,19 +140,7 @@ export const refusalActions = (code: number, reason: string): DialplanAction[] =
 
 /** The dialplan of one call. */
 export const callDocument = (context: string, actions: readonly DialplanAction[]) => {
-  const children = actions.map(([application, data]) => ({
-    name: 'action',
-    attributes: { application, data },
-  }))
-  return dialplanDocument({
-    name: 'context',
-    attributes: { name: context },
-    children: [
-      {
-        name: 'extension',
-        attributes: { name: 'crosspoint' },
-        children: [{ name: 'condition', children }],
-      },
-    ],
-  })
+  const children = actions.map(([application, data]) => element('action', { application, data }))
+  const extension = element('extension', { name: 'crosspoint' }, [element('condition', {}, children)])
+  return dialplanDocument(element('context', { name: context }, [extension]))
 }

@@ -6,6 +6,7 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Alerts } from '../../events/alerts/operations.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
+import type { DeviceRecord } from '../devices/operations.ts'
 import { provisioningSettings } from './settings.ts'
 
 /** The MAC address of a phone that is provisioned. Undefined: it is not. */
@@ -50,11 +51,7 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'outgoing'> {
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
 
-interface Phone {
-  accountId: string
-  id: string
-  doc: Json
-}
+type Phone = Pick<DeviceRecord, 'accountId' | 'id' | 'doc'>
 
 interface KnownPhone {
   mac: string

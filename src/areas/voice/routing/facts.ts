@@ -69,13 +69,10 @@ export const factName = ({ what, accountId, key }: Want) => `${what}/${accountId
 /** Known facts by name. Undefined under a name: it does not exist. */
 export type KnownFacts = ReadonlyMap<string, FactTable[keyof FactTable] | undefined>
 
-export interface Asking {
-  ask<What extends keyof FactTable>(what: What, accountId: string, key?: string): FactTable[What] | undefined
-  /** Facts that were asked for and are unknown. While there are some, the decision does not count. */
-  wants: ReadonlyMap<string, Want>
-}
+export type Asking = ReturnType<typeof createAsking>
 
-export const createAsking = (known: KnownFacts): Asking => {
+export const createAsking = (known: KnownFacts) => {
+  /** Facts that were asked for and are unknown. While there are some, the decision does not count. */
   const wants = new Map<string, Want>()
   return {
     wants,

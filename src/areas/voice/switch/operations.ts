@@ -1,8 +1,7 @@
 import { createFollower } from '../../../events/follower.ts'
 import { inOneLine } from '../../../jobs/queue.ts'
 import type { Scheduler } from '../../../jobs/scheduler.ts'
-import { type EdgeSettings, edgesOf, reasonOf } from '../../../switch/kamailio/edges.ts'
-import { kamailioIn, switchSettings } from '../../../switch/settings.ts'
+import { type EdgeSettings, edgeSettings, edgesOf, reasonOf } from '../../../switch/kamailio/edges.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
 import type { Outages, Watched } from '../../events/alerts/outages.ts'
@@ -152,7 +151,7 @@ export const createEdgeFollower = (deps: Deps) => {
     name: 'edge_generations',
     complaint: 'SIP edges could not be told of changes',
     gatherMs: 100,
-    wanted: async () => kamailioIn(await settings.of(switchSettings)),
+    wanted: () => edgeSettings(settings),
     begin,
     look(state) {
       const isDue = clock.now() - state.probedAt >= probeMs
