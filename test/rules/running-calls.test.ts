@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { effectiveLimits, noWishes } from '../../src/areas/billing/limits/rules.ts'
 import type { Limits } from '../../src/areas/billing/limits/schema.ts'
 import { callCost } from '../../src/areas/billing/rates/pricing.rules.ts'
-import type { Funds, Reserved } from '../../src/areas/voice/routing/offnet.rules.ts'
+import type { Funds } from '../../src/areas/voice/routing/offnet.rules.ts'
 import {
   billingOf,
   creditOf,
@@ -32,7 +32,7 @@ const begun = (
     funds = noMoney,
   }: { wishes?: Limits; operator?: OperatorLimits; funds?: Funds },
 ) => {
-  const reserved: Reserved[] = []
+  const reserved: NonNullable<Funds['reserved']>[number][] = []
   return calls.map((call) => {
     const paid = billingOf(call, limitsOf(wishes, operator), { ...funds, reserved }, flatRate)
     if (typeof paid === 'string') return paid
@@ -127,7 +127,7 @@ describe('a call over a carrier', () => {
       fc.property(worlds, ({ wishes, balance, steps }) => {
         const limits = limitsOf(wishes)
         const most = (count: number) => (count < 0 ? Number.POSITIVE_INFINITY : count)
-        const reserved: Reserved[] = []
+        const reserved: NonNullable<Funds['reserved']>[number][] = []
         for (const { call, cost, ends } of steps) {
           const funds = { balance, overdraft: 0, isPrepaid: true, reserved }
           const committed = reserved.reduce((sum, one) => sum + one.cost, 0)

@@ -1,11 +1,9 @@
-// How a decision is told to edges.
-// No flow rings more, whatever leads back to where.
-
 import { present, sameJson } from '../../../lib/json.ts'
 import type { E911 } from '../../numbers/phone-numbers/schema.ts'
 import type { RouteAnswer } from './schema.ts'
 import type { CallEnding, Stage } from './stages.ts'
 
+// No flow rings more, whatever leads back to where.
 const maxTargets = 100
 
 const sipReasons: Readonly<Record<number, string>> = {
@@ -43,13 +41,6 @@ const toldOfCalled = Object.keys(codes).slice(Object.keys(codes).indexOf('forbid
 const strongestOf = ({ leftOut: out }: Stage) =>
   toldOfCalled.find((reason) => out.some((one) => one.reason === reason)) ?? 'no_devices'
 
-interface RouteFacts {
-  number: string
-  variables: Record<string, string>
-  limits: { calls?: number; carrier_calls?: number }
-  accountId: string
-}
-
 const refusalOf = ({ reason, module, sipCode = codes[reason] ?? 480, sipReason }: CallEnding) => ({
   reason,
   ...present({ module }),
@@ -64,10 +55,10 @@ const kindOf = ({ targets }: Stage) => {
 
 export const routeResponse = (
   stage: Stage,
-  { number, variables, limits, accountId }: RouteFacts,
+  { accountId, ...facts }: Pick<RouteAnswer, 'number' | 'limits' | 'variables'> & { accountId: string },
 ): RouteAnswer => {
   const [first] = stage.targets
-  const base = { account_id: accountId, number, limits, variables, left_out: [...stage.leftOut] }
+  const base = { account_id: accountId, ...facts, left_out: [...stage.leftOut] }
   if (!first) {
     const end = stage.end ?? { reason: strongestOf(stage) }
     return { decision: 'refuse', ...base, targets: [], caller_id: {}, ...refusalOf(end) }

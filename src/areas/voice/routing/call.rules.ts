@@ -12,26 +12,18 @@ import {
   numbersFor,
   outboundFlags,
 } from './callers.rules.ts'
-import type { AccountFacts, Asking, CallflowFacts } from './facts.ts'
+import type { AccountFacts, Asking, CallflowFacts, RouteQuery } from './facts.ts'
 import type { CarrierWish } from './flows.rules.ts'
 import { billingOf, type FlatRate } from './offnet.rules.ts'
 import { leftOut, noStage, type Stage } from './stages.ts'
 
-/** A call that has to go somewhere. */
-export interface CallflowQuery {
+/** A call that has to go somewhere. `number`: as it was dialled. */
+export interface CallflowQuery extends Partial<Omit<RouteQuery, 'realm'>> {
   /** The account that calls. Of calls from carriers: the account that is called. */
   accountId: string
   /** `carrier`: it comes from outside, for a number of the account. */
   from: 'account' | 'carrier'
-  /** As it was dialled. */
   number: string
-  deviceId?: string | undefined
-  /** The number that the caller states. */
-  caller?: string | undefined
-  /** The name that a carrier states for the caller. */
-  callerName?: string | undefined
-  /** The caller wants not to be shown. */
-  isWithheld?: boolean | undefined
 }
 
 export interface Rules {

@@ -95,5 +95,5 @@ export interface RouteQuery {
   caller: string | undefined
   callerName?: string | undefined
   /** The caller wants not to be shown. */
-  isWithheld?: boolean
+  isWithheld?: boolean | undefined
 }

@@ -95,13 +95,7 @@ export const responseIn = ({ code, message }: Json): CallEnding => {
 }
 
 /** A step, and what follows if no one takes the call. */
-interface FlowStep {
-  module: string
-  data: Json
-  next: unknown
-}
-
-export const stepAt = (flow: unknown): FlowStep | undefined =>
+export const stepAt = (flow: unknown) =>
   isObject(flow) && typeof flow.module === 'string'
     ? {
         module: flow.module,
@@ -143,12 +137,7 @@ const forwardingIn = (value: unknown): Forwarding | undefined => {
   }
 }
 
-interface Forwardings {
-  first: Forwarding | undefined
-  later: readonly Forwarding[]
-}
-
-const saidBy = (doc: object): Forwardings => {
+const forwardingsIn = (doc: object) => {
   const forward = memberOf(doc, 'call_forward')
   const plain = forwardingIn(forward)
   const isFailover = memberOf(forward, 'failover') === true
@@ -163,12 +152,12 @@ const saidBy = (doc: object): Forwardings => {
 }
 
 /** The forwarding that applies: of the device, else of the user. */
-export const forwardingsFor = (docs: readonly object[], { isDirect }: { isDirect: boolean }): Forwardings => {
-  const holds = (form: Forwarding) => isDirect || !form.isForDirectCalls
+export const forwardingsFor = (docs: readonly object[], { isDirect }: { isDirect: boolean }) => {
+  const applies = (form: Forwarding) => isDirect || !form.isForDirectCalls
   for (const doc of docs) {
-    const { first, later } = saidBy(doc)
-    const held = { first: first && holds(first) ? first : undefined, later: later.filter(holds) }
-    if (held.first || held.later.length > 0) return held
+    const { first, later } = forwardingsIn(doc)
+    const found = { first: first && applies(first) ? first : undefined, later: later.filter(applies) }
+    if (found.first || found.later.length > 0) return found
   }
   return { first: undefined, later: [] }
 }

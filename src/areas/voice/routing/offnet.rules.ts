@@ -11,19 +11,14 @@ export const trunks = ['inbound_trunks', 'outbound_trunks', 'twoway_trunks', 'bu
 
 type Trunk = (typeof trunks)[number]
 
-/** A running call over a carrier: its trunk, and its cost in units if it ends now. */
-export interface Reserved {
-  trunk?: Trunk | undefined
-  cost: number
-}
-
 /** What an account can pay a call with. Money in units. */
 export interface Funds {
   balance: number
   /** How far the balance may go below zero. */
   overdraft: number
   isPrepaid?: boolean
-  reserved?: readonly Reserved[]
+  /** Running calls over carriers: their trunks, and their costs if they end now. */
+  reserved?: readonly { trunk?: Trunk | undefined; cost: number }[]
   /** The name of an allotment that is not used up. */
   allotment?: string
 }
@@ -64,8 +59,6 @@ export const boundOf = (...bounds: readonly (number | undefined)[]) => {
 const sumOf = (counts: readonly number[]) =>
   counts.includes(unlimited) ? unlimited : counts.reduce((sum, count) => sum + count, 0)
 
-const costOf = (reserved: readonly Reserved[]) => reserved.reduce((sum, { cost }) => sum + cost, 0)
-
 /** Units that running calls may cost. */
 export const creditOf = (
   { allow_postpay: isPostpaid }: EffectiveLimits,
@@ -89,7 +82,8 @@ export const needsCredit = (
   (direction === 'outbound' || isPrepaid || trunksOf.inbound.some((name) => limits[name] !== 0))
 
 const hasCredit = (limits: EffectiveLimits, { reserved = [], ...funds }: Funds) => {
-  const left = creditOf(limits, funds) - costOf(reserved) - unitsOfDollars(limits.reserve_amount)
+  const running = reserved.reduce((sum, { cost }) => sum + cost, 0)
+  const left = creditOf(limits, funds) - running - unitsOfDollars(limits.reserve_amount)
   return (limits.allow_prepay || limits.allow_postpay) && left > 0
 }
 
@@ -125,12 +119,7 @@ export const billingOf = (
 
 export type CallPrice = Cdr['custom_channel_vars']
 
-interface PaidCall {
-  /** Seconds since the answer; at least 1, so that a ringing call reserves its minimum cost. */
-  elapsed: number
-  /** Units. More seconds never cost less. */
-  costOf(seconds: number): number
-}
+type PaidCall = ReturnType<typeof paidCallOf>
 
 /** No call is longer. */
 export const maxRunningSeconds = 43_200
@@ -139,9 +128,12 @@ export const maxRunningSeconds = 43_200
 export const paidCallOf = (
   { price, answeredAt }: { price?: CallPrice | undefined; answeredAt?: number | undefined },
   now: number,
-): PaidCall => ({
+) => ({
+  /** Seconds since the answer; at least 1, so that a ringing call reserves its minimum cost. */
   elapsed: answeredAt === undefined ? 1 : Math.max(1, Math.floor((now - answeredAt) / 1000)),
-  costOf: (seconds) => (price ? chargeOf({ billing_seconds: seconds, custom_channel_vars: price }).cost : 0),
+  /** Units. More seconds never cost less. */
+  costOf: (seconds: number) =>
+    price ? chargeOf({ billing_seconds: seconds, custom_channel_vars: price }).cost : 0,
 })
 
 /** The last second for which `holds` is true. It is true for `first`, and no longer true after it was false. */

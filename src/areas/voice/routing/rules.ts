@@ -67,11 +67,11 @@ export const routeQueryIn = (query: URLSearchParams): RouteQuery => {
   }
 }
 
-const variablesOf = (caller: CallParty | undefined, from: CallflowQuery['from']): Record<string, string> =>
+const variablesOf = ({ device, user }: CallParty, from: CallflowQuery['from']): Record<string, string> =>
   present({
-    authorizing_id: caller?.device?.id,
-    authorizing_type: caller?.device ? 'device' : from === 'carrier' ? 'resource' : undefined,
-    owner_id: caller?.user?.id,
+    authorizing_id: device?.id,
+    authorizing_type: device ? 'device' : from === 'carrier' ? 'resource' : undefined,
+    owner_id: user?.id,
   })
 
 /** A call of the caller, who pays for what leaves the platform. */
@@ -113,26 +113,21 @@ const maxCallsOf = ({ ask }: Call, { id }: AccountFacts) => {
   return limits?.enabled ? boundOf(limits.calls) : undefined
 }
 
-interface Decided {
-  number: string
-  caller?: CallParty
-  accountId: string
-  calls: number | undefined
-  callflow: CallflowFacts | undefined
-}
-
-const routeOf = (call: Call, stage: Stage, decided: Decided) => {
-  const { number, caller, accountId, calls, callflow } = decided
-  const variables = {
-    ...variablesOf(caller, call.query.from),
-    ...present({ callflow_id: callflow?.id, classification: call.classification }),
-  }
-  const charge = call.charges.find(({ account }) => account === accountId)
+const routeOf = (
+  call: Call,
+  stage: Stage,
+  { number, caller, callflow }: { number: string; caller: CallParty; callflow: CallflowFacts | undefined },
+) => {
+  const { account } = caller
+  const charge = call.charges.find((one) => one.account === account.id)
   return routeResponse(stage, {
     number,
-    variables,
-    limits: present({ calls, carrier_calls: charge?.calls }),
-    accountId,
+    variables: {
+      ...variablesOf(caller, call.query.from),
+      ...present({ callflow_id: callflow?.id, classification: call.classification }),
+    },
+    limits: present({ calls: maxCallsOf(call, account), carrier_calls: charge?.calls }),
+    accountId: account.id,
   })
 }
 
@@ -149,15 +144,14 @@ const fromAccount = (call: Call, account: AccountFacts): RouteAnswer => {
   if (deviceId !== undefined && !device) return refuseCall('unknown_device', written, account.id)
   const disabled = disabledPart(caller)
   if (disabled) return refuseCall(disabled, written, account.id)
-  const calls = maxCallsOf(call, account)
-  if (calls === 0) return refuseCall('limit_reached', written, account.id)
+  if (maxCallsOf(call, account) === 0) return refuseCall('limit_reached', written, account.id)
   const callerId = hiddenIf(isWithheld, internalId(caller, stated))
   const place = callPlaceOf(call, caller, { dialled, callerId })
   const listing = callflowFor(call, account.id, dialled)
   const trunk = listing ? undefined : overTrunk(place, dialled)
   const callflow = listing ?? (trunk ? undefined : callflowOfOthers(call, account.id))
   const stage = callflow ? enter(place, callflow) : (trunk ?? endingStage({ reason: 'unknown_number' }))
-  return routeOf(call, stage, { number: written, caller, accountId: account.id, calls, callflow })
+  return routeOf(call, stage, { number: written, caller, callflow })
 }
 
 /** A call that a carrier brings for a number of the account. A number that no callflow lists leads nowhere. */
@@ -165,11 +159,10 @@ const fromCarrier = (call: Call, account: AccountFacts): RouteAnswer => {
   const { number, caller, callerName, isWithheld } = call.query
   const dialled = dialledByCarrier(call, number)
   if (account.isDisabled) return refuseCall('account_disabled', number, account.id)
-  const calls = maxCallsOf(call, account)
-  if (calls === 0) return refuseCall('limit_reached', number, account.id)
+  if (maxCallsOf(call, account) === 0) return refuseCall('limit_reached', number, account.id)
   const callflow = callflowFor(call, account.id, dialled)
   const stage = arriving(call, account, dialled, hiddenIf(isWithheld, callerIdFrom(callerName, caller)))
-  return routeOf(call, stage, { number, accountId: account.id, calls, callflow })
+  return routeOf(call, stage, { number, caller: { account }, callflow })
 }
 
 /** The decision, or what has to be known before it can be made. */
