@@ -6,22 +6,11 @@ import { edgeContact, firstIn, headerLines, headerText } from './requests.ts'
 /** The dialog profile of an account, if the edge has profiles. */
 const profile = 'account'
 
-/** One side of a dialog. */
-interface Leg {
-  tag: string
-  contact: string | undefined
-  /** As in a Route header. */
-  route: string | undefined
-  socket: string | undefined
-  /** CSeq of its last request. */
-  sequence: string
-}
-
 export interface EdgeCall extends ActiveCall {
   at: Edge
   entry: number
   id: number
-  legs: { caller: Leg; callee: Leg }
+  legs: Record<'caller' | 'callee', ReturnType<typeof legOf>>
 }
 
 const states = { confirmed: [3, 4], ended: 5 }
@@ -40,7 +29,8 @@ const variablesIn = (listed: unknown): Record<string, string> =>
     ),
   )
 
-const legOf = (fields: unknown): Leg => ({
+/** One side of a dialog. `sequence`: CSeq of its last request. `route`: as in a Route header. */
+const legOf = (fields: unknown) => ({
   tag: textIn(fields, 'tag') ?? '',
   contact: textIn(fields, 'contact'),
   route: textIn(fields, 'route_set'),

@@ -56,7 +56,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
   const contactsOf = async (phones: readonly Phone[], how?: { skips: boolean }) => {
     const { edges, timeoutMs } = await edgesNow(how)
     const heard = await askAllInParts(edges, [phones], maxRowsPerCall, (edge, part) =>
-      contactsAt(edge, { phones: part, timeoutMs }),
+      contactsAt(edge, part, timeoutMs),
     )
     return { ...heard, timeoutMs }
   }
@@ -98,9 +98,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
       contactsOf(phones, { skips: true }),
 
     endRegistrations: (phones: Batches<Identity>, hosts?: readonly string[]) =>
-      tellInParts(phones, maxRowsPerCall, hosts, (edge, part, timeoutMs) =>
-        removeRegistration(edge, { phones: part, timeoutMs }),
-      ),
+      tellInParts(phones, maxRowsPerCall, hosts, removeRegistration),
 
     /** Sends it to each contact of a phone. Returns their number. */
     async notify(phone: Phone, notice: Notice): Promise<number> {

@@ -66,12 +66,6 @@ const lookUp = async (edge: Edge, phone: Phone, place: string, timeoutMs: number
     }),
   )
 
-interface RegistrationsQuery<Named extends Identity> {
-  phones: readonly Named[]
-  /** For all of them. */
-  timeoutMs: number
-}
-
 const leftOf = (deadline: number) => Math.max(1, Math.ceil(deadline - performance.now()))
 
 const placed = <Named extends Identity>(phones: readonly Named[]) =>
@@ -86,7 +80,8 @@ const placed = <Named extends Identity>(phones: readonly Named[]) =>
  */
 export const contactsAt = async (
   edge: Edge,
-  { phones, timeoutMs }: RegistrationsQuery<Phone>,
+  phones: readonly Phone[],
+  timeoutMs: number,
 ): Promise<Contact[]> => {
   const deadline = performance.now() + timeoutMs
   const found: Contact[] = []
@@ -111,7 +106,7 @@ const outdateAt = async (edge: Edge, phones: readonly Identity[], timeoutMs: num
     })
 }
 
-export const removeRegistration = async (edge: Edge, { phones, timeoutMs }: RegistrationsQuery<Identity>) => {
+export const removeRegistration = async (edge: Edge, phones: readonly Identity[], timeoutMs: number) => {
   const deadline = performance.now() + timeoutMs
   await outdateAt(edge, phones, timeoutMs)
   await forEachFew(placed(phones), maxConcurrentLookups, async ({ place }) => {

@@ -78,16 +78,11 @@ export function* stepsOf(flow: unknown): Generator<{ module: string; data: Json 
 
 export const modulesOf = (flow: unknown) => [...new Set(Array.from(stepsOf(flow), ({ module }) => module))]
 
-interface Named {
-  kind: string
-  id: string
-}
-
 // Modules that refer to one record of the kind with the same name.
 const kindsNamed = new Set(['callflow', 'device', 'group', 'user'])
 const maxNamed = 100
 
-const namedIn = ({ module, data }: { module: string; data: Json }): Named[] => {
+const namedIn = ({ module, data }: { module: string; data: Json }) => {
   const members = Array.isArray(data.endpoints) ? data.endpoints : []
   const named = [
     { kind: module, id: data.id },
@@ -99,9 +94,9 @@ const namedIn = ({ module, data }: { module: string; data: Json }): Named[] => {
 }
 
 /** The records that a flow refers to, without repetitions; at most 100. */
-export const recordsNamedIn = (flow: unknown): Named[] => {
-  const named = new Map<string, Named>()
-  for (const step of stepsOf(flow)) for (const one of namedIn(step)) named.set(`${one.kind}/${one.id}`, one)
+export const recordsNamedIn = (flow: unknown) => {
+  const all = Array.from(stepsOf(flow)).flatMap(namedIn)
+  const named = new Map(all.map((one) => [`${one.kind}/${one.id}`, one]))
   return [...named.values()].slice(0, maxNamed)
 }
 

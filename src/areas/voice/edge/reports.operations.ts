@@ -10,7 +10,6 @@ import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
 import type { IntakeReport } from '../../calls/cdrs/schema.ts'
 import type { Edge, EdgeDeps } from './operations.ts'
 import {
-  type Alike,
   type Concern,
   emergencyAlerts,
   gathered,
@@ -22,11 +21,7 @@ import { EdgeEmergency, EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
 import { createEmergencyClaims } from './store.ts'
 
 /** The request of an edge, not validated. */
-interface ReportBatch {
-  records: readonly unknown[]
-  refusals: readonly unknown[]
-  emergencies: readonly unknown[]
-}
+type ReportBatch = Record<'records' | 'refusals' | 'emergencies', readonly unknown[]>
 
 type Rejected = EdgeReportsTaken['refusals']['rejected']
 
@@ -34,11 +29,20 @@ type Rejected = EdgeReportsTaken['refusals']['rejected']
 const recordOf = (accountId: string, deviceId: string | undefined) =>
   deviceId === undefined ? { kind: 'account', id: accountId } : { kind: 'device', id: deviceId }
 
-const refusalOf = ({ sender: { accountId, deviceId }, likeness, report }: Alike): Refusal => {
-  const after = JSON.stringify(report)
-  const record = recordOf(accountId, deviceId)
-  return { happening: { accountId, type: 'sip.refused', ...record, after }, about: likeness }
-}
+const refusalOf = ({
+  accountId,
+  deviceId,
+  likeness,
+  report,
+}: ReturnType<typeof gathered>[number]): Refusal => ({
+  happening: {
+    accountId,
+    type: 'sip.refused',
+    ...recordOf(accountId, deviceId),
+    after: JSON.stringify(report),
+  },
+  about: likeness,
+})
 
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 
@@ -50,7 +54,7 @@ export const createEdgeReporting = (deps: EdgeDeps, edge: Edge) => {
     const { realm, username, address = '' } = refusal
     const claim = { realm, username: username || undefined, address: parseAddress(address) }
     const sender = await edge.senderOf(claim)
-    return sender && { refusal, sender: { accountId: sender.account.id, deviceId: sender.device?.id } }
+    return sender && { refusal, accountId: sender.account.id, deviceId: sender.device?.id }
   }
 
   const takeRefusals = async (author: Author, sent: readonly unknown[]) => {

@@ -7,57 +7,39 @@ import type { Cdr } from '../../calls/cdrs/schema.ts'
 import type { Alert } from '../../events/alerts/schema.ts'
 import type { EdgeEmergency, EdgeRefusal } from './schema.ts'
 
-/** Undefined: the account has no device of that name. */
-interface RefusedSender {
+/** Without `deviceId` the account has no device of that name. */
+export interface Concern {
+  refusal: EdgeRefusal
   accountId: string
   deviceId: string | undefined
 }
 
-export interface Concern {
-  refusal: EdgeRefusal
-  sender: RefusedSender
-}
-
-/** Refusals that are reported as one. */
-export interface Alike {
-  sender: RefusedSender
-  likeness: string
-  /** The last of them, with their number. */
-  report: EdgeRefusal & { count: number }
-}
-
-const likenessOf = ({ refusal, sender: { accountId, deviceId } }: Concern) => {
+const likenessOf = ({ refusal, accountId, deviceId }: Concern) => {
   const { reason, method, username, address, number } = refusal
   return JSON.stringify([accountId, deviceId, reason, method, username, address, number])
 }
 
-export const gathered = (concerns: readonly Concern[]): Alike[] =>
+/** Refusals that are alike are reported as one: the last of them, with their number. */
+export const gathered = (concerns: readonly Concern[]) =>
   Array.from(Map.groupBy(concerns, likenessOf), ([likeness, alike]) => {
-    const { sender, refusal } = elementAt(alike, -1)
-    return { sender, likeness, report: { ...refusal, count: alike.length } }
+    const { refusal, ...sender } = elementAt(alike, -1)
+    return { ...sender, likeness, report: { ...refusal, count: alike.length } }
   })
 
 const hourSeconds = 3600
 const alertSeconds = 7 * 24 * hourSeconds
 
-/** A second alert with the same cause is not raised. */
-interface CausedAlert {
-  cause: string
-  alert: Alert
-}
-
 /**
  * One alert for the admins of the account and one for those of its reseller, so that each can delete theirs.
  * Calls of a device to the same number that begin in the same hour have the same causes, so a phone that calls
- * in a loop does not flood them. @param now Gregorian seconds.
+ * in a loop does not flood them: a second alert with the same cause is not raised. `now`: Gregorian seconds.
  */
 export const emergencyAlerts = (
   { account_id: accountId, device_id: deviceId, number, caller_id_number: caller, at }: EdgeEmergency,
   { name, resellerId, now }: { name: string; resellerId: string; now: number },
-): CausedAlert[] =>
-  [...new Set([accountId, resellerId])].map((id) => ({
-    cause: `emergency_call/${accountId}/${deviceId ?? accountId}/${number}/${Math.floor(at / hourSeconds)}/${id}`,
-    alert: {
+) =>
+  [...new Set([accountId, resellerId])].map((id) => {
+    const alert: Alert = {
       title: 'Emergency call',
       message: `${name} has called the emergency number ${number}${caller ? ` from ${caller}` : ''}.`,
       category: 'emergency_call',
@@ -65,8 +47,10 @@ export const emergencyAlerts = (
       from: [{ type: 'account', value: accountId }],
       to: [{ type: id, value: 'admins' }],
       expiration_date: now + alertSeconds,
-    },
-  }))
+    }
+    const hour = Math.floor(at / hourSeconds)
+    return { alert, cause: `emergency_call/${accountId}/${deviceId ?? accountId}/${number}/${hour}/${id}` }
+  })
 
 interface NamedRecord {
   call_id: string

@@ -3,6 +3,7 @@ import { hasProblems, invalid, type Problems, requiredField } from '../../../lib
 import { bracketed } from '../../../lib/sip-host.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Origin } from '../resources/rules.ts'
+import { given } from '../routing/rules.ts'
 
 export interface EdgeQuery {
   realm: string
@@ -18,9 +19,6 @@ export interface CarrierQuery extends Origin {
   /** The called number. */
   number?: string | undefined
 }
-
-/** An empty parameter counts as absent. */
-const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
 const addressIn = (query: URLSearchParams): { address?: Address | undefined; problems: Problems } => {
   const value = given(query, 'address')

@@ -6,24 +6,7 @@ import { isObject, type Json, present } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { storedCallId } from '../../calls/cdrs/intake/rules.ts'
 
-/** Legs that belong to the same interaction as a leg. */
-interface Joins {
-  /** The leg that originated it, else the leg itself. */
-  callId: string
-  /** Legs that an attended transfer connected with it. */
-  transferred: readonly string[]
-}
-
-export interface SwitchLeg {
-  callId: string | undefined
-  record: Json
-  /** What names the account, the most certain first. */
-  accountHints: AccountHint[]
-  /** Undefined: the record names its interaction. */
-  joins: Joins | undefined
-  /** The applications that ran. */
-  apps: string[]
-}
+export type SwitchLeg = ReturnType<typeof switchLegOf>
 
 export type AccountHint = { accountId: string; realm?: undefined } | { realm: string; accountId?: undefined }
 
@@ -280,7 +263,7 @@ const transferredWith = ({ first }: Reader): string[] => {
   return [target, last].filter((id) => id !== undefined)
 }
 
-export const switchLegOf = (posted: Json): SwitchLeg => {
+export const switchLegOf = (posted: Json) => {
   const reader = createReader(posted)
   const { first, originator, profile, direction } = reader
   const callId = first('uuid') ?? textOf(profile.uuid)
@@ -323,11 +306,17 @@ export const switchLegOf = (posted: Json): SwitchLeg => {
   return {
     callId,
     record,
+    /** What names the account, the most certain first. */
     accountHints: accountHintsOf(reader, vars, record),
+    /**
+     * The leg that originated it, else the leg itself, and the legs that an attended transfer connected with it. Undefined:
+     * the record names its interaction.
+     */
     joins:
       interaction === undefined && root !== undefined
         ? { callId: storedCallId(root), transferred: transferredWith(reader).map(storedCallId) }
         : undefined,
+    /** The applications that ran. */
     apps: listIn(posted, 'app_log', 'applications').flatMap((app) => textOf(memberOf(app, 'app_name')) ?? []),
   }
 }

@@ -93,14 +93,8 @@ const respond = (code: number | undefined, reason: string | undefined): Dialplan
   `${code ?? 480} ${shownText(reason ?? '') || 'Temporarily Unavailable'}`,
 ]
 
-interface Dialled {
-  text: string
-  /** Maximum ringing time of the step. */
-  seconds: number
-  failsOver: readonly number[] | undefined
-}
-
-const dialledIn = ({ targets, from, failsOver }: DialStep, accountId: string | undefined): Dialled[] => {
+/** `seconds`: maximum ringing time of the step. */
+const dialledIn = ({ targets, from, failsOver }: DialStep, accountId: string | undefined) => {
   const legs = targets
     .map((target) => dialStringOf(target, accountId, from))
     .filter((leg) => leg !== undefined)
@@ -109,7 +103,7 @@ const dialledIn = ({ targets, from, failsOver }: DialStep, accountId: string | u
 }
 
 /** The last step decides how the call ends, unless the route does. */
-const bridges = (dialled: readonly Dialled[], { otherwise }: RouteAnswer): DialplanAction[] =>
+const bridges = (dialled: ReturnType<typeof dialledIn>, { otherwise }: RouteAnswer): DialplanAction[] =>
   dialled.flatMap(({ text, seconds, failsOver }, index) => {
     const isLast = index === dialled.length - 1
     const goesOn = String(!isLast || otherwise !== undefined)

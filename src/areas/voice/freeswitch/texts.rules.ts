@@ -44,15 +44,8 @@ const sipUri = new RegExp(
   String.raw`^sips?:(?:([A-Za-z0-9+._~-]{1,64})@)?(${host})(:\d{1,5})?(;transport=(?:udp|tcp|tls))?$`,
 )
 
-interface SipAddress {
-  user: string | undefined
-  host: string
-  /** Host, port and transport, as they follow the user. */
-  place: string
-}
-
-/** Undefined: not a SIP address that may be dialled. */
-export const sipAddressIn = (text: string | undefined): SipAddress | undefined => {
+/** `place`: host, port and transport, as they follow the user. Undefined: not a SIP address that may be dialled. */
+export const sipAddressIn = (text: string | undefined) => {
   const [whole, user, name, port = '', transport = ''] = sipUri.exec(text ?? '') ?? []
   return whole === undefined || name === undefined
     ? undefined

@@ -1,11 +1,11 @@
-import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../../../lib/cidr.ts'
+import { type Address, isInCidr, parseAddress, parseNetwork } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { joinProblems, type Problems, requiredField } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
 import type { Place } from '../../../lib/removal.ts'
 import { isSipHost } from '../../../lib/sip-host.ts'
-import { type CarrierHost, hostOf } from './hosts.rules.ts'
+import { hostOf } from './hosts.rules.ts'
 import type { Classifier, Gateway, Resource } from './schema.ts'
 
 export type ResourceDoc = Resource & { readonly [custom: string]: unknown }
@@ -19,25 +19,6 @@ export interface CarrierCallQuery {
   flags: readonly string[]
   /** Absent: carriers with rules for callers do not fit. */
   callerNumber?: string | undefined
-}
-
-interface Network {
-  cidr: Cidr
-  /** Calls come only from this port. */
-  port?: number | undefined
-}
-
-/** A resource with its patterns and networks compiled. */
-export interface Carrier {
-  id: string
-  doc: Readonly<Resource>
-  rules: readonly Pattern[]
-  callerRules: readonly Pattern[]
-  /** Only classes that have their own rule. */
-  classRules: ReadonlyMap<string, readonly Pattern[]>
-  networks: readonly Network[]
-  /** Names whose addresses its calls come from as well. */
-  hosts: readonly CarrierHost[]
 }
 
 export interface Choice {
@@ -59,7 +40,7 @@ export const failoverCodesOf = ({ failover_codes: codes }: Readonly<Resource>): 
 const compiled = (texts: readonly string[] | undefined): Pattern[] =>
   (texts ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
 
-const networksOf = ({ enabled, gateways, inbound_ips: others = [] }: Readonly<Resource>): Network[] => {
+const networksOf = ({ enabled, gateways, inbound_ips: others = [] }: Readonly<Resource>) => {
   if (enabled === false) return []
   const written = [
     ...gateways
@@ -75,17 +56,23 @@ const networksOf = ({ enabled, gateways, inbound_ips: others = [] }: Readonly<Re
 
 const isOn = ({ enabled }: { enabled?: boolean }) => enabled !== false
 
-export const compileCarrier = (id: string, doc: Readonly<Resource>): Carrier => ({
+/** A resource with its patterns and networks compiled. */
+export type Carrier = ReturnType<typeof compileCarrier>
+
+export const compileCarrier = (id: string, doc: Readonly<Resource>) => ({
   id,
   doc,
   rules: compiled(doc.rules),
   callerRules: compiled(doc.cid_rules),
+  /** Only classes that have their own rule. */
   classRules: new Map(
     Object.entries(doc.classifiers ?? {}).flatMap(([name, { regex }]) =>
-      regex === undefined ? [] : [[name, compiled([regex])]],
+      regex === undefined ? [] : [[name, compiled([regex])] as const],
     ),
   ),
+  /** With a `port` calls come only from there. */
   networks: networksOf(doc),
+  /** Names whose addresses its calls come from as well. */
   hosts: doc.enabled === false ? [] : doc.gateways.filter(isOn).flatMap(hostOf),
 })
 
@@ -112,15 +99,10 @@ const classOf = ({ doc: { classifiers } }: Carrier, name: string | undefined): C
 const rulesFor = ({ doc, rules, classRules }: Carrier, name = ''): readonly Pattern[] | 'any' =>
   classRules.get(name) ?? (doc.classifiers && !doc.rules?.length ? 'any' : rules)
 
-interface Fit {
-  carrier: Carrier
-  weight: number
-  /** The number after its rules. */
-  digits: string
-  around: Classifier
-}
+type Fit = NonNullable<ReturnType<typeof fitOf>>
 
-const fitOf = (carrier: Carrier, question: CarrierCallQuery): Fit | undefined => {
+/** `digits`: the number after the rules of the carrier. Undefined: the call is not for it. */
+const fitOf = (carrier: Carrier, question: CarrierCallQuery) => {
   const { doc } = carrier
   const { number, classification, emergency, flags, callerNumber } = question
   const around = isOn(doc) ? classOf(carrier, classification) : undefined

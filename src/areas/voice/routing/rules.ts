@@ -43,7 +43,7 @@ import { arriving, enter, overTrunk } from './walk.rules.ts'
 export const maxAgeSeconds = 60
 
 /** An empty parameter counts as absent. */
-const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
+export const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
 
 const maxNumberLength = 64
 const maxNameLength = 64
