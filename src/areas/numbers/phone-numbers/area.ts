@@ -11,7 +11,7 @@ import { createNumberTasks } from './bulk/output.ts'
 import { createPhonebook } from './carriers/phonebook.ts'
 import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections.operations.ts'
-import { createNumberFeatures, storedOnly } from './features.operations.ts'
+import { createNumberFeatures } from './features.operations.ts'
 import { createNumberImporter, createStockImporter } from './importer.ts'
 import { createLocalities } from './localities/operations.ts'
 import { createNumberPlanning } from './numbering.ts'
@@ -62,7 +62,6 @@ export const phoneNumbersArea = area({
     const { accounts, configs, resources } = needs
     const { quantities, services, foresight } = needs.services
     const { store, settings } = tools
-    const provider = { ...storedOnly }
     const findAccount = (id: string) => accounts.find(id)
     const resellerSettings = async (account: AccountRecord) =>
       configs.own(await accounts.resellerOf(account), 'number_manager')
@@ -72,16 +71,14 @@ export const phoneNumbersArea = area({
     const search = createNumberSearch({ ...tools, accounts, configs, carriers, localities, phonebook })
     const planning = createNumberPlanning(settings)
     const features = createNumberFeatures({
-      clock: store.clock,
       settings,
-      provider,
       destinations: resources.destinations,
       findAccount,
       resellerSettings,
       messagesOf: async (account) => (await services.rest(account)).im ?? {},
     })
     const desk = { offered: search.offered, of: carriers.of }
-    const numbers = createNumbers({ ...tools, planning, features, provider, desk, findAccount })
+    const numbers = createNumbers({ ...tools, planning, features, desk, findAccount })
     const identity = createNumberIdentity({ numbers, findAccount })
     const arriving = createNumberImporter({ numbers: numbers.store, planning })
     const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
@@ -89,7 +86,6 @@ export const phoneNumbersArea = area({
     return {
       offers: {
         numbers,
-        provider,
         identity,
         planning,
         mobile: createMobileNumbers(numbers),

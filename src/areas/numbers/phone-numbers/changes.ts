@@ -1,6 +1,7 @@
 import { isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
+import { present } from '../../../lib/json.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { invalidStateTransition, numberForbidden, numberNotFound } from './failures.ts'
@@ -18,7 +19,7 @@ import {
   type Update,
   withFields,
 } from './number-facts.ts'
-import { addNumberJob, awaiting, releaseKind } from './orders.ts'
+import { addNumberJob, releaseKind } from './orders.ts'
 import {
   assertFree,
   assertOrdered,
@@ -166,16 +167,16 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 
 /** Releases of numbers. */
 export const createReleases = (deps: NumberDeps, planner: NumberPlanner) => {
-  const { store, settings, features, desk, findAccount } = deps
+  const { store, settings, desk, findAccount } = deps
   const { settle, removable, assertAuthorised, addRemoval } = planner
 
   /** Adds a job that returns the number to its external carrier. */
   const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
     const { id: number, accountId, carrier, hidden } = stored
     if (!desk.of(stored.carrier).supplier || accountId === '' || hidden.givenBack) return
-    const { carrierData = {} } = hidden
+    const { carrierData = {}, pendingOrder: order } = hidden
     const job = { id: newId(store.clock.now()), accountId, number }
-    addNumberJob(set, releaseKind, job, { number, carrier, carrierData, ...awaiting(hidden) })
+    addNumberJob(set, releaseKind, job, { number, carrier, carrierData, ...present({ order }) })
   }
 
   const disconnect = (set: ChangeSet, stored: NumberRecord) => {
@@ -202,7 +203,6 @@ export const createReleases = (deps: NumberDeps, planner: NumberPlanner) => {
     const history = earlierHolders(stored.hidden.reserveHistory ?? [], stored.accountId)
     const earlier = await stillThere(history, gone)
     const release = releaseOf(stored.carrier, earlier, await settings.of(numberManagerSettings))
-    features.strip(set, stored)
     const found = foundRecord(stored)
     if (release.outcome === 'returned') {
       const facts = bareFacts(stored, 'reserved', release.accountId)
@@ -241,7 +241,6 @@ export const createReleases = (deps: NumberDeps, planner: NumberPlanner) => {
       if (!isSuperduper(request.by)) throw failure(numberForbidden, {})
       assertFree(stored)
       const set = changeSetOf(request)
-      features.strip(set, stored)
       returnToSupplier(set, stored)
       return addRemoval(view, set, stored)
     },

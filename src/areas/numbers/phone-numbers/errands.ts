@@ -4,25 +4,14 @@ import type { Json } from '../../../lib/json.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { CarrierReply } from './carriers/carrier.ts'
 import { numberFault } from './failures.ts'
-import type { FeatureProvider, Registrar } from './features.operations.ts'
 import { foundRecord, numberFactsOf } from './number-facts.ts'
-import {
-  type Awaiting,
-  type OrderPayload,
-  orderKind,
-  orderTimeoutMs,
-  type RegistrationPayload,
-  type ReleasePayload,
-  registrationKind,
-  releaseKind,
-} from './orders.ts'
+import { type OrderPayload, orderKind, orderTimeoutMs, type ReleasePayload, releaseKind } from './orders.ts'
 import { createNumberView, type NumberDeps, type NumberPlanner } from './planner.ts'
 import { numberOrderRefused } from './signals.ts'
 
 interface Deps extends Pick<NumberDeps, 'store' | 'desk'> {
   queue: Queue
   planner: NumberPlanner
-  provider: FeatureProvider
 }
 
 export type OrderEnd = 'accepted' | 'refused' | 'pending'
@@ -40,8 +29,8 @@ const unneeded = { outcome: 'unneeded' } as const
 const replyText = (reply: { reason?: string; message?: string; outcome: string }) =>
   reply.reason ?? reply.message ?? reply.outcome
 
-/** Jobs for carriers and providers after the commit of a change, and their results. */
-export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps) => {
+/** Jobs for carriers after the commit of a change, and their results. */
+export const createNumberJobs = ({ store, queue, desk, planner }: Deps) => {
   const { numbers, settle, addRemoval } = planner
 
   const supplierOf = (carrier: string) => {
@@ -50,7 +39,7 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
     return supplier
   }
 
-  const orderBefore = async ({ order }: Awaiting) => {
+  const orderBefore = async ({ order }: ReleasePayload) => {
     const work = order === undefined ? undefined : await queue.find(orderKind, order)
     if (!work) return undefined
     const payload: OrderPayload = JSON.parse(work.payload)
@@ -128,55 +117,8 @@ export const createNumberJobs = ({ store, queue, desk, planner, provider }: Deps
     },
   }
 
-  const perform = async (
-    registrar: Registrar,
-    { number, deed }: RegistrationPayload,
-    accountId: string,
-    key: string,
-  ) => {
-    const subscriber = { number, accountId }
-    if (deed.what === 'address') return registrar.registerAddress(subscriber, deed.address, key)
-    if (deed.what === 'no address') await registrar.removeAddress(subscriber, key)
-    else await registrar.registerName(subscriber, deed.name, key)
-    return { outcome: 'registered' } as const
-  }
-
-  type Registered = Awaited<ReturnType<Registrar['registerAddress']>>
-
-  /** Shows on the number that emergency services do not know its address. */
-  const mark = async ({ number, deed }: RegistrationPayload, accountId: string) => {
-    const stored = await numbers.find(accountId, number)
-    if (!stored || deed.what !== 'address') return []
-    const { e911 } = stored.hidden.features
-    if (JSON.stringify(e911) !== JSON.stringify(deed.address)) return []
-    const marked = { ...deed.address, status: 'ERROR' as const }
-    const { doc, hidden, ...facts } = numberFactsOf(stored)
-    const set = new ChangeSet({ requestId: `errand/${registrationKind}` })
-    await settle(createNumberView(numbers), set, foundRecord(stored), {
-      ...facts,
-      doc: { ...doc, e911: marked },
-      hidden: { ...hidden, features: { ...hidden.features, e911: marked } },
-    })
-    return [set]
-  }
-
-  const registrations: JobKind<RegistrationPayload, Registered | typeof unneeded> = {
-    kind: registrationKind,
-    async ask({ id, accountId, payload }) {
-      const { registrar } = provider
-      const isMoot = !registrar || (await orderBefore(payload))?.isRefused
-      return isMoot
-        ? unneeded
-        : perform(registrar, payload, accountId, idempotencyKeyOf(registrationKind, id))
-    },
-    async conclude({ payload, accountId }, reply) {
-      if (reply.outcome !== 'refused') return { state: 'done', outcome: replyText(reply) }
-      return { state: 'failed', outcome: reply.message, sets: await mark(payload, accountId) }
-    },
-  }
-
   return {
-    jobs: [orders, registrations, releases] as const,
+    jobs: [orders, releases] as const,
 
     async orderEnd(id: string): Promise<OrderEnd | undefined> {
       const work = await queue.find(orderKind, id)

@@ -8,16 +8,7 @@ export interface NumberError {
 }
 
 // Errors of one number in a collection, by the name of the failure.
-const described = new Map<string, (details: never) => NumberError>([
-  [
-    'invalid_data',
-    () => ({ code: 400, error: 'invalid', message: 'invalid', cause: 'the address is not valid' }),
-  ],
-  [
-    'multiple_choice',
-    () => ({ code: 400, error: 'multiple_choice', message: 'more than one address found' }),
-  ],
-])
+const described = new Map<string, (details: never) => NumberError>()
 
 /** A failure about one number. In a collection only that number fails, with the data of the single request. */
 const numberFailure = <Details extends object>(
@@ -123,11 +114,3 @@ const withData =
 export const initFailed = failureKind('init_failed', withData(500, 'init failed'))
 
 export const numberUnassigned = failureKind('number_unassigned', withData(400, 'client error'))
-
-export const multipleChoice = failureKind(
-  'multiple_choice',
-  ({ address, addresses }: { address: unknown; addresses: readonly unknown[] }) => {
-    const e911 = { cause: address, details: addresses, message: 'more than one address found' }
-    return { status: 400, message: 'multiple_choice', data: { multiple_choice: { e911 } } }
-  },
-)

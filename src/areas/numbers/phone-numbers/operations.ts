@@ -8,7 +8,6 @@ import { createAssignments } from './arrivals.ts'
 import { createChanges, createReleases } from './changes.ts'
 import { createNumberJobs } from './errands.ts'
 import { numberNotFound, numberUnassigned } from './failures.ts'
-import type { FeatureProvider } from './features.operations.ts'
 import { type NumberCaller, type NumberPlan, rightsOf } from './number-facts.ts'
 import { createNumberPlanner, createNumberView, type NumberDeps, type NumberView } from './planner.ts'
 import { callFeatures, creationRefusal, maySee, type NumberState } from './rules.ts'
@@ -18,7 +17,6 @@ export type { NumberRecord, NumberView }
 
 interface Deps extends NumberDeps {
   queue: Queue
-  provider: FeatureProvider
 }
 
 export type Performed = NumberPlan & { refusal?: Failure }

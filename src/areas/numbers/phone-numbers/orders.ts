@@ -1,12 +1,9 @@
 import type { Json } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { NumberFacts } from './number-facts.ts'
-import type { E911 } from './schema.ts'
-import type { NumberHidden } from './store.ts'
 
 // One change set runs its jobs in the order of these names: a number is ordered first and returned last.
 export const orderKind = 'number_order'
-export const registrationKind = 'number_registration'
 export const releaseKind = 'number_release'
 
 /** Time in ms for the request to run its own order; afterwards the queue runs it. */
@@ -31,37 +28,20 @@ export interface OrderPayload {
   act?: string
 }
 
-/** A pending order: other jobs of the number wait for it. */
-export interface Awaiting {
-  order?: string
-}
-
-export interface ReleasePayload extends Awaiting {
+export interface ReleasePayload {
   number: string
   carrier: string
   carrierData: Json
-}
-
-export const awaiting = ({ pendingOrder }: NumberHidden): Awaiting =>
-  pendingOrder === undefined ? {} : { order: pendingOrder }
-
-export type Deed =
-  | { what: 'address'; address: E911 }
-  | { what: 'no address' }
-  | { what: 'name'; name: string | undefined }
-
-export interface RegistrationPayload extends Awaiting {
-  number: string
-  deed: Deed
+  /** Id of the pending order that the release waits for. */
+  order?: string
 }
 
 interface NumberJobPayloads {
   [orderKind]: OrderPayload
-  [registrationKind]: RegistrationPayload
   [releaseKind]: ReleasePayload
 }
 
-/** Adds a job for a carrier or a provider. `dueAt`: Unix milliseconds; absent: at once. */
+/** Adds a job for a carrier. `dueAt`: Unix milliseconds; absent: at once. */
 export const addNumberJob = <Kind extends keyof NumberJobPayloads>(
   set: ChangeSet,
   kind: Kind,

@@ -162,7 +162,7 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
     facts: NumberFacts,
     how: { asked: boolean; isOperator: boolean },
   ) => {
-    const dressed = await features.apply(set, number, facts, { before: stored, ...how })
+    const dressed = await features.apply(facts, { before: stored, ...how })
     return settle(view, set, { number, stored }, dressed)
   }
 

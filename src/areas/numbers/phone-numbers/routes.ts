@@ -3,7 +3,7 @@ import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { type ApiResponse, answer, ListResponse, one } from '../../../http/response/responses.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
-import { failure, invalidData } from '../../../lib/failure.ts'
+import { failure } from '../../../lib/failure.ts'
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'
 import { isPrivateKey } from '../../../lib/json-merge.ts'
 import { memberOf } from '../../../lib/member.ts'
@@ -11,7 +11,6 @@ import { either, list, open } from '../../../lib/schema.ts'
 import type { NumberCollections, PlanNumber } from './collections.operations.ts'
 import {
   invalidStateTransition,
-  multipleChoice,
   noChangeRequired,
   notReconcilable,
   numberExists,
@@ -63,7 +62,6 @@ const stateFailures = [
   invalidStateTransition,
   numberInvalid,
 ]
-const fieldFailures = [invalidData, multipleChoice]
 const carrierFailures = [numberFault, noChangeRequired]
 
 export const phoneNumberRoutes = (tools: Deps): Route[] => {
@@ -121,7 +119,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
   const updating = {
     ...changing,
     subject,
-    fails: [...stateFailures, ...fieldFailures],
+    fails: stateFailures,
     run: async (call: NumberCall & { data: Json }) => {
       const request = { ...requestOf(call), fields: call.data, how: 'replace' as const }
       return carryOut(call, await plan.update(numbers.view(), request))
@@ -129,7 +127,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
   }
   const creating = {
     ...changing,
-    fails: [numberExists, ...stateFailures, ...fieldFailures, ...carrierFailures],
+    fails: [numberExists, ...stateFailures, ...carrierFailures],
     again: async (call: NumberCall) => shown(await ownOrFree(call), call),
   }
 

@@ -347,8 +347,11 @@ export const tidyFields = (fields: Json): Json => {
   return typeof known === 'boolean' ? { ...rest, force_outbound: known } : rest
 }
 
-export const featureSettings = (features: Json, provider: { name: string }): Json => {
-  const settings: Record<string, unknown> = features.e911 ? { e911: { provider: provider.name } } : {}
+// Emergency addresses are only stored.
+const noProvider = 'none'
+
+export const featureSettings = (features: Json): Json => {
+  const settings: Record<string, unknown> = features.e911 ? { e911: { provider: noProvider } } : {}
   for (const name of ['sms', 'mms']) {
     const data = features[name]
     if (!isObject(data)) continue

@@ -3,6 +3,7 @@ import type { Json } from '../../../lib/json.ts'
 import { carrierNameOf } from './carriers/carrier.ts'
 import type { NumberFeatures } from './features.operations.ts'
 import type { Numbers } from './operations.ts'
+import { featureSettings } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 
 export const readOnlyOf = ({ state, usedBy, hidden }: NumberRecord): Json => {
@@ -21,7 +22,7 @@ export const numberMetadata = async (
 ): Promise<Json> => {
   const { id, created, modified, carrier, accountId, state, usedBy, hidden } = number
   const available = await features.available({ accountId, state, usedBy, carrier, ...hidden }, isOperator)
-  const settings = features.settingsOf(hidden.features)
+  const settings = featureSettings(hidden.features)
   return {
     id,
     created,
