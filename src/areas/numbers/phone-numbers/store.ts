@@ -52,7 +52,7 @@ export interface NumberHidden {
   isHearsay?: true
 }
 
-const rows = table('numbers', {
+const numberRows = table('numbers', {
   id: text('number'),
   /** Empty: no owner. */
   accountId: text(),
@@ -71,7 +71,7 @@ const rows = table('numbers', {
   rowText: text('row_json'),
 })
 
-type NumberFields = RowOf<typeof rows>
+type NumberFields = RowOf<typeof numberRows>
 
 /** `accountId` is empty without an owner; `id` is the number. */
 export class NumberRecord
@@ -107,10 +107,8 @@ export class NumberRecord
   }
 }
 
-const numberColumnsSql = rows.columns
-
-const insertNumber = rows.insert('ON CONFLICT DO NOTHING')
-const updateNumber = rows.update(['id'], 'AND revision = $14')
+const insertNumber = numberRows.insert('ON CONFLICT DO NOTHING')
+const updateNumber = numberRows.update(['id'], 'AND revision = $14')
 const deleteSql = 'DELETE FROM numbers WHERE number = $1 AND revision = $2'
 
 const decided = { rows: 1, orElse: conflict }
@@ -163,22 +161,6 @@ const tellEdit = (set: ChangeSet, before: NumberRecord, after: NumberRecord) => 
   if (isPorted(before, after)) tellPort(set, after)
 }
 
-// Only statements of these sizes are prepared.
-const batchSizes = [1, 20, 500] as const
-
-const inBatches = function* (numbers: readonly string[]) {
-  for (let at = 0; at < numbers.length; ) {
-    const left = numbers.length - at
-    const size = batchSizes.find((one) => one >= left) ?? batchSizes[batchSizes.length - 1] ?? 1
-    const batch = numbers.slice(at, at + size)
-    // The last number fills the statement.
-    yield [...batch, ...Array<string>(size - batch.length).fill(batch.at(-1) ?? '')]
-    at += size
-  }
-}
-
-const marks = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
-
 interface NumberPage {
   accountId: string
   after?: string | undefined
@@ -195,77 +177,62 @@ type ListedAt = Pick<NumberFields, 'accountId' | 'id'>
 
 export type NumberStore = ReturnType<typeof createNumberStore>
 
-export const createNumberStore = (store: Store) => {
-  const { sealing } = store
+export const createNumberStore = (store: Store) => ({ ...numberReads(store), ...numberWrites(store) })
 
+const numberReads = ({ sealing, words, all, scan }: Store) => {
   const toNumber = (fields: NumberFields) => {
     fields.docText = sealing.open(sealedAt(fields), fields.docText)
     return new NumberRecord(fields)
   }
 
-  const stored = (number: NumberRecord): NumberFields => {
-    const docText = sealing.shut(sealedAt(number), number.docText)
-    return docText === number.docText ? number : { ...number, docText }
+  const read = async (end: string, params: readonly Value[], long = false) => {
+    const sql = `SELECT ${numberRows.columnsOf('n')} FROM ${end}`
+    return numberRows.list(await (long ? scan : all)(sql, params)).map(toNumber)
   }
 
-  const read = async (sql: string, params: readonly Value[], long = false) =>
-    rows.list(await (long ? store.scan(sql, params) : store.all(sql, params))).map(toNumber)
+  /** System-wide. Missing numbers are left out. */
+  const findSeveral = async (numbers: readonly string[]): Promise<Map<string, NumberRecord>> => {
+    const asked = JSON.stringify(numbers.filter(isStorable).map((number) => [number, '']))
+    const found = await read(`${words.pairs('$1')} CROSS JOIN numbers n WHERE n.number = pairs.a`, [asked])
+    return new Map(found.map((number) => [number.id, number]))
+  }
 
   /** System-wide, for transitions, search and identification. Other callers pass an account. */
   const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
     if (!isStorable(number)) return undefined
-    const [found] = await read(`SELECT ${numberColumnsSql} FROM numbers WHERE number = $1`, [number])
-    return found
+    return (await read('numbers n WHERE number = $1', [number]))[0]
   }
 
-  const pageOf = ({ accountId, after, limit, descending, long }: NumberPage): Promise<NumberRecord[]> => {
-    const side = descending ? '<' : '>'
-    const keyset = after === undefined ? '' : `AND number ${side} $3`
-    const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE account_id = $1 AND account_id <> '' ${keyset}
+  const page = ({ accountId, after, limit, descending, long }: NumberPage): Promise<NumberRecord[]> => {
+    const keyset = after === undefined ? '' : `AND number ${descending ? '<' : '>'} $3`
+    const sql = `numbers n WHERE account_id = $1 AND account_id <> '' ${keyset}
       ORDER BY number ${descending ? 'DESC' : 'ASC'} LIMIT $2`
     return read(sql, [accountId, limit, ...(after === undefined ? [] : [after])], long)
   }
 
   const behindAccount = (ancestorId: string, accountId: string, limit: number) =>
     read(
-      `SELECT ${rows.columnsOf('n')} FROM account_tree t
-        JOIN numbers n ON n.account_id = t.account_id AND n.account_id <> ''
+      `account_tree t JOIN numbers n ON n.account_id = t.account_id AND n.account_id <> ''
         WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id, n.number LIMIT $3`,
       [ancestorId, accountId, limit],
       true,
     )
 
-  const add = (set: ChangeSet, number: NumberRecord) =>
-    set.add(insertNumber(stored(number), decided)).keep(number, { isNew: number.accountId !== '' })
-
-  const drop = (set: ChangeSet, number: NumberRecord) =>
-    set.run(deleteSql, [number.id, number.revision], decided)
-
   return {
     findAnywhere,
+    findSeveral,
+    page,
 
     async find(accountId: string, number: string): Promise<NumberRecord | undefined> {
       const found = await findAnywhere(number)
       return found?.accountId === accountId ? found : undefined
     },
 
-    /** System-wide. Missing numbers are left out. */
-    async findSeveral(numbers: readonly string[]): Promise<Map<string, NumberRecord>> {
-      const found = new Map<string, NumberRecord>()
-      for (const batch of inBatches(numbers.filter(isStorable))) {
-        const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE number IN (${marks(batch.length)})`
-        for (const number of await read(sql, batch)) found.set(number.id, number)
-      }
-      return found
-    },
-
-    page: pageOf,
-
     /** All numbers of an account. */
     async *pages(accountId: string, limit: number): AsyncGenerator<NumberRecord[]> {
       let after: string | undefined
       for (;;) {
-        const found = await pageOf({ accountId, after, limit, descending: false, long: true })
+        const found = await page({ accountId, after, limit, descending: false, long: true })
         if (found.length > 0) yield found
         if (found.length < limit) return
         after = found.at(-1)?.id
@@ -275,7 +242,7 @@ export const createNumberStore = (store: Store) => {
     /** Numbers of an account, then of its sub-accounts by id. */
     async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {
       const here = after?.accountId ?? accountId
-      const rest = await pageOf({ accountId: here, after: after?.id, limit, descending: false, long: true })
+      const rest = await page({ accountId: here, after: after?.id, limit, descending: false, long: true })
       if (rest.length === limit) return rest
       const below = here === accountId ? '' : here
       return [...rest, ...(await behindAccount(accountId, below, limit - rest.length))]
@@ -284,34 +251,55 @@ export const createNumberStore = (store: Store) => {
     /** All numbers of the system, or those in one state. */
     pageOfSystem(state: NumberState | undefined, after: string, limit: number): Promise<NumberRecord[]> {
       const inState = state === undefined ? '' : 'AND state = $3'
-      const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
+      const sql = `numbers n WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
       return read(sql, [after, limit, ...(state === undefined ? [] : [state])], true)
     },
 
     /** `before`: Gregorian seconds. */
-    passed(state: 'aging' | 'deleted' | 'discovery', before: number, limit: number): Promise<NumberRecord[]> {
-      // The text of the partial index's condition, or the index is not used.
-      const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE state IN ('aging', 'deleted', 'discovery')
-        AND state = $1 AND modified < $2 ORDER BY modified, number LIMIT $3`
-      return read(sql, [state, before, limit])
-    },
+    passed: (state: 'aging' | 'deleted' | 'discovery', before: number, limit: number) =>
+      read(
+        // The text of the partial index's condition, or the index is not used.
+        `numbers n WHERE state IN ('aging', 'deleted', 'discovery') AND state = $1 AND modified < $2
+          ORDER BY modified, number LIMIT $3`,
+        [state, before, limit],
+      ),
 
-    porting(accountId: string, limit: number): Promise<NumberRecord[]> {
-      // As above.
-      const sql = `SELECT ${numberColumnsSql} FROM numbers WHERE state IN ('port_in', 'port_out')
-        AND account_id = $1 ORDER BY number LIMIT $2`
-      return read(sql, [accountId, limit])
-    },
+    porting: (accountId: string, limit: number) =>
+      read(
+        // As above.
+        `numbers n WHERE state IN ('port_in', 'port_out') AND account_id = $1 ORDER BY number LIMIT $2`,
+        [accountId, limit],
+      ),
 
     async countOf(accountId: string, atMost: number) {
-      const [row] = await store.all(
+      const [row] = await all(
         `SELECT count(*) AS count FROM
           (SELECT 1 FROM numbers WHERE account_id = $1 AND account_id <> '' LIMIT $2) AS counted`,
         [accountId, atMost],
       )
       return Number(row?.count ?? 0)
     },
+  }
+}
 
+const numberWrites = ({ sealing }: Store) => {
+  const stored = (number: NumberRecord): NumberFields => {
+    const docText = sealing.shut(sealedAt(number), number.docText)
+    return docText === number.docText ? number : { ...number, docText }
+  }
+
+  const add = (set: ChangeSet, number: NumberRecord) =>
+    set.add(insertNumber(stored(number), decided)).keep(number, { isNew: number.accountId !== '' })
+
+  const change = (set: ChangeSet, before: NumberRecord, after: NumberRecord) => {
+    const { sql, params } = updateNumber(stored(after))
+    set.run(sql, [...params, before.revision], decided)
+  }
+
+  const drop = (set: ChangeSet, number: NumberRecord) =>
+    set.run(deleteSql, [number.id, number.revision], decided)
+
+  return {
     insert(set: ChangeSet, number: NumberRecord) {
       add(set, number)
       tellArrival(set, undefined, number)
@@ -319,8 +307,7 @@ export const createNumberStore = (store: Store) => {
 
     /** Informs both accounts if the owner changes. */
     replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
-      const { sql, params } = updateNumber(stored(after))
-      set.run(sql, [...params, before.revision], decided)
+      change(set, before, after)
       set.keep(after, { isNew: after.accountId !== '' && before.accountId !== after.accountId })
       if (before.accountId === after.accountId) return tellEdit(set, before, after)
       if (before.accountId) tellLoss(set, before)
@@ -339,10 +326,8 @@ export const createNumberStore = (store: Store) => {
 
     /** Imports a number. Former owners are not informed. */
     arrive(set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) {
-      if (before) {
-        const { sql, params } = updateNumber(stored(after))
-        set.run(sql, [...params, before.revision], decided)
-      } else add(set, after)
+      if (before) change(set, before, after)
+      else add(set, after)
       const action = before ? 'edited' : 'created'
       const texts = { ...(before ? { before: audited(before) } : {}), after: audited(after) }
       set.record({ ...subject(after), action, ...texts })

@@ -1,6 +1,6 @@
-import type { Statement, Value } from '../../../../storage/db.ts'
+import { conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { integer, placeholders, shape, text } from '../../../../storage/table.ts'
+import { integer, shape, text } from '../../../../storage/table.ts'
 import { type CityRow, cityKey, type Locality } from './rules.ts'
 
 const localities = shape({
@@ -15,68 +15,56 @@ const localities = shape({
 })
 const countRow = shape({ count: integer() })
 
-const localityValues = (generation: string, one: Locality): Value[] => [
-  generation,
-  one.prefix,
-  one.country,
-  one.region,
-  one.city,
-  cityKey(one.city),
-  one.rateCenter,
-  one.lata,
-  one.latitude,
-  one.longitude,
-]
+const insertedColumns = {
+  prefix: 'text',
+  country: 'text',
+  region: 'text',
+  city: 'text',
+  city_key: 'text',
+  rate_center: 'text',
+  lata: 'text',
+  latitude: 'text',
+  longitude: 'text',
+} as const
 
-const width = 10
-// Rows of one statement; the rest is inserted row by row, so that two statements are prepared.
-const rowsPerInsert = 200
+const names = Object.keys(insertedColumns)
 
-const insertSql = (rows: number) => {
-  const tuples = Array.from({ length: rows }, (_, row) => `(${placeholders(width, 1 + row * width)})`)
-  return `INSERT INTO localities (generation, prefix, country, region, city, city_key, rate_center, lata, latitude,
-      longitude)
-    VALUES ${tuples.join(', ')}
-    ON CONFLICT (generation, prefix) DO UPDATE SET country = excluded.country, region = excluded.region,
-      city = excluded.city, city_key = excluded.city_key, rate_center = excluded.rate_center, lata = excluded.lata,
-      latitude = excluded.latitude, longitude = excluded.longitude`
-}
+const insertSql = (given: string) => `INSERT INTO localities (generation, ${names.join(', ')})
+  SELECT $1, ${names.map((name) => `given.${name}`).join(', ')} FROM ${given} WHERE true
+  ON CONFLICT (generation, prefix) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
-const insertMany = insertSql(rowsPerInsert)
-const insertOne = insertSql(1)
-
-// Prefixes of one prepared statement.
-const prefixesPerQuery = 40
-const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(prefixesPerQuery, 2)})`
+// More prefixes are read off the event loop.
+const maxReadHere = 400
 
 const maxCityRows = 5000
 const rowsPerDelete = 5000
 
 /** Rows count once the record `localities` names their generation. */
 export const createLocalityRows = (store: Store) => ({
-  insert(generation: string, rows: readonly Locality[]) {
-    const statements: Statement[] = []
-    const whole = rows.length - (rows.length % rowsPerInsert)
-    for (let at = 0; at < whole; at += rowsPerInsert) {
-      const params = rows.slice(at, at + rowsPerInsert).flatMap((row) => localityValues(generation, row))
-      statements.push({ sql: insertMany, params })
-    }
-    for (const row of rows.slice(whole))
-      statements.push({ sql: insertOne, params: localityValues(generation, row) })
-    return store.writeUnrecorded(statements)
-  },
+  /** Each prefix once. */
+  insert: (generation: string, rows: readonly Locality[]) =>
+    store.writeUnrecorded([
+      ...store.words.forEachRow({
+        shape: insertedColumns,
+        rows: rows.map(({ rateCenter, ...row }) => ({
+          ...row,
+          city_key: cityKey(row.city),
+          rate_center: rateCenter,
+        })),
+        params: [generation],
+        sql: insertSql,
+        orElse: conflict,
+      }),
+    ]),
 
   async find(generation: string, prefixes: readonly string[]): Promise<Map<string, Locality>> {
-    const found = new Map<string, Locality>()
-    // Very many prefixes are read off the event loop.
-    const read = prefixes.length > prefixesPerQuery * 10 ? store.scan : store.all
-    for (let at = 0; at < prefixes.length; at += prefixesPerQuery) {
-      const asked = prefixes.slice(at, at + prefixesPerQuery)
-      const padding = Array<string>(prefixesPerQuery - asked.length).fill('')
-      for (const row of localities.list(await read(findSql, [generation, ...asked, ...padding])))
-        found.set(row.prefix, row)
-    }
-    return found
+    const read = prefixes.length > maxReadHere ? store.scan : store.all
+    const rows = await read(
+      `SELECT ${localities.columnsOf('l')} FROM ${store.words.pairs('$2')} CROSS JOIN localities l
+        WHERE l.generation = $1 AND l.prefix = pairs.a`,
+      [generation, JSON.stringify(prefixes.map((prefix) => [prefix, '']))],
+    )
+    return new Map(localities.list(rows).map((row) => [row.prefix, row]))
   },
 
   cities(generation: string, country: string, name: string): Promise<CityRow[]> {

@@ -20,7 +20,6 @@ import { numberManagerSettings, phoneNumberSettings } from '../settings.ts'
 import { createNumberStore } from '../store.ts'
 import {
   askedCarriers,
-  byNumber,
   carrierNames,
   cityNotFound,
   foundInDetail,
@@ -180,7 +179,7 @@ export const createNumberSearch = (tools: Deps) => {
     const { maximum_search_quantity: most } = await settings.of(numberManagerSettings)
     const size = Math.min(asked.quantity, most)
     const page = (offers: Offer[]) => offers.slice(asked.offset * size, (asked.offset + 1) * size)
-    if (asked.offset > 0) return page(byNumber((await rows.find(owner, id, oldest())) ?? []))
+    if (asked.offset > 0) return page((await rows.find(owner, id, oldest())) ?? [])
     const offers = await askAll(seeker, asked)
     await rows.put(owner, id, store.clock.now(), offers)
     return page(offers)

@@ -74,12 +74,9 @@ const longestPrefix = 15
 export const maximalPrefixLength = (modules: readonly CarrierModule[]) =>
   Math.min(longestPrefix, ...modules.map(maximalPrefixLengthOf))
 
-export const byNumber = (offers: readonly Offer[]) =>
-  offers.toSorted((a, b) => (a.number < b.number ? -1 : a.number > b.number ? 1 : 0))
-
 /** In the order of numbers, each once: the first carrier's offer counts. */
 export const joinOffers = (answers: readonly (readonly Offer[])[]): Offer[] => {
-  const offers = byNumber(answers.flat())
+  const offers = answers.flat().sort((a, b) => (a.number < b.number ? -1 : a.number > b.number ? 1 : 0))
   return offers.filter(({ number }, at) => offers[at - 1]?.number !== number)
 }
 

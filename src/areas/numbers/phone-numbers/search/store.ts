@@ -2,48 +2,24 @@ import type { Json } from '../../../../lib/json.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { CarrierModule, Offer } from '../carriers/carrier.ts'
 
-/** A stored result. Lists of own numbers are compact. */
-interface Packed {
-  /** Carrier, state, and numbers separated by spaces. */
-  stock: [CarrierModule, Offer['state'], string][]
-  foreign: [string, CarrierModule, Json][]
-}
+type StoredOffer = [number: string, state: Offer['state'], carrier: CarrierModule, carrierData?: Json]
 
-const isForeign = ({ state }: Offer) => state === 'discovery'
-
-const pack = (offers: readonly Offer[]) => {
-  const lists = new Map<string, { carrier: CarrierModule; state: Offer['state']; numbers: string[] }>()
-  const foreign: Packed['foreign'] = []
-  for (const offer of offers) {
-    const { number, carrier, state, carrierData } = offer
-    if (isForeign(offer)) {
-      foreign.push([number, carrier, carrierData ?? {}])
-      continue
-    }
-    const key = `${carrier}/${state}`
-    const list = lists.get(key) ?? { carrier, state, numbers: [] }
-    list.numbers.push(number)
-    lists.set(key, list)
-  }
-  const stock = [...lists.values()].map(({ carrier, state, numbers }) => [carrier, state, numbers.join(' ')])
-  return JSON.stringify({ stock, foreign })
-}
+const pack = (offers: readonly Offer[]) =>
+  JSON.stringify(
+    offers.map(
+      ({ number, state, carrier, carrierData }): StoredOffer =>
+        carrierData ? [number, state, carrier, carrierData] : [number, state, carrier],
+    ),
+  )
 
 const unpack = (text: string): Offer[] => {
-  const { stock, foreign }: Packed = JSON.parse(text)
-  return [
-    ...stock.flatMap(([carrier, state, numbers]) =>
-      numbers.split(' ').map((number): Offer => ({ number, state, carrier })),
-    ),
-    ...foreign.map(
-      ([number, carrier, carrierData]): Offer => ({
-        number,
-        state: 'discovery',
-        carrier,
-        carrierData,
-      }),
-    ),
-  ]
+  const stored: StoredOffer[] = JSON.parse(text)
+  return stored.map(([number, state, carrier, carrierData]) => ({
+    number,
+    state,
+    carrier,
+    ...(carrierData ? { carrierData } : {}),
+  }))
 }
 
 /** Stored search results: another process may serve the next page or the purchase. */
@@ -57,7 +33,7 @@ export const createSearchRows = (store: Store) => ({
       },
     ]),
 
-  /** Unsorted; undefined if older than `since`. */
+  /** Undefined if older than `since`. */
   async find(accountId: string, id: string, since: number): Promise<Offer[] | undefined> {
     const [row] = await store.all<{ offers: string }>(
       'SELECT offers FROM number_searches WHERE account_id = $1 AND id = $2 AND found_at >= $3',
@@ -71,7 +47,7 @@ export const createSearchRows = (store: Store) => ({
     const [row] = await store.scan<{ offers: string }>(
       `SELECT offers FROM number_searches WHERE account_id = $1 AND found_at >= $2 AND offers LIKE $3
         ORDER BY found_at DESC LIMIT 1`,
-      [accountId, since, `%"${number}"%`],
+      [accountId, since, `%["${number}","discovery"%`],
     )
     return row ? unpack(row.offers) : []
   },
