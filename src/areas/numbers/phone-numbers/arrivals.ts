@@ -70,28 +70,23 @@ const arrived = (
   }
 }
 
-/** Assigns numbers to accounts. */
-export const createAssignments = (
-  { store, settings, planning, desk }: NumberDeps,
-  planner: NumberPlanner,
-) => {
-  const { standingOf, write } = planner
-  const { clock } = store
+type Moving = NumberRequest & { fields?: Json | undefined }
 
+/** Moves numbers between states and owners. */
+const createMoves = ({ store: { clock }, desk }: NumberDeps, { standingOf, write }: NumberPlanner) => {
   /**
    * A carrier with its stock here gives the number in the change set. An external one is asked by a job after the
    * commit.
    */
   const obtain = async (
     set: ChangeSet,
-    { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
+    { account: { id: accountId }, author, orderId = newId(clock.now()) }: NumberRequest,
     { number, stored, facts: { carrier, hidden } }: FoundNumberFacts,
     facts: NumberFacts,
   ) => {
     const { carrierData = {} } = hidden
-    const accountId = account.id
     const { supplier, take } = desk.of(carrier)
-    const { givenBack: __, ...kept } = facts.hidden
+    const { givenBack: _, ...kept } = facts.hidden
     if (!supplier) {
       const taken = take?.({ set, accountId, number, carrierData }) ?? carrierData
       return { facts: { ...facts, hidden: { ...kept, carrierData: taken } } }
@@ -105,33 +100,30 @@ export const createAssignments = (
   }
 
   /** Checks that the transition exists, and that the caller may make it. */
-  const permittedMove = async (
-    { by, account }: NumberRequest,
-    { facts, state }: FoundNumberFacts,
-    target: TargetState,
-  ) => {
-    const standing = await standingOf(by, facts.accountId, account)
+  const permittedMove = async ({ by, account }: NumberRequest, facts: NumberFacts, target: TargetState) => {
+    const { state, accountId } = facts
+    const standing = await standingOf(by, accountId, account)
     if (!maySee(facts, standing)) throw failure(numberForbidden, {})
     const isBound = facts.carrier === mobileCarrier && target !== 'in_service'
     const move = isBound ? undefined : moves[state][target]
     if (!move) throw failure(invalidStateTransition, { from: state, to: target })
-    if (move.sameOwner === 'refused' && facts.accountId === account.id) throw failure(noChangeRequired, {})
+    if (move.sameOwner === 'refused' && accountId === account.id) throw failure(noChangeRequired, {})
     if (move.who === 'creator' || !mayMove(move.who, facts, standing)) throw failure(numberForbidden, {})
-    if (facts.accountId !== '' && facts.accountId !== account.id) {
+    if (accountId !== '' && accountId !== account.id) {
       assertFree(facts)
       assertOrdered(facts)
     }
     return move
   }
 
-  const move = async (
+  return async (
     view: NumberView,
-    request: NumberRequest & { fields?: Json },
+    request: Moving,
     found: FoundNumberFacts,
     target: TargetState,
   ): Promise<NumberPlan> => {
     const { account, by, fields } = request
-    const step = await permittedMove(request, found, target)
+    const step = await permittedMove(request, found.facts, target)
     const set = changeSetOf(request)
     const placed = arrived(found.facts, target, account, step)
     const carrier = fields ? carrierIn({ fields, by }, placed.carrier, 'allowed') : placed.carrier
@@ -142,38 +134,43 @@ export const createAssignments = (
     const asked = fields !== undefined && carrier === placed.carrier
     return { ...(await write(view, set, found, facts, { asked, isOperator: isSuperduper(by) })), ...order }
   }
+}
+
+/** Assigns numbers to accounts. */
+export const createAssignments = (deps: NumberDeps, planner: NumberPlanner) => {
+  const { settings, planning, desk } = deps
+  const { standingOf, write } = planner
+  const move = createMoves(deps, planner)
 
   /** From the inventory, else from the results of the account's searches. */
-  const wanted = async (
-    view: NumberView,
-    { account, number: text }: NumberRequest,
-  ): Promise<FoundNumberFacts> => {
-    const number = await planning.reconcile(text)
+  const wanted = async (view: NumberView, request: NumberRequest): Promise<FoundNumberFacts> => {
+    const number = await planning.reconcile(request.number)
     const stored = await view.get(number)
     if (stored) return foundRecord(stored)
-    const offer = await desk.offered(account.id, number)
+    const offer = await desk.offered(request.account.id, number)
     if (!offer) throw failure(numberNotFound, { number })
     const { carrier, carrierData = {} } = offer
-    const facts = { ...noFacts, carrier, hidden: { features: {}, carrierData } }
-    return { number, stored: undefined, facts, state: 'discovery' }
+    return { number, stored, facts: { ...noFacts, carrier, hidden: { features: {}, carrierData } } }
   }
 
   const newNumber = async (view: NumberView, request: Creation, number: string, state: string) => {
-    const { by, account, fields } = request
+    const { by, account, fields, portedIn } = request
     const refusal = creationRefusal(by.accountId, state, rightsOf(by))
     if (refusal) throw failure(numberForbidden, { cause: refusal })
     const target = state as TargetState
     const { available_module_name, port_in_module_name } = await settings.of(numberManagerSettings)
-    const standard = target === 'port_in' || request.portedIn ? port_in_module_name : available_module_name
+    const standard = target === 'port_in' || portedIn ? port_in_module_name : available_module_name
     const carrier = carrierIn({ fields, by }, request.carrier ?? standard, 'allowed')
-    const step = moves[absent][target] as Transition
-    const facts = arrived({ ...noFacts, carrier }, target, account, step)
-    const ported = request.portedIn
-      ? { ...facts, hidden: { ...facts.hidden, portedIn: true as const } }
-      : facts
-    const set = changeSetOf(request)
+    const hidden = { ...noFacts.hidden, ...(portedIn ? { portedIn } : {}) }
+    const facts = arrived(
+      { ...noFacts, carrier, hidden },
+      target,
+      account,
+      moves[absent][target] as Transition,
+    )
     const how = { asked: true, isOperator: isSuperduper(by) }
-    return write(view, set, { number, stored: undefined }, withFields(ported, fields, by), how)
+    const written = withFields(facts, fields, by)
+    return write(view, changeSetOf(request), { number, stored: undefined }, written, how)
   }
 
   /** Takes over a number that is aging, available or ported in. */
@@ -183,11 +180,10 @@ export const createAssignments = (
     const state = typeof asked === 'string' ? asked : 'in_service'
     const stored = await view.get(number)
     if (!stored) return newNumber(view, request, number, state)
-    const standing = await standingOf(request.by, stored.accountId, request.account)
-    if (!maySee(stored, standing)) throw failure(numberForbidden, {})
+    const { by, account } = request
+    if (!maySee(stored, await standingOf(by, stored.accountId, account))) throw failure(numberForbidden, {})
     if (!takenOverByCreation.has(stored.state)) throw failure(numberExists, { number })
-    const refusal =
-      state === 'port_in' ? undefined : changeRefusal(request.by.accountId, rightsOf(request.by), 'create')
+    const refusal = state === 'port_in' ? undefined : changeRefusal(by.accountId, rightsOf(by), 'create')
     if (refusal) throw failure(numberForbidden, { cause: refusal })
     return move(view, request, foundRecord(stored), state as TargetState)
   }
@@ -196,16 +192,12 @@ export const createAssignments = (
     create,
 
     /** Puts a number into service that is available, reserved for the account, or in its tree. */
-    async activate(view: NumberView, request: Activation): Promise<NumberPlan> {
-      return move(view, request, await wanted(view, request), 'in_service')
-    },
+    activate: async (view: NumberView, request: Activation): Promise<NumberPlan> =>
+      move(view, request, await wanted(view, request), 'in_service'),
 
     /** Public fields stay: fields that a caller passes are dropped. */
-    async reserve(view: NumberView, asked: NumberRequest): Promise<NumberPlan> {
-      const { by, author, account, number, orderId } = asked
-      const request = { by, author, account, number, ...(orderId === undefined ? {} : { orderId }) }
-      return move(view, request, await wanted(view, request), 'reserved')
-    },
+    reserve: async (view: NumberView, request: NumberRequest): Promise<NumberPlan> =>
+      move(view, { ...request, fields: undefined }, await wanted(view, request), 'reserved'),
 
     port: (view: NumberView, request: Omit<Creation, 'state'>) =>
       create(view, { ...request, state: 'port_in' }),

@@ -57,7 +57,7 @@ const withoutDevice = (facts: NumberFacts): NumberFacts => {
 }
 
 export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) => {
-  const { numbers, settle, write, rewrite, own, assertAuthorised, addRemoval } = planner
+  const { numbers, settle, write, own, assertAuthorised, addRemoval } = planner
   const unasked = { asked: false, isOperator: false }
 
   /** Updates what follows from settings and from other records. */
@@ -87,7 +87,8 @@ export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) 
     const wanted = deviceId === undefined && pendingOrder === undefined ? normalize(stored.id) : stored.id
     const number = isReconcilable(wanted) ? wanted : stored.id
     if (number !== stored.id && (await view.get(number))) return 'taken'
-    return rewrite(view, new ChangeSet(author), stored, number)
+    const known = { created: stored.created, country: '' }
+    return settle(view, new ChangeSet(author), { number, stored }, numberFactsOf(stored), known)
   }
 
   /** Ties an own number of the account to a device; a new one is added with it. */

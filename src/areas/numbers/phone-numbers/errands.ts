@@ -26,16 +26,51 @@ const maxStartMs = orderTimeoutMs / 2
 
 const unneeded = { outcome: 'unneeded' } as const
 
-const replyText = (reply: { reason?: string; message?: string; outcome: string }) =>
-  reply.reason ?? reply.message ?? reply.outcome
+const replyText = (reply: { reason?: string; outcome: string }) => reply.reason ?? reply.outcome
+
+const waiting = (reply: { reason: string; isDown: boolean }) =>
+  ({ state: 'waiting', outcome: reply.reason, isOutsideDown: reply.isDown }) as const
+
+/** Change sets that follow from the response of a carrier. */
+const orderResults = ({ numbers, settle, addRemoval }: NumberPlanner) => ({
+  /** The carrier accepted: the order is no longer pending. */
+  async confirm({ id, payload: { wish } }: Job<OrderPayload>, carrierData: Json) {
+    if (!wish) return []
+    const stored = await numbers.findAnywhere(wish.number)
+    if (stored?.hidden.pendingOrder !== id) return []
+    const { pendingOrder: _, ...hidden } = stored.hidden
+    const facts = { ...numberFactsOf(stored), hidden: { ...hidden, carrierData } }
+    const set = new ChangeSet(wish.author)
+    await settle(createNumberView(numbers), set, foundRecord(stored), facts)
+    return [set]
+  },
+
+  /** The carrier refused: restores the number as it was before, with its counts. */
+  async undo({ id, accountId, payload: { wish, act } }: Job<OrderPayload>) {
+    if (!wish) return []
+    const { author, before, number } = wish
+    const stored = await numbers.findAnywhere(number)
+    const isWaiting = stored?.hidden.pendingOrder === id
+    // The owner released it while the order was pending. If another account had it, it would have its own order.
+    const isLeft = stored?.accountId === '' && stored.hidden.givenBack && !before
+    const set = new ChangeSet({ requestId: author.requestId })
+    set.isCorrection = true
+    set.tell(numberOrderRefused, { orderId: id, number, author, act, accountId })
+    const view = createNumberView(numbers)
+    if (stored && isWaiting && before) await settle(view, set, foundRecord(stored), before)
+    else if (stored && (isWaiting || isLeft)) await addRemoval(view, set, stored)
+    else set.record({ accountId, kind: orderKind, id, action: 'deleted' })
+    return [set]
+  },
+})
 
 /** Jobs for carriers after the commit of a change, and their results. */
 export const createNumberJobs = ({ store, queue, desk, planner }: Deps) => {
-  const { numbers, settle, addRemoval } = planner
+  const { confirm, undo } = orderResults(planner)
 
   const supplierOf = (carrier: string) => {
     const { supplier } = desk.of(carrier)
-    if (!supplier) throw new Error(`nobody can be asked for numbers of ${carrier}`)
+    if (!supplier) throw new Error(`${carrier} takes no orders of numbers`)
     return supplier
   }
 
@@ -46,45 +81,11 @@ export const createNumberJobs = ({ store, queue, desk, planner }: Deps) => {
     return { isRefused: work.state === 'failed', payload }
   }
 
-  /** The carrier accepted: the order is no longer pending. */
-  const confirm = async ({ id, payload: { wish } }: Job<OrderPayload>, carrierData: Json) => {
-    if (!wish) return []
-    const stored = await numbers.findAnywhere(wish.number)
-    if (stored?.hidden.pendingOrder !== id) return []
-    const { pendingOrder: _, ...hidden } = stored.hidden
-    const facts = { ...numberFactsOf(stored), hidden: { ...hidden, carrierData } }
-    const set = new ChangeSet(wish.author)
-    await settle(createNumberView(numbers), set, foundRecord(stored), facts)
-    return [set]
-  }
-
-  /** The carrier refused: restores the number as it was before, with its counts. */
-  const undo = async ({ id, accountId, payload: { wish, act } }: Job<OrderPayload>) => {
-    if (!wish) return []
-    const { author, before, number } = wish
-    const stored = await numbers.findAnywhere(number)
-    const isWaiting = stored?.hidden.pendingOrder === id
-    // The owner released it while the order was pending. No other account has it, or it would have an order of its
-    // own.
-    const isLeft = stored?.accountId === '' && stored.hidden.givenBack && !before
-    const set = new ChangeSet({ requestId: author.requestId })
-    set.isCorrection = true
-    set.tell(numberOrderRefused, { orderId: id, number, author, act, accountId })
-    const view = createNumberView(numbers)
-    if (stored && isWaiting && before) await settle(view, set, foundRecord(stored), before)
-    else if (stored && (isWaiting || isLeft)) await addRemoval(view, set, stored)
-    else set.record({ accountId, kind: orderKind, id, action: 'deleted' })
-    return [set]
-  }
-
-  const waiting = (reply: { reason: string; isDown: boolean }) =>
-    ({ state: 'waiting', outcome: reply.reason, isOutsideDown: reply.isDown }) as const
-
   const orders: JobKind<OrderPayload, CarrierReply> = {
     kind: orderKind,
     maxConcurrent: maxConcurrentOrders,
     ask({ id, payload: { carrierData, wish } }, signal) {
-      if (!wish) throw new Error('an order that has ended is asked for again')
+      if (!wish) throw new Error('an order that has ended is sent again')
       const { number, carrier } = wish
       return supplierOf(carrier).order({ number, carrierData, key: idempotencyKeyOf(orderKind, id), signal })
     },

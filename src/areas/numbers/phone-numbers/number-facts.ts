@@ -8,7 +8,7 @@ import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { type Carrier, moduleOf, numberModules, type Offer } from './carriers/carrier.ts'
 import { numberForbidden, numberInvalid } from './failures.ts'
 import { countryOf, type Numbering } from './numbering.ts'
-import { type NumberState, publicFields, type StateBefore, tidyFields } from './rules.ts'
+import { type NumberState, publicFields, tidyFields } from './rules.ts'
 import { type NumberDoc, type NumberHidden, NumberRecord } from './store.ts'
 
 /** What operations decide. The rest of a record follows from it. */
@@ -21,21 +21,10 @@ export interface NumberFacts {
   hidden: NumberHidden
 }
 
-export const numberFactsOf = ({
-  accountId,
-  state,
-  carrier,
-  usedBy,
-  doc,
-  hidden,
-}: NumberRecord): NumberFacts => ({
-  accountId,
-  state,
-  carrier,
-  usedBy,
-  doc,
-  hidden,
-})
+export const numberFactsOf = (record: NumberRecord): NumberFacts => {
+  const { accountId, state, carrier, usedBy, doc, hidden } = record
+  return { accountId, state, carrier, usedBy, doc, hidden }
+}
 
 const filled = <T extends object>(value: T | undefined) =>
   value && Object.keys(value).length > 0 ? value : undefined
@@ -142,7 +131,7 @@ export interface Creation extends NumberRequest {
   /** Default: `create_with_state`, else in_service. */
   state?: string
   carrier?: string
-  portedIn?: boolean
+  portedIn?: true
 }
 
 export interface Activation extends NumberRequest {
@@ -182,7 +171,6 @@ export interface FoundNumberFacts {
   number: string
   stored: NumberRecord | undefined
   facts: NumberFacts
-  state: StateBefore
 }
 
 export const noFacts: NumberFacts = {
@@ -198,7 +186,6 @@ export const foundRecord = (stored: NumberRecord): FoundNumberFacts => ({
   number: stored.id,
   stored,
   facts: numberFactsOf(stored),
-  state: stored.state,
 })
 
 export const rightsOf = (by: NumberCaller) => ({

@@ -16,7 +16,6 @@ import {
   type NumberPlan,
   type NumberRequest,
   noFacts,
-  numberFactsOf,
   reaches,
 } from './number-facts.ts'
 import type { NumberPlanning } from './numbering.ts'
@@ -132,21 +131,31 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
 
   const draft = async (
     number: string,
-    stored: Pick<NumberRecord, 'created' | 'country'> | undefined,
+    known: Pick<NumberRecord, 'created' | 'country'> | undefined,
     facts: NumberFacts,
-  ) => draftNumber(number, stored, facts, { clock: store.clock, numbering: await planning.rules() })
+  ) => draftNumber(number, known, facts, { clock: store.clock, numbering: await planning.rules() })
 
-  /** Adds the changed number to the change set; nothing if it is unchanged. */
+  /**
+   * Adds the changed or renamed number to the change set; nothing if it is unchanged. An empty country of `known` is
+   * looked up again.
+   */
   const settle = async (
     view: NumberView,
     set: ChangeSet,
     { number, stored }: Pick<FoundNumberFacts, 'number' | 'stored'>,
     facts: NumberFacts,
+    known: Pick<NumberRecord, 'created' | 'country'> | undefined = stored,
   ): Promise<NumberPlan> => {
-    const after = await draft(number, stored, facts)
-    if (stored && isUnchanged(stored, after)) return { set: undefined, number: stored, deleted: false }
-    if (stored) numbers.replace(set, stored, after)
-    else numbers.insert(set, after)
+    const after = await draft(number, known, facts)
+    const isRenamed = stored !== undefined && number !== stored.id
+    if (stored && !isRenamed && isUnchanged(stored, after))
+      return { set: undefined, number: stored, deleted: false }
+    if (!stored) numbers.insert(set, after)
+    else if (!isRenamed) numbers.replace(set, stored, after)
+    else {
+      numbers.rename(set, stored, after)
+      view.put(stored.id, undefined)
+    }
     const gets = after.accountId !== '' && after.accountId !== stored?.accountId
     if (gets && !view.holdsAccount(after.accountId)) numbers.requireAccount(set, after.accountId)
     addCounts(set, stored, after)
@@ -162,28 +171,8 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
     facts: NumberFacts,
     how: { asked: boolean; isOperator: boolean },
   ) => {
-    const dressed = await features.apply(facts, { before: stored, ...how })
-    return settle(view, set, { number, stored }, dressed)
-  }
-
-  /** Renames the number by the present rules, and looks up its country and classifier again. */
-  const rewrite = async (
-    view: NumberView,
-    set: ChangeSet,
-    stored: NumberRecord,
-    number: string,
-  ): Promise<NumberPlan> => {
-    const after = await draft(number, { created: stored.created, country: '' }, numberFactsOf(stored))
-    if (number === stored.id && isUnchanged(stored, after))
-      return { set: undefined, number: stored, deleted: false }
-    if (number === stored.id) numbers.replace(set, stored, after)
-    else {
-      numbers.rename(set, stored, after)
-      view.put(stored.id, undefined)
-    }
-    addCounts(set, stored, after)
-    view.put(number, after)
-    return { set, number: after, deleted: false }
+    const complete = await features.apply(facts, { before: stored, ...how })
+    return settle(view, set, { number, stored }, complete)
   }
 
   const own = async (view: NumberView, request: Existing): Promise<NumberRecord> => {
@@ -217,5 +206,5 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
     return { set, number: await draft(stored.id, stored, bare), deleted: true }
   }
 
-  return { numbers, standingOf, settle, write, rewrite, own, removable, assertAuthorised, addRemoval }
+  return { numbers, standingOf, settle, write, own, removable, assertAuthorised, addRemoval }
 }

@@ -24,47 +24,14 @@ const numbersPerUpkeep = 200
 // An account with more numbers releases them in several writes: one would block other writers for seconds.
 const maxInOneWrite = 2000
 
-export type NumberUpkeep = ReturnType<typeof createNumberUpkeep>
+const inSequence = async <T>(found: readonly NumberRecord[], plan: (number: NumberRecord) => Promise<T>) => {
+  const plans: T[] = []
+  for (const number of found) plans.push(await plan(number))
+  return plans
+}
 
-/** Repairs, the end of aging and discovery, and the removal of accounts. */
-export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Deps) => {
-  const planRepairs = async (author: Author, found: readonly NumberRecord[]) => {
-    const view = await numbers.preload(found.map(({ id }) => id))
-    const plans: NumberPlan[] = []
-    for (const { id, accountId } of found) {
-      const current = await view.get(id)
-      if (current?.accountId === accountId)
-        plans.push(await numbers.repair(view, author, current, findDevice))
-    }
-    return plans
-  }
-
-  const repairAll = async (author: Author, found: readonly NumberRecord[]) =>
-    numbers.commit(...(await planRepairs(author, found)))
-
-  const pageAt = async ({ id: accountId }: AccountRecord, after: string | undefined) => {
-    const page = { accountId, after, limit: numbersPerUpkeep, descending: false, long: true }
-    const found = await numbers.store.page(page)
-    const last = found.length === numbersPerUpkeep ? found.at(-1)?.id : undefined
-    return { found, further: last === undefined ? {} : { next: last } }
-  }
-
-  const stepOf = (plans: readonly NumberPlan[]) => {
-    const sets = plans.flatMap(({ set }) => (set ? [set] : []))
-    return { sets, changed: sets.length }
-  }
-
-  const releaseSome = (author: Author, accountId: string) =>
-    retrying(async () => {
-      const found = await numbers.store.page({ accountId, limit: numbersPerUpkeep, descending: false })
-      const view = numbers.view()
-      const plans: NumberPlan[] = []
-      for (const number of found)
-        plans.push(await numbers.addRelease(view, new ChangeSet(author), number, accountId))
-      await numbers.commit(...plans)
-      return found.length
-    })
-
+/** Aged numbers become available. Discovered and deleted ones leave the inventory. */
+const createExpiry = ({ store, settings, numbers }: Omit<Deps, 'findDevice'>): ScheduledJob => {
   /** If another writer took one of the numbers, each is committed separately. */
   const commitGuarded = async (plans: readonly NumberPlan[], guard: Statement) => {
     const statements = plans.find(({ set }) => set)?.set?.statements
@@ -77,17 +44,7 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     }
   }
 
-  /** False: no more numbers. */
-  const endSome = async (found: readonly NumberRecord[], guard: Statement, end: typeof numbers.drop) => {
-    const view = numbers.view()
-    const plans: NumberPlan[] = []
-    for (const number of found) plans.push(await end(view, upkeepAuthor, number))
-    await commitGuarded(plans, guard)
-    return found.length === numbersPerUpkeep
-  }
-
-  /** Aged numbers become available. Discovered and deleted ones leave the inventory. */
-  const round: ScheduledJob = {
+  return {
     name: 'phone-numbers',
     everySeconds: daySeconds,
     async run(signal, guard) {
@@ -99,13 +56,30 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
       ] as const
       for (const [state, days, end] of passes) {
         const before = gregorianNow(store.clock) - days * daySeconds
-        const expired = () => numbers.store.passed(state, before, numbersPerUpkeep)
-        while (!signal.aborted && (await endSome(await expired(), guard, end)));
+        let isMore = true
+        while (isMore && !signal.aborted) {
+          const found = await numbers.store.passed(state, before, numbersPerUpkeep)
+          const view = numbers.view()
+          await commitGuarded(await inSequence(found, (number) => end(view, upkeepAuthor, number)), guard)
+          isMore = found.length === numbersPerUpkeep
+        }
       }
     },
   }
+}
 
-  const leaving: Attached = {
+/** Releases the numbers of a deleted account. */
+const createRemoval = (numbers: Numbers): Attached => {
+  const releaseSome = (author: Author, accountId: string) =>
+    retrying(async () => {
+      const found = await numbers.store.page({ accountId, limit: numbersPerUpkeep, descending: false })
+      const view = numbers.view()
+      const release = (number: NumberRecord) =>
+        numbers.addRelease(view, new ChangeSet(author), number, accountId)
+      await numbers.commit(...(await inSequence(found, release)))
+    })
+
+  return {
     async removeWith(set, { accountId }) {
       while ((await numbers.store.countOf(accountId, maxInOneWrite + 1)) > maxInOneWrite)
         await releaseSome(set.author, accountId)
@@ -115,10 +89,49 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
       numbers.store.requireNone(set, accountId)
     },
   }
+}
+
+export type NumberUpkeep = ReturnType<typeof createNumberUpkeep>
+
+/** Repairs, the end of aging and discovery, and the removal of accounts. */
+export const createNumberUpkeep = (deps: Deps) => {
+  const { numbers, findDevice } = deps
+
+  const planRepairs = async (author: Author, found: readonly NumberRecord[]) => {
+    const view = await numbers.preload(found.map(({ id }) => id))
+    const plans = await inSequence(found, async ({ id, accountId }) => {
+      const current = await view.get(id)
+      return current?.accountId === accountId ? numbers.repair(view, author, current, findDevice) : []
+    })
+    return plans.flat()
+  }
+
+  const repairAll = async (author: Author, found: readonly NumberRecord[]) =>
+    numbers.commit(...(await planRepairs(author, found)))
+
+  /** Steps of a migration, each a page of an account. `plan` gives the id of a number whose new name exists. */
+  const steps =
+    (
+      plan: (author: Author, found: NumberRecord[]) => Promise<readonly (NumberPlan | string)[]>,
+    ): StepwiseWork =>
+    async (author, { id: accountId }, after) => {
+      const page = { accountId, after, limit: numbersPerUpkeep, descending: false, long: true }
+      const found = await numbers.store.page(page)
+      const plans = await plan(author, found)
+      const sets = plans.flatMap((one) => (typeof one === 'object' && one.set ? [one.set] : []))
+      const taken = plans.filter((one) => typeof one === 'string')
+      const last = found.length === numbersPerUpkeep ? found.at(-1)?.id : undefined
+      return {
+        sets,
+        changed: sets.length,
+        ...(last === undefined ? {} : { next: last }),
+        ...(taken.length > 0 ? { problem: `there already under the new form: ${taken.join(', ')}` } : {}),
+      }
+    }
 
   return {
-    round,
-    leaving,
+    round: createExpiry(deps),
+    leaving: createRemoval(numbers),
 
     /** Updates what follows from settings and other records. */
     async fix(author: Author, account: AccountRecord) {
@@ -127,26 +140,16 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Dep
     },
 
     /** The same in steps of a migration. */
-    repair: (async (author, account, position) => {
-      const { found, further } = await pageAt(account, position)
-      return { ...stepOf(await planRepairs(author, found)), ...further }
-    }) satisfies StepwiseWork,
+    repair: steps(planRepairs),
 
     /** Applies the present rules. A number whose new name exists stays as it is. */
-    renormalise: (async (author, account, position) => {
-      const { found, further } = await pageAt(account, position)
-      const taken: string[] = []
-      const plans: NumberPlan[] = []
+    renormalise: steps(async (author, found) => {
       const view = numbers.view()
-      for (const stored of found) {
+      return inSequence(found, async (stored) => {
         const plan = await numbers.renormalise(view, author, stored)
-        if (plan === 'taken') taken.push(stored.id)
-        else plans.push(plan)
-      }
-      const problem =
-        taken.length > 0 ? { problem: `there already under the new form: ${taken.join(', ')}` } : {}
-      return { ...stepOf(plans), ...further, ...problem }
-    }) satisfies StepwiseWork,
+        return plan === 'taken' ? stored.id : plan
+      })
+    }),
 
     async fixOne(author: Author, account: AccountRecord, text: string) {
       const number = await numbers.reconcile(text)

@@ -99,15 +99,60 @@ interface NumberAction {
   optional?: readonly string[]
   /** Accepts columns of custom fields. */
   isOpen?: true
-  perform: Perform
 }
 
-const createActions = ({
+const updated = { optional: ['carrier_name', ...featureColumns], isOpen: true } as const
+
+const actions = {
+  find: {
+    description: 'Find numbers',
+    doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
+  },
+  import: {
+    description: 'Bulk-import numbers',
+    doc: [
+      'Creates each number for the account of its row, else for that of the task.',
+      'state and carrier_module are followed for the operator only.',
+    ].join('\n'),
+    optional: numberColumns.filter((column) => column !== 'e164'),
+    isOpen: true,
+  },
+  assign_to: {
+    description: 'Bulk-assign numbers to an account',
+    doc: 'Puts numbers that exist into service for the account of their row, else for that of the task.',
+    optional: ['account_id'],
+  },
+  update_merge: {
+    description: 'Bulk-update numbers, keeping what the row does not say',
+    doc: 'Merges public fields. Empty cells leave values as they are.',
+    ...updated,
+  },
+  update_overwrite: {
+    description: 'Bulk-update numbers, replacing all public fields',
+    doc: 'Replaces public fields. Empty cells clear values.',
+    ...updated,
+  },
+  release: {
+    description: 'Bulk-release numbers',
+    doc: 'Gives numbers back: to who had reserved them before, to the pool, or out of the inventory.',
+  },
+  reserve: {
+    description: 'Bulk-reserve numbers',
+    doc: 'Reserves numbers that exist for the account of their row, else for that of the task.',
+    optional: ['account_id'],
+  },
+  delete: {
+    description: 'Bulk-remove numbers from the inventory',
+    doc: "The operator's right. Whatever its state, the number is gone afterwards.",
+  },
+} as const satisfies Record<string, NumberAction>
+
+const createPerformers = ({
   numbers,
   settings,
   validate,
   findAccount,
-}: NumberTaskDeps): Readonly<Record<string, NumberAction>> => {
+}: NumberTaskDeps): Readonly<Record<keyof typeof actions, Perform>> => {
   /** The account of the row if the caller may reach it, else that of the task. */
   const accountOf = async ({ cells, context }: NumberTaskRow): Promise<AccountRecord> => {
     const { account, actor } = context
@@ -117,22 +162,17 @@ const createActions = ({
     throw failure(assignFailure, { cause: cells.account_id })
   }
 
-  const validFields = async (fields: Json): Promise<Json> => {
+  const validated = async (fields: Json): Promise<Json> => {
     if (Object.keys(fields).length === 0) return fields
     const { value, problems } = await validate(PhoneNumber, fields)
     if (hasProblems(problems)) throw invalid(problems)
     return value
   }
 
-  const requireStored = async ({ view, number }: NumberTaskRow) => {
-    const normal = await numbers.reconcile(number)
-    if (!(await view.get(normal))) throw failure(numberNotFound, { number: normal })
-  }
-
   /** Only operators choose state and carrier. */
   const originOf = async ({ cells, context }: NumberTaskRow) => {
     const isOperator = isSuperduper(context.actor)
-    if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
+    if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true } as const
     const { import_defaults_to_carrier: standard } = await settings.of(numberManagerSettings)
     const carrier = (isOperator && cells.carrier_module) || standard
     return { state: (isOperator && cells.state) || 'in_service', carrier }
@@ -144,7 +184,7 @@ const createActions = ({
       const { view, number, cells, context } = row
       const fields = publicFieldsIn(cells)
       const known = how === 'merge' ? await numbers.visible(view, context.actor, number) : undefined
-      const whole = await validFields(known ? mergeObject(known.doc, fields) : fields)
+      const whole = await validated(known ? mergeObject(known.doc, fields) : fields)
       const request = { ...requestOf(row), reach: 'tree' as const, how: 'replace' as const }
       return numbers.plan.update(view, { ...request, fields: whole })
     }
@@ -153,71 +193,32 @@ const createActions = ({
     (make: typeof numbers.plan.reserve): Perform =>
     async (row) => {
       const account = await accountOf(row)
-      await requireStored(row)
+      const number = await numbers.reconcile(row.number)
+      if (!(await row.view.get(number))) throw failure(numberNotFound, { number })
       return make(row.view, { ...requestOf(row), account })
     }
 
-  const updated = { optional: ['carrier_name', ...featureColumns], isOpen: true } as const
-
   return {
-    find: {
-      description: 'Find numbers',
-      doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
-      perform: async ({ view, number, context }) => ({
-        set: undefined,
-        number: await numbers.visible(view, context.actor, number),
-      }),
+    find: async ({ view, number, context }) => ({
+      set: undefined,
+      number: await numbers.visible(view, context.actor, number),
+    }),
+
+    async import(row) {
+      const account = await accountOf(row)
+      const fields = await validated(publicFieldsIn(row.cells))
+      return numbers.plan.create(row.view, { ...requestOf(row), account, fields, ...(await originOf(row)) })
     },
-    import: {
-      description: 'Bulk-import numbers',
-      doc: [
-        'Creates each number for the account of its row, else for that of the task.',
-        'state and carrier_module are followed for the operator only.',
-      ].join('\n'),
-      optional: numberColumns.filter((column) => column !== 'e164'),
-      isOpen: true,
-      async perform(row) {
-        const account = await accountOf(row)
-        const fields = await validFields(publicFieldsIn(row.cells))
-        return numbers.plan.create(row.view, { ...requestOf(row), account, fields, ...(await originOf(row)) })
-      },
-    },
-    assign_to: {
-      description: 'Bulk-assign numbers to an account',
-      doc: 'Puts numbers that exist into service for the account of their row, else for that of the task.',
-      optional: ['account_id'],
-      perform: assign(numbers.plan.activate),
-    },
-    update_merge: {
-      description: 'Bulk-update numbers, keeping what the row does not say',
-      doc: 'Merges public fields. Empty cells leave values as they are.',
-      ...updated,
-      perform: update('merge'),
-    },
-    update_overwrite: {
-      description: 'Bulk-update numbers, replacing all public fields',
-      doc: 'Replaces public fields. Empty cells clear values.',
-      ...updated,
-      perform: update('replace'),
-    },
-    release: {
-      description: 'Bulk-release numbers',
-      doc: 'Gives numbers back: to who had reserved them before, to the pool, or out of the inventory.',
-      perform: (row) => numbers.plan.release(row.view, { ...requestOf(row), reach: 'tree' }),
-    },
-    reserve: {
-      description: 'Bulk-reserve numbers',
-      doc: 'Reserves numbers that exist for the account of their row, else for that of the task.',
-      optional: ['account_id'],
-      perform: assign(numbers.plan.reserve),
-    },
-    delete: {
-      description: 'Bulk-remove numbers from the inventory',
-      doc: "The operator's right. Whatever its state, the number is gone afterwards.",
-      async perform(row) {
-        if (!isSuperduper(row.context.actor)) throw failure(numberForbidden, {})
-        return numbers.plan.remove(row.view, { ...requestOf(row), reach: 'tree' })
-      },
+
+    assign_to: assign(numbers.plan.activate),
+    update_merge: update('merge'),
+    update_overwrite: update('replace'),
+    release: (row) => numbers.plan.release(row.view, { ...requestOf(row), reach: 'tree' }),
+    reserve: assign(numbers.plan.reserve),
+
+    async delete(row) {
+      if (!isSuperduper(row.context.actor)) throw failure(numberForbidden, {})
+      return numbers.plan.remove(row.view, { ...requestOf(row), reach: 'tree' })
     },
   }
 }
@@ -313,23 +314,27 @@ const createRowRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
 /** Actions of tasks for the numbers of a CSV. */
 export const createNumberInputActions = (deps: NumberTaskDeps): TaskAction[] => {
   const run = createRowRunner(deps)
-  return Object.entries(createActions(deps)).map(
-    ([name, { description, doc, optional = [], isOpen, perform }]): InputAction<EarlierRow> => ({
-      category: 'number_management',
-      action: name,
-      allow: accountMember,
-      input: 'csv',
-      description,
-      doc,
-      mandatory: ['e164'],
-      optional,
-      ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
-      verifiers: cellVerifiers,
-      ...(name === 'find' ? {} : { foresight: deps.foresight }),
-      output: [...numberColumns, 'error'],
-      key: ({ e164 = '' }) => e164,
-      run: (rows, context) => run(perform, rows, asAgreed(context)),
-      errorOf: errorTextOf,
-    }),
-  )
+  const performers = createPerformers(deps)
+  const actionOf = (
+    action: keyof typeof actions,
+    { description, doc, optional = [], isOpen }: NumberAction,
+  ): InputAction<EarlierRow> => ({
+    category: 'number_management',
+    action,
+    allow: accountMember,
+    input: 'csv',
+    description,
+    doc,
+    mandatory: ['e164'],
+    optional,
+    ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
+    verifiers: cellVerifiers,
+    ...(action === 'find' ? {} : { foresight: deps.foresight }),
+    output: [...numberColumns, 'error'],
+    key: ({ e164 = '' }) => e164,
+    run: (rows, context) => run(performers[action], rows, asAgreed(context)),
+    errorOf: errorTextOf,
+  })
+  const names = Object.keys(actions) as (keyof typeof actions)[]
+  return names.map((name) => actionOf(name, actions[name]))
 }

@@ -55,9 +55,11 @@ const under = (base: string, ...parts: string[]) =>
 /** The service knows numbers of +1 by their ten digits. */
 const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
 
-/** A number inventory over HTTP. Only HTTP status 200 with status `success` counts as success. */
-export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
-  const answerTo = async ({ method, url, data, key, signal }: PhonebookRequest) => {
+type Client = ReturnType<typeof createClient>
+
+/** Only HTTP status 200 with status `success` counts as success. */
+const createClient = (outgoing: Outgoing) => {
+  const responseTo = async ({ method, url, data, key, signal }: PhonebookRequest) => {
     try {
       return await outgoing.send({
         purpose: 'carrier',
@@ -77,91 +79,97 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     }
   }
 
-  const bodyOf = async (question: PhonebookRequest) => {
-    const answer = await answerTo(question)
+  const bodyOf = async (request: PhonebookRequest) => {
+    const response = await responseTo(request)
+    const { status } = response
     try {
-      return { status: answer.status, body: answer.json() }
+      return { status, body: response.json() }
     } catch (error) {
-      const { status } = answer
       const isAnswer = status !== 200 && isFinal(status)
       throw new PhonebookError({ 'unknown error': 'malformed' }, { status, isAnswer, reason: error })
     }
   }
 
-  const ask = async (question: PhonebookRequest): Promise<unknown> => {
-    const { status, body } = await bodyOf(question)
+  const ask = async (request: PhonebookRequest): Promise<unknown> => {
+    const { status, body } = await bodyOf(request)
     if (status === 200 && isObject(body) && body.status === 'success') return body.data
     throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
   }
 
-  const askForObject = async (question: PhonebookRequest): Promise<Json> => {
-    const data = await ask(question)
+  const askForObject = async (request: PhonebookRequest): Promise<Json> => {
+    const data = await ask(request)
     if (isObject(data)) return data
     throw new PhonebookError(data, { status: 200, isAnswer: true })
   }
 
-  /** Numbers with the data to send back with an order. */
-  const search = (base: string, { country, prefix, quantity, offset, signal }: CarrierSearch) => {
-    const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
-    const url = `${under(base, 'numbers', country, 'search')}?${query}`
-    return askForObject({ method: 'GET', url, signal })
+  return { bodyOf, ask, askForObject }
+}
+
+interface InventoryPlace {
+  base: string
+  country: string
+  /** Ordered numbers are sent to these hosts. */
+  gateways: readonly string[]
+}
+
+const inventoryAt = ({ ask, askForObject }: Client, { base, country, gateways }: InventoryPlace) => {
+  const url = (path: string) => under(base, 'numbers', country, path)
+  return {
+    /** Numbers with the data to send back with an order. */
+    search({ country: searched, prefix, quantity, offset, signal }: CarrierSearch) {
+      const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
+      const address = `${under(base, 'numbers', searched, 'search')}?${query}`
+      return askForObject({ method: 'GET', url: address, signal })
+    },
+
+    /** Status by number. */
+    async check(numbers: readonly string[]) {
+      const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
+      const data = await ask({ method: 'POST', url: url('status'), data: [...asked.keys()] })
+      const found = new Map<string, string>()
+      for (const entry of Array.isArray(data) ? data : []) {
+        if (!isObject(entry) || typeof entry.status !== 'string') continue
+        const number = asked.get(nationalOf(String(entry.number)))
+        if (number !== undefined) found.set(number, entry.status)
+      }
+      return found
+    },
+
+    /** Returns the data to store for the number, if any. */
+    async order({ number, key, signal }: CarrierRequest): Promise<Json | undefined> {
+      const data = { numbers: [number], gateways }
+      const found = await askForObject({ method: 'PUT', url: url('order'), data, key, signal })
+      const entry = found[number] ?? found[nationalOf(number)]
+      if (!isObject(entry) || entry.status !== 'success')
+        throw new PhonebookError(found, { status: 200, isAnswer: true })
+      return isObject(entry.opaque) ? entry.opaque : undefined
+    },
+
+    release: ({ number, key, signal }: CarrierRequest) =>
+      ask({ method: 'POST', url: url('release'), data: { numbers: [number] }, key, signal }),
   }
+}
 
-  /** Status by number. */
-  const check = async (url: string, numbers: readonly string[]) => {
-    const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
-    const data = await ask({ method: 'POST', url: under(url, 'status'), data: [...asked.keys()] })
-    const found = new Map<string, string>()
-    for (const entry of Array.isArray(data) ? data : []) {
-      if (!isObject(entry) || typeof entry.status !== 'string') continue
-      const number = asked.get(nationalOf(String(entry.number)))
-      if (number !== undefined) found.set(number, entry.status)
-    }
-    return found
-  }
-
-  /** The service delivers calls to `gateways`. Returns the data to store for the number, if any. */
-  const order = async (
-    url: string,
-    { number, key, signal }: CarrierRequest,
-    gateways: readonly string[],
-  ): Promise<Json | undefined> => {
-    const data = { numbers: [number], gateways }
-    const found = await askForObject({ method: 'PUT', url: under(url, 'order'), data, key, signal })
-    const entry = found[number] ?? found[nationalOf(number)]
-    if (!isObject(entry) || entry.status !== 'success')
-      throw new PhonebookError(found, { status: 200, isAnswer: true })
-    return isObject(entry.opaque) ? entry.opaque : undefined
-  }
-
-  const release = (url: string, { number, key, signal }: CarrierRequest) =>
-    ask({ method: 'POST', url: under(url, 'release'), data: { numbers: [number] }, key, signal })
-
-  const inventoryUrl = async () => (await settings.of(numberInventorySettings)).phonebook_url
+/** A number inventory over HTTP. */
+export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
+  const client = createClient(outgoing)
 
   return {
     /** The inventory service; undefined: none is configured. */
     async inventory() {
-      const {
-        phonebook_url: base,
-        default_country,
-        endpoints = [],
-      } = await settings.of(numberInventorySettings)
-      if (base === undefined) return undefined
-      const url = under(base, 'numbers', default_country)
-      return {
-        search: (question: CarrierSearch) => search(base, question),
-        check: (numbers: readonly string[]) => check(url, numbers),
-        order: (request: CarrierRequest) => order(url, request, [endpoints].flat()),
-        release: (request: CarrierRequest) => release(url, request),
-      }
+      const place = await settings.of(numberInventorySettings)
+      const { phonebook_url: base, default_country: country, endpoints = [] } = place
+      return base === undefined
+        ? undefined
+        : inventoryAt(client, { base, country, gateways: [endpoints].flat() })
     },
 
     /** Places of numbers; undefined: no service is configured. */
     async locality(numbers: readonly string[]) {
-      const url = (await settings.of(numberLocalitySettings)).url ?? (await inventoryUrl())
+      const { url: own } = await settings.of(numberLocalitySettings)
+      const url = own ?? (await settings.of(numberInventorySettings)).phonebook_url
       if (url === undefined) return undefined
-      return askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers })
+      return client.askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers })
     },
 
     /** Cities with prefixes; undefined: no service is configured. Any `data` with HTTP status 200 counts, as old services answer. */
@@ -169,7 +177,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
       const base = (await settings.of(phoneNumberSettings)).phonebook_url
       if (base === undefined) return undefined
       const url = `${under(base, country, 'city')}?${new URLSearchParams({ pattern })}`
-      const { status, body } = await bodyOf({ method: 'GET', url })
+      const { status, body } = await client.bodyOf({ method: 'GET', url })
       if (status !== 200 || !isObject(body) || body.data === undefined)
         throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
       return body.data

@@ -9,7 +9,13 @@ import { systemScope } from '../../../../storage/change-set.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { DepsOf } from '../../../area.ts'
 import type { AccountConfigs } from '../../../system/configs/operations.ts'
-import type { CarrierModule, CarrierSearch, Offer, Seeker } from '../carriers/carrier.ts'
+import {
+  type CarrierModule,
+  type CarrierSearch,
+  type Offer,
+  type Seeker,
+  usableCarriers,
+} from '../carriers/carrier.ts'
 import { type Phonebook, PhonebookError } from '../carriers/phonebook.ts'
 import type { Carriers } from '../carriers/registry.ts'
 import { e164Prefix } from '../dial-code.ts'
@@ -20,7 +26,6 @@ import { numberManagerSettings, phoneNumberSettings } from '../settings.ts'
 import { createNumberStore } from '../store.ts'
 import {
   askedCarriers,
-  carrierNames,
   cityNotFound,
   foundInDetail,
   foundNumber,
@@ -38,14 +43,23 @@ interface LocationDeps {
   localities: Localities
 }
 
+const onPhonebookError =
+  <T>(answer: (error: PhonebookError) => T) =>
+  (error: unknown): T => {
+    if (error instanceof PhonebookError) return answer(error)
+    throw error
+  }
+
+const initFailure = (dataOf: (error: PhonebookError) => unknown) =>
+  onPhonebookError((error): never => {
+    throw failure(initFailed, { data: dataOf(error) }, error)
+  })
+
 /** From the inventory service if one is configured, else from imported localities. */
 const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) => ({
   async localityOf(texts: readonly string[]): Promise<Record<string, unknown>> {
     const numbers = texts.map(normalizeNumber)
-    const known = await phonebook.locality(numbers).catch((error: unknown) => {
-      if (!(error instanceof PhonebookError)) throw error
-      throw failure(initFailed, { data: 'number locality lookup failed' }, error)
-    })
+    const known = await phonebook.locality(numbers).catch(initFailure(() => 'number locality lookup failed'))
     if (known) return known
     if (!(await localities.areThere())) throw failure(initFailed, { data: 'could not get locality url' })
     const places = await localities.ofMany(numbers)
@@ -54,10 +68,7 @@ const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) =>
 
   async cities(name: string): Promise<unknown> {
     const { default_country: country } = await settings.of(phoneNumberSettings)
-    const known = await phonebook.cities(country, name).catch((error: unknown) => {
-      if (!(error instanceof PhonebookError)) throw error
-      throw failure(initFailed, { data: error.answer }, error)
-    })
+    const known = await phonebook.cities(country, name).catch(initFailure(({ answer }) => answer))
     if (known !== undefined) return known
     if (!(await localities.areThere()))
       throw failure(initFailed, { data: 'Unable to acquire numbers missing carrier url' })
@@ -95,36 +106,20 @@ const isModuleList = (value: unknown): value is CarrierModule[] =>
 
 export type NumberSearch = ReturnType<typeof createNumberSearch>
 
-/** Searches carriers, and looks up numbers at carriers and in localities. */
-export const createNumberSearch = (tools: Deps) => {
-  const { store, settings, accounts, configs, carriers, localities, log } = tools
-  const rows = createSearchRows(store)
+/** Asks the carriers that are configured for a client. */
+const createCarrierQueries = ({ store, settings, accounts, configs, carriers, log }: Deps) => {
   const numbers = createNumberStore(store)
-  const oldest = () => store.clock.now() - keptMs
-
-  /** The master account counts as a reseller. */
-  const reseller = async (id: string): Promise<string> => {
-    const account = await accounts.find(id)
-    if (account?.hidden.isReseller || account?.hidden.tree.length === 0) return account.id
-    throw failure(searchRestricted, { message: 'nonexistent reseller_id' })
-  }
 
   const seekerOf = async ({ account, resellerId }: ClientInfo): Promise<Seeker> => {
     const chosen = resellerId ?? (account && (await accounts.resellerOf(account)))
     return present({ accountId: account?.id, resellerId: chosen })
   }
 
-  const configuredCarriers = async ({ resellerId }: Seeker): Promise<CarrierModule[]> => {
+  const modulesFor = async (seeker: Seeker) => {
+    const { resellerId } = seeker
     const own = resellerId === undefined ? {} : await configs.own(resellerId, 'number_manager')
     const { carrier_modules: system } = await settings.of(numberManagerSettings)
-    return isModuleList(own.carrier_modules) ? own.carrier_modules : system
-  }
-
-  const judged = async (question: Json): Promise<FindNumbers> => {
-    const { value, sound, problems } = await tools.validate(FindNumbers, question)
-    const all = joinProblems(questionProblems(sound), problems)
-    if (hasProblems(all)) throw invalid(all)
-    return value as FindNumbers
+    return askedCarriers(seeker, isModuleList(own.carrier_modules) ? own.carrier_modules : system)
   }
 
   /** A slow or failing carrier offers nothing; the others still count. */
@@ -155,24 +150,63 @@ export const createNumberSearch = (tools: Deps) => {
     })
   }
 
-  const askAll = async (seeker: Seeker, { prefix, country }: FindNumbers): Promise<Offer[]> => {
-    const limits = await settings.of(numberManagerSettings)
-    const search: CarrierSearch = {
-      ...seeker,
-      prefix: e164Prefix(prefix, country) ?? prefix,
-      country: country.toUpperCase(),
-      quantity: limits.maximum_search_quantity,
-      offset: 0,
-      signal: AbortSignal.timeout(limits.number_search_timeout_ms),
-    }
-    const asked = askedCarriers(seeker, await configuredCarriers(seeker))
-    const answers = await Promise.all(asked.map((module) => askCarrier(module, search)))
-    return withOwnStates(joinOffers(answers))
+  return {
+    seekerOf,
+    modulesFor,
+
+    async search(seeker: Seeker, { prefix, country }: FindNumbers): Promise<Offer[]> {
+      const limits = await settings.of(numberManagerSettings)
+      const search: CarrierSearch = {
+        ...seeker,
+        prefix: e164Prefix(prefix, country) ?? prefix,
+        country: country.toUpperCase(),
+        quantity: limits.maximum_search_quantity,
+        offset: 0,
+        signal: AbortSignal.timeout(limits.number_search_timeout_ms),
+      }
+      const modules = await modulesFor(seeker)
+      return withOwnStates(joinOffers(await Promise.all(modules.map((one) => askCarrier(one, search)))))
+    },
+
+    /** `error`: no carrier knows the number. */
+    async check(visit: ClientInfo, texts: readonly string[]): Promise<Record<string, string>> {
+      const numbers = texts.map(normalizeNumber)
+      const answers = (await modulesFor(await seekerOf(visit))).map(async (module) =>
+        carriers.of(module).check?.(numbers.filter(isE164)),
+      )
+      const noAnswer = onPhonebookError(() => undefined)
+      const known = await Promise.all(answers.map((answer) => answer.catch(noAnswer)))
+      const statusOf = (number: string) => known.find((answer) => answer?.has(number))?.get(number) ?? 'error'
+      return Object.fromEntries(numbers.map((number) => [number, statusOf(number)]))
+    },
+  }
+}
+
+/** Searches carriers, and looks up numbers at carriers and in localities. */
+export const createNumberSearch = (deps: Deps) => {
+  const { store, settings, accounts, configs, localities, validate } = deps
+  const rows = createSearchRows(store)
+  const carriers = createCarrierQueries(deps)
+  const { seekerOf, modulesFor, check } = carriers
+  const oldest = () => store.clock.now() - keptMs
+
+  /** The master account counts as a reseller. */
+  const reseller = async (id: string): Promise<string> => {
+    const account = await accounts.find(id)
+    if (account?.hidden.isReseller || account?.hidden.tree.length === 0) return account.id
+    throw failure(searchRestricted, { message: 'nonexistent reseller_id' })
+  }
+
+  const validated = async (question: Json): Promise<FindNumbers> => {
+    const { value, sound, problems } = await validate(FindNumbers, question)
+    const all = joinProblems(questionProblems(sound), problems)
+    if (hasProblems(all)) throw invalid(all)
+    return value as FindNumbers
   }
 
   /** The first page asks the carriers; later pages read the stored result. */
   const search = async (visit: ClientInfo, question: Json): Promise<Offer[]> => {
-    const asked = await judged(question)
+    const asked = await validated(question)
     const seeker = await seekerOf(visit)
     const owner = seeker.accountId ?? systemScope
     const id = searchId(asked.country, asked.prefix, owner, seeker.resellerId ?? '', visit.token ?? '')
@@ -180,12 +214,15 @@ export const createNumberSearch = (tools: Deps) => {
     const size = Math.min(asked.quantity, most)
     const page = (offers: Offer[]) => offers.slice(asked.offset * size, (asked.offset + 1) * size)
     if (asked.offset > 0) return page((await rows.find(owner, id, oldest())) ?? [])
-    const offers = await askAll(seeker, asked)
+    const offers = await carriers.search(seeker, asked)
     await rows.put(owner, id, store.clock.now(), offers)
     return page(offers)
   }
 
   return {
+    check,
+    reseller,
+
     async inAccount(visit: ClientInfo & { account: AccountRecord }, question: Json): Promise<FoundNumber[]> {
       return (await search(visit, question)).map(foundNumber)
     },
@@ -196,19 +233,14 @@ export const createNumberSearch = (tools: Deps) => {
       return offers.map((offer) => foundInDetail(offer, places.get(offer.number)))
     },
 
-    reseller,
-
     /** The reseller of a client without a token; it must allow searches. */
     async openReseller(id: string | undefined): Promise<string> {
       if (!id) throw failure(searchRestricted, { message: 'number search restricted' })
       const known = await reseller(id)
-      const own = (await configs.own(known, 'number_manager')).unauthorized_numbers_lookup
-      const isOpen =
-        typeof own === 'boolean'
-          ? own
-          : (await settings.of(numberManagerSettings)).unauthorized_numbers_lookup
-      if (!isOpen) throw failure(searchRestricted, { message: 'number search restricted' })
-      return known
+      const { unauthorized_numbers_lookup: own } = await configs.own(known, 'number_manager')
+      const { unauthorized_numbers_lookup: system } = await settings.of(numberManagerSettings)
+      if (typeof own === 'boolean' ? own : system) return known
+      throw failure(searchRestricted, { message: 'number search restricted' })
     },
 
     /** Offered to the account within the last hour, and not stored yet. */
@@ -219,33 +251,14 @@ export const createNumberSearch = (tools: Deps) => {
     },
 
     async carriersInfo(visit: ClientInfo, rights: Rights): Promise<CarriersInfo> {
-      const seeker = await seekerOf(visit)
-      const asked = askedCarriers(seeker, await configuredCarriers(seeker))
       return {
-        maximal_prefix_length: maximalPrefixLength(asked),
-        usable_carriers: [...carrierNames],
+        maximal_prefix_length: maximalPrefixLength(await modulesFor(await seekerOf(visit))),
+        usable_carriers: [...usableCarriers],
         usable_creation_states: [...creationStates(rights)],
       }
     },
 
-    /** `error`: no carrier knows the number. */
-    async check(visit: ClientInfo, texts: readonly string[]): Promise<Record<string, string>> {
-      const numbers = texts.map(normalizeNumber)
-      const asked = askedCarriers({}, await configuredCarriers(await seekerOf(visit)))
-      const answers = asked.map(async (module) => {
-        try {
-          return await carriers.of(module).check?.(numbers.filter(isE164))
-        } catch (error) {
-          if (!(error instanceof PhonebookError)) throw error
-          return undefined
-        }
-      })
-      const known = (await Promise.all(answers)).flatMap((answer) => (answer ? [answer] : []))
-      const statusOf = (number: string) => known.find((answer) => answer.has(number))?.get(number) ?? 'error'
-      return Object.fromEntries(numbers.map((number) => [number, statusOf(number)]))
-    },
-
-    ...createWhereabouts(tools),
+    ...createWhereabouts(deps),
 
     tidying: deleteOldRows(store, {
       name: 'number-searches',

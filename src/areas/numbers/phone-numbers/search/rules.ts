@@ -1,12 +1,6 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { isObject, type Json } from '../../../../lib/json.ts'
-import {
-  type CarrierModule,
-  maximalPrefixLengthOf,
-  type Offer,
-  type Seeker,
-  usableCarriers,
-} from '../carriers/carrier.ts'
+import { type CarrierModule, maximalPrefixLengthOf, type Offer, type Seeker } from '../carriers/carrier.ts'
 import { e164Prefix, nationalPrefix, northAmericanParts } from '../dial-code.ts'
 import type { Locality } from '../localities/rules.ts'
 import {
@@ -141,5 +135,3 @@ export const localityEntry = (number: string, locality: Locality | undefined): N
 
 /** Answer of the inventory service for an unknown city. */
 export const cityNotFound = { data: {}, error: 404, message: 'Not Found', status: 'error' }
-
-export const carrierNames: readonly string[] = usableCarriers
