@@ -109,27 +109,9 @@ export const compileNumbering = (settings: NumberingSettings): Numbering => {
   }
 }
 
-const lookUpCountry = (number: string): string =>
-  phoneMetadata().parsePhoneNumberFromString(number)?.country ?? ''
-
-// A lookup takes 20 us. Numbers of +1 come in blocks of one exchange, and the exchange decides.
-const exchangeLength = '+12125550100'.length - 4
-const maxExchanges = 20_000
-const countries = new Map<string, string>()
-
-const countryOfExchange = (number: string) => {
-  const exchange = number.slice(0, exchangeLength)
-  const known = countries.get(exchange)
-  if (known !== undefined) return known
-  if (countries.size >= maxExchanges) countries.clear()
-  const country = lookUpCountry(number)
-  countries.set(exchange, country)
-  return country
-}
-
 /** ISO 3166-1 alpha-2, or empty. */
 export const countryOf = (number: string): string =>
-  /^\+1\d{10}$/.test(number) ? countryOfExchange(number) : lookUpCountry(number)
+  phoneMetadata().parsePhoneNumberFromString(number)?.country ?? ''
 
 interface Classification extends Partial<Classifier> {
   number: string
