@@ -20,3 +20,17 @@ export const inTurn = <T>(items: readonly T[]) => {
   let turn = 0
   return () => elementAt(items, turn++ % items.length)
 }
+
+/** Pages along a key, until one is not full. `read` gets the last item of the page before. */
+export async function* pagesOf<T>(
+  size: number,
+  read: (last: T | undefined) => Promise<T[]>,
+): AsyncGenerator<T[]> {
+  let last: T | undefined
+  for (;;) {
+    const page = await read(last)
+    if (page.length > 0) yield page
+    if (page.length < size) return
+    last = page.at(-1)
+  }
+}

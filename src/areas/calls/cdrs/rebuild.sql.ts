@@ -1,8 +1,9 @@
 import type { StepwiseWork } from '../../../jobs/steps.ts'
 import { daySeconds, monthAfter, monthBefore } from '../../../lib/gregorian.ts'
-import { type Author, ChangeSet, conflict } from '../../../storage/change-set.ts'
-import type { Row, Value } from '../../../storage/db.ts'
-import { type MonthRange, readingAgain } from '../../../storage/monthly.ts'
+import { pagesOf } from '../../../lib/list.ts'
+import { ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Row } from '../../../storage/db.ts'
+import { readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, optional, shape } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId, storedColumns } from './columns.ts'
@@ -52,6 +53,8 @@ const bucketStartSql = (time: string, seconds: number) => `(${time} / ${seconds}
 
 const inSpan = (time: string) => `account_id = $1 AND ${time} >= $2 AND ${time} < $3`
 
+const wholeDays = `cdr_tallies WHERE dimension = 'all' AND seconds = ${daySeconds} AND group_value = ''`
+
 const quartersSql = (dimension: string, from: string) => {
   const group = dimension === 'all' ? "''" : `COALESCE(${dimension}, '')`
   return `INSERT INTO cdr_tallies (${tallyColumns})
@@ -66,11 +69,11 @@ const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
       AND dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')})
     GROUP BY account_id, dimension, group_value, day`
 
-export const createRebuildStore = (store: Store) => {
-  const spanOf = ({ tables }: RebuildPeriod) => ({ first: Math.min(...tables), last: Math.max(...tables) })
+export const createRebuildStore = (store: Store) => ({ ...rebuildReads(store), ...rebuildWrites(store) })
 
-  const inMonths = <T>(range: MonthRange, query: (from: string) => Promise<T>) =>
-    readingAgain(() => store.cdrs.read(range, query))
+const rebuildReads = ({ cdrs, all, scan }: Store) => {
+  const inTables = <T>(tables: readonly number[], query: (from: string) => Promise<T>) =>
+    readingAgain(() => cdrs.read({ first: Math.min(...tables), last: Math.max(...tables) }, query))
 
   const first = async (rows: Promise<Row[]>) => times.first(await rows)?.time
 
@@ -80,36 +83,30 @@ export const createRebuildStore = (store: Store) => {
   return {
     /** The first second from `from` on with a record or statistics. */
     async nextTime(accountId: string, from: number): Promise<number | undefined> {
-      const leg = await inMonths({ first: 0, last: 999_999 }, (source) =>
+      const params = [accountId, from]
+      const leg = await inTables([0, 999_999], (source) =>
         first(
-          store.scan(
+          scan(
             `SELECT created AS time, id FROM ${source} WHERE account_id = $1 AND created >= $2
               ORDER BY created, id LIMIT 1`,
-            [accountId, from],
+            params,
           ),
         ),
       )
       const tally = await first(
-        store.all(
-          `SELECT min(start) AS time FROM cdr_tallies WHERE account_id = $1 AND dimension = 'all'
-            AND seconds = ${daySeconds} AND group_value = '' AND start >= $2`,
-          [accountId, from],
-        ),
+        all(`SELECT min(start) AS time FROM ${wholeDays} AND account_id = $1 AND start >= $2`, params),
       )
       const found = [leg, tally].filter((time) => time !== undefined)
       return found.length > 0 ? Math.min(...found) : undefined
     },
 
     /** Archived and dropped months. */
-    absentMonths: async () => [
-      ...(await store.cdrs.droppedMonths()),
-      ...(await store.cdrs.archivedMonths()).keys(),
-    ],
+    absentMonths: async () => [...(await cdrs.droppedMonths()), ...(await cdrs.archivedMonths()).keys()],
 
     /** Counts up to `most` + 1. */
-    async count(accountId: string, period: RebuildPeriod, span: Span, most: number): Promise<number> {
-      const [row] = await inMonths(spanOf(period), (from) =>
-        store.scan<Row>(
+    async count(accountId: string, { tables }: RebuildPeriod, span: Span, most: number): Promise<number> {
+      const [row] = await inTables(tables, (from) =>
+        scan<Row>(
           `SELECT count(*) AS legs FROM (SELECT 1 AS one FROM ${from} WHERE ${inSpan('created')} LIMIT $4) AS counted`,
           [accountId, span.from, span.end, most + 1],
         ),
@@ -117,10 +114,10 @@ export const createRebuildStore = (store: Store) => {
       return Number(row?.legs ?? 0)
     },
 
-    legDays: async (accountId: string, period: RebuildPeriod, { from, end }: Span): Promise<DaySums> =>
+    legDays: async (accountId: string, { tables }: RebuildPeriod, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
-        await inMonths(spanOf(period), (source) =>
-          store.scan<Row>(
+        await inTables(tables, (source) =>
+          scan<Row>(
             `SELECT ${bucketStartSql('created', daySeconds)} AS day, ${legSums} FROM ${source}
               WHERE ${inSpan('created')} GROUP BY day`,
             [accountId, from, end],
@@ -130,67 +127,62 @@ export const createRebuildStore = (store: Store) => {
 
     tallyDays: async (accountId: string, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
-        await store.scan<Row>(
-          `SELECT start AS day, ${totalSums} FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = 'all'
-            AND seconds = ${daySeconds} AND group_value = '' GROUP BY start`,
+        await scan<Row>(
+          `SELECT start AS day, ${totalSums} FROM ${wholeDays} AND ${inSpan('start')} GROUP BY start`,
           [accountId, from, end],
         ),
       ),
 
     /** The records of a span that cost something or should. */
-    async *billed(accountId: string, period: RebuildPeriod, { from, end }: Span): AsyncGenerator<CdrRow[]> {
-      let after: readonly Value[] = [from, '']
-      for (;;) {
-        const rows = await inMonths(spanOf(period), (source) =>
-          store.scan<CdrRow>(
+    billed: (accountId: string, { tables }: RebuildPeriod, { from, end }: Span) =>
+      pagesOf<CdrRow>(rowsPerRead, (last) =>
+        inTables(tables, (source) =>
+          scan<CdrRow>(
             `SELECT ${storedColumns.join(', ')} FROM ${source} WHERE ${inSpan('created')}
               AND (created, id) > ($4, $5)
               AND (cost <> 0 OR reseller_cost <> 0 OR account_billing IS NOT NULL OR reseller_billing IS NOT NULL)
               ORDER BY created, id LIMIT $6`,
-            [accountId, from, end, ...after, rowsPerRead],
+            [accountId, from, end, last?.created ?? from, last?.id ?? '', rowsPerRead],
           ),
-        )
-        if (rows.length > 0) yield rows
-        const last = rows.at(-1)
-        if (!last || rows.length < rowsPerRead) return
-        after = [last.created, last.id]
-      }
-    },
-
-    correctCost(set: ChangeSet, leg: CdrRow, costs: { cost: number; reseller_cost: number }) {
-      set.run(
-        `UPDATE ${store.cdrs.tableOf(monthOfId(leg.id))} SET cost = $3, reseller_cost = $4
-          WHERE account_id = $1 AND id = $2`,
-        [leg.account_id, leg.id, costs.cost, costs.reseller_cost],
-        { rows: 1, orElse: conflict },
-      )
-      set.add(store.cdrs.noteChange(monthOfId(leg.id)))
-      set.stale.push(changedLegs(leg.account_id))
-    },
-
-    /**
-     * Recounts the statistics of whole days. Concurrent writers of records take the same lock after writing, so each
-     * record is counted once.
-     */
-    async replaceTallies(set: ChangeSet, accountId: string, period: RebuildPeriod, { from, end }: Span) {
-      const present = (await store.cdrs.months()).filter((month) => period.tables.includes(month))
-      const absent = period.tables.filter((month) => !present.includes(month))
-      const params = [accountId, from, end]
-      const turn = tallyTurn(store.words)
-      if (turn) set.statements.push(turn)
-      for (const dimension of dimensions)
-        for (const seconds of [quarterSeconds, daySeconds])
-          set.run(
-            `DELETE FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = '${dimension}' AND seconds = ${seconds}`,
-            params,
-          )
-      for (const dimension of dimensions) set.run(quartersSql(dimension, store.cdrs.from(present)), params)
-      set.run(daysSql, params)
-      // Last: it waits for a concurrent drop of a month.
-      store.cdrs.requireMonths(set, { present, absent }, conflict)
-    },
+        ),
+      ),
   }
 }
+
+const rebuildWrites = ({ cdrs, words }: Store) => ({
+  correctCost(set: ChangeSet, leg: CdrRow, costs: { cost: number; reseller_cost: number }) {
+    const month = monthOfId(leg.id)
+    set.run(
+      `UPDATE ${cdrs.tableOf(month)} SET cost = $3, reseller_cost = $4 WHERE account_id = $1 AND id = $2`,
+      [leg.account_id, leg.id, costs.cost, costs.reseller_cost],
+      { rows: 1, orElse: conflict },
+    )
+    set.add(cdrs.noteChange(month))
+    set.stale.push(changedLegs(leg.account_id))
+  },
+
+  /**
+   * Recounts the statistics of whole days. Concurrent writers of records take the same lock after writing, so each
+   * record is counted once.
+   */
+  async replaceTallies(set: ChangeSet, accountId: string, { tables }: RebuildPeriod, { from, end }: Span) {
+    const present = (await cdrs.months()).filter((month) => tables.includes(month))
+    const absent = tables.filter((month) => !present.includes(month))
+    const params = [accountId, from, end]
+    const turn = tallyTurn(words)
+    if (turn) set.statements.push(turn)
+    for (const dimension of dimensions)
+      for (const seconds of [quarterSeconds, daySeconds])
+        set.run(
+          `DELETE FROM cdr_tallies WHERE ${inSpan('start')} AND dimension = '${dimension}' AND seconds = ${seconds}`,
+          params,
+        )
+    for (const dimension of dimensions) set.run(quartersSql(dimension, cdrs.from(present)), params)
+    set.run(daysSql, params)
+    // Last: it waits for a concurrent drop of a month.
+    cdrs.requireMonths(set, { present, absent }, conflict)
+  },
+})
 
 // Longer months are processed day by day: writers of records wait for a step.
 const maxLegs = 20_000
@@ -211,18 +203,6 @@ export const createCdrRebuild = (store: Store): StepwiseWork => {
     }
   }
 
-  const spanOf = async (
-    accountId: string,
-    period: RebuildPeriod,
-    start: number,
-    time: number,
-  ): Promise<Span> => {
-    const whole = { from: Math.max(period.from, start), end: period.end }
-    if ((await legs.count(accountId, period, whole, maxLegs)) <= maxLegs) return whole
-    const from = Math.floor(time / daySeconds) * daySeconds
-    return { from, end: from + daySeconds }
-  }
-
   const correctCosts = async (set: ChangeSet, accountId: string, period: RebuildPeriod, span: Span) => {
     let corrected = 0
     for await (const rows of legs.billed(accountId, period, span)) {
@@ -236,23 +216,21 @@ export const createCdrRebuild = (store: Store): StepwiseWork => {
     return corrected
   }
 
-  const rebuild = async (author: Author, accountId: string, period: RebuildPeriod, span: Span) => {
+  return async (author, { id: accountId }, position = '0') => {
+    const start = Number(position)
+    const found = await nextPeriod(accountId, start)
+    if (!found) return { sets: [], changed: 0 }
+    const { period, time } = found
+    const whole = { from: Math.max(period.from, start), end: period.end }
+    const isLong = (await legs.count(accountId, period, whole, maxLegs)) > maxLegs
+    const day = Math.floor(time / daySeconds) * daySeconds
+    const span = isLong ? { from: day, end: day + daySeconds } : whole
     const set = new ChangeSet(author)
     const costs = await correctCosts(set, accountId, period, span)
     const days = daysApart(await legs.tallyDays(accountId, span), await legs.legDays(accountId, period, span))
     await legs.replaceTallies(set, accountId, period, span)
     const after = JSON.stringify({ from: span.from, to: span.end, wrong_days: days, wrong_costs: costs })
     set.record({ accountId, kind: 'cdr_statistics', id: String(period.month), action: 'edited', after })
-    return { set, changed: days + costs }
-  }
-
-  return async (author, { id }, position) => {
-    const start = position === undefined ? 0 : Number(position)
-    const found = await nextPeriod(id, start)
-    if (!found) return { sets: [], changed: 0 }
-    const { period, time } = found
-    const span = await spanOf(id, period, start, time)
-    const { set, changed } = await rebuild(author, id, period, span)
-    return { sets: [set], changed, next: String(span.end) }
+    return { sets: [set], changed: days + costs, next: String(span.end) }
   }
 }

@@ -1,4 +1,5 @@
 import { accountKind } from '../../../auth/identity.ts'
+import { pagesOf } from '../../../lib/list.ts'
 import { type ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
 import type { Value } from '../../../storage/db.ts'
 import { isStorable, requireRecord, StoredRecord } from '../../../storage/records.ts'
@@ -229,15 +230,10 @@ const numberReads = ({ sealing, words, all, scan }: Store) => {
     },
 
     /** All numbers of an account. */
-    async *pages(accountId: string, limit: number): AsyncGenerator<NumberRecord[]> {
-      let after: string | undefined
-      for (;;) {
-        const found = await page({ accountId, after, limit, descending: false, long: true })
-        if (found.length > 0) yield found
-        if (found.length < limit) return
-        after = found.at(-1)?.id
-      }
-    },
+    pages: (accountId: string, limit: number) =>
+      pagesOf<NumberRecord>(limit, (last) =>
+        page({ accountId, after: last?.id, limit, descending: false, long: true }),
+      ),
 
     /** Numbers of an account, then of its sub-accounts by id. */
     async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {

@@ -1,4 +1,4 @@
-import type { Value } from '../../../../storage/db.ts'
+import { pagesOf } from '../../../../lib/list.ts'
 import { type ArchivedMonths, MonthMoved, readingAgain } from '../../../../storage/monthly.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, shape } from '../../../../storage/table.ts'
@@ -6,7 +6,6 @@ import { type CdrRow, storedColumns } from '../columns.ts'
 
 const countedLegs = shape({ legs: integer() })
 const rowsPerRead = 2000
-const start: readonly [string, number, string] = ['', 0, '']
 
 export const createCdrMonthStore = (store: Store) => ({
   months: store.cdrs.months,
@@ -27,23 +26,19 @@ export const createCdrMonthStore = (store: Store) => ({
    */
   async *legs(month: number, archived?: ArchivedMonths): AsyncGenerator<CdrRow[]> {
     const range = { first: month, last: month, archived: archived ?? (await store.cdrs.archivedMonths()) }
-    let after: readonly Value[] = start
     let wasThere = false
-    for (;;) {
-      const rows = await store.cdrs.read(range, (from, { length: present }) => {
+    yield* pagesOf<CdrRow>(rowsPerRead, (last) =>
+      store.cdrs.read(range, (from, { length: present }) => {
         // The table is gone: this is not the end of the month.
         if (wasThere && present === 0) throw new MonthMoved(month)
         wasThere ||= present > 0
+        const after = last ? [last.account_id, last.created, last.id] : ['', 0, '']
         return store.scan<CdrRow>(
           `SELECT ${storedColumns.join(', ')} FROM ${from} WHERE (account_id, created, id) > ($1, $2, $3)
             ORDER BY account_id, created, id LIMIT $4`,
           [...after, rowsPerRead],
         )
-      })
-      if (rows.length > 0) yield rows
-      const last = rows.at(-1)
-      if (!last || rows.length < rowsPerRead) return
-      after = [last.account_id, last.created, last.id]
-    }
+      }),
+    )
   },
 })

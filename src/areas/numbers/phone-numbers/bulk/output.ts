@@ -1,6 +1,6 @@
 import { isSuperduper, speaksForAccount } from '../../../../auth/identity.ts'
 import { accountMember } from '../../../../auth/policies.ts'
-import { elementAt } from '../../../../lib/list.ts'
+import { elementAt, pagesOf } from '../../../../lib/list.ts'
 import type { OutputAction, OutputPart, TaskAction, TaskContext } from '../../../work/tasks/operations.ts'
 import type { NumberRecord } from '../operations.ts'
 import type { NumberState } from '../rules.ts'
@@ -16,16 +16,6 @@ type Pages = (context: TaskContext, position: string | undefined) => AsyncIterab
 const positionOf = ({ id, accountId }: NumberRecord) => `${accountId}/${id}`
 const numberAtPosition = (position: string) => position.slice(position.indexOf('/') + 1)
 const ownerIn = (position: string) => position.slice(0, position.indexOf('/'))
-
-const keyset = async function* (read: (after: NumberRecord | undefined) => Promise<NumberRecord[]>) {
-  let after: NumberRecord | undefined
-  for (;;) {
-    const page = await read(after)
-    if (page.length > 0) yield page
-    after = page.at(-1)
-    if (page.length < rowsOfAPart) return
-  }
-}
 
 const dumps: readonly (NumberState | undefined)[] = [undefined, ...numberStates]
 
@@ -59,7 +49,7 @@ const createNumberOutputActions = ({ numbers, findAccount, repair }: NumberTaskD
   })
 
   const own: Pages = ({ account }, position) =>
-    keyset((last) => {
+    pagesOf<NumberRecord>(rowsOfAPart, (last) => {
       const after = last?.id ?? (position && numberAtPosition(position))
       return store.page({ accountId: account.id, after, limit: rowsOfAPart, descending: false, long: true })
     })
@@ -67,7 +57,7 @@ const createNumberOutputActions = ({ numbers, findAccount, repair }: NumberTaskD
   const ofTree: Pages = (context, position) => {
     const { account, actor } = context
     if (!speaksForAccount(actor)) return own(context, position)
-    return keyset((last) => {
+    return pagesOf<NumberRecord>(rowsOfAPart, (last) => {
       const place = position ? { accountId: ownerIn(position), id: numberAtPosition(position) } : undefined
       return store.pageOfTree(account.id, last ?? place, rowsOfAPart)
     })
@@ -77,7 +67,9 @@ const createNumberOutputActions = ({ numbers, findAccount, repair }: NumberTaskD
     async function* ({ actor }, position) {
       if (!isSuperduper(actor)) return
       const start = position ? numberAtPosition(position) : ''
-      yield* keyset((last) => store.pageOfSystem(state, last?.id ?? start, rowsOfAPart))
+      yield* pagesOf<NumberRecord>(rowsOfAPart, (last) =>
+        store.pageOfSystem(state, last?.id ?? start, rowsOfAPart),
+      )
     }
 
   const repaired: Pages = async function* (context, position) {
