@@ -253,9 +253,10 @@ async function* resuming<T>(
 const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
   Buffer.from(legs.map((leg) => csvLineOf(leg, { ...view, omitsEmpty: false })).join(''))
 
-export const createPartLists = (
+/** Reads pieces of parts, from the store and from files. */
+const createPieces = (
   store: Store,
-  { placeOf, sight, placesOf, rowsOf, lineOrder, archived: readFiles, choose }: PartSource,
+  { placeOf, placesOf, rowsOf, archived: readFiles, choose }: PartSource,
   triedAtOnce: number,
 ) => {
   const inPart = <T>(part: ListPart, query: (from: string) => Promise<T>) =>
@@ -303,6 +304,13 @@ export const createPartLists = (
     const pieces = [storedPiece(part, limit, long), readFiles(files, asked)]
     return joinChunks(await Promise.all(pieces), { limit, descending, placeOf, choose })
   }
+
+  return { inPart, placeAfter, pieceOf }
+}
+
+export const createPartLists = (store: Store, source: PartSource, triedAtOnce: number) => {
+  const { sight, rowsOf, lineOrder } = source
+  const { inPart, placeAfter, pieceOf } = createPieces(store, source, triedAtOnce)
 
   const linesSql = (part: ListPart, view: LineView) => {
     const { params, mark } = createParams()

@@ -3,6 +3,7 @@ import { type ArchivedMonths, readingAgain } from '../../../storage/monthly.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import type { Store } from '../../../storage/store.ts'
+import { placeholders } from '../../../storage/table.ts'
 import type { ArchiveReading } from './archive/reading.ts'
 import { type CdrRow, cdrColumns, monthOfId } from './columns.ts'
 import {
@@ -117,14 +118,6 @@ const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: Ad
   }
 }
 
-const createConditions = (words: SqlWords) => {
-  const fields = fieldsByPath(words)
-  return {
-    isCondition: ({ key }: ListQuery) => fields.has(key),
-    conditionOf: ({ key, test }: ListQuery, mark: AddParam) => conditionOf(fields.get(key), test, mark),
-  }
-}
-
 // Records that a filter is tried on in one read: some dozen milliseconds.
 export const usualTrial = 20_000
 
@@ -138,18 +131,9 @@ const legPlaceColumns = [
 
 type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
 
-/** A leg may be in both while it is archived. */
-const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T[]) => [
-  ...new Map([...stored, ...archived].map((leg) => [leg.id, leg])).values(),
-]
-
-/** Legs in the store and in files. */
-export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
+const createLegLists = (store: Store, archive: ArchiveReading | undefined, triedAtOnce: number) => {
   const { cdrs, words } = store
-  const conditions = createConditions(words)
-
-  const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
-    cdrs.read({ first: month, last: month }, query)
+  const fields = fieldsByPath(words)
 
   /** The oldest and newest leg of each month: a few microseconds for each. */
   const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
@@ -184,7 +168,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   const rangeIn = ({ scope, stretch, after, until, descending }: ListPart, mark: AddParam) =>
     `${ownedBy(scope, mark)} AND ${rangeSql(stretch, legOrder, { after, until, descending }, mark)}`
 
-  const lists = createPartLists(
+  return createPartLists(
     store,
     {
       placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
@@ -194,7 +178,9 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         return (from) => `SELECT created AS found_time, id AS found_key FROM ${from} ${end}`
       },
       rowsOf(part, limit, mark) {
-        const filters = part.scope.questions.map((one) => ` AND (${conditions.conditionOf(one, mark)})`)
+        const filters = part.scope.questions.map(
+          ({ key, test }) => ` AND (${conditionOf(fields.get(key), test, mark)})`,
+        )
         const where = rangeIn(part, mark) + filters.join('')
         const bound = limit === undefined ? '' : ` LIMIT ${mark(limit)}`
         return (from) => `FROM ${from} WHERE ${where} ${orderBy(legOrder, part.descending)}${bound}`
@@ -204,16 +190,43 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     },
     triedAtOnce,
   )
+}
 
-  const hasLaterInFiles = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
-    const parts = (await archive?.partsOf(accountId, monthsOfLegs({ from: to, to: lastSecond }))) ?? []
-    return parts.some(({ last }) => last > to)
+/** Legs in the store and in files. */
+export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
+  const { cdrs, words } = store
+  const fields = fieldsByPath(words)
+
+  const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
+    cdrs.read({ first: month, last: month }, query)
+
+  /** The stored and the archived rows of an interaction. */
+  const inInteraction = async <T extends LegPlace>(
+    accountId: string,
+    { time, mark }: CdrPlace,
+    { columns, ids }: { columns: string; ids?: readonly string[] },
+  ): Promise<(T | CdrRow)[]> => {
+    const isAsked = ids ? ` AND id IN (${placeholders(ids.length, 4)})` : ''
+    const stored = await inMonth(monthAt(time), (from) =>
+      store.scan<T>(
+        `SELECT ${columns} FROM ${from}
+          WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3${isAsked}`,
+        [accountId, time, mark, ...(ids ?? [])],
+      ),
+    )
+    if (stored.length === ids?.length) return stored
+    const archived = (await archive?.legsOf(accountId, { time, mark })) ?? []
+    const wanted = ids ? archived.filter(({ id }) => ids.includes(id)) : archived
+    // A leg may be in both while it is archived.
+    return [...new Map([...stored, ...wanted].map((leg) => [leg.id, leg])).values()]
   }
 
   /** Whether the account has legs after a window: clocks of switches may be ahead. */
   const hasLater = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
-    if (await hasLaterInFiles({ accountId, to })) return true
-    const rows = await cdrs.read(monthsOfLegs({ from: to, to: lastSecond }), async (from, months) =>
+    const range = monthsOfLegs({ from: to, to: lastSecond })
+    const files = (await archive?.partsOf(accountId, range)) ?? []
+    if (files.some(({ last }) => last > to)) return true
+    const rows = await cdrs.read(range, async (from, months) =>
       months.length === 0
         ? []
         : store.all(
@@ -225,9 +238,9 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   }
 
   return {
-    ...lists,
+    ...createLegLists(store, archive, triedAtOnce),
 
-    isCondition: conditions.isCondition,
+    isCondition: ({ key }: ListQuery) => fields.has(key),
 
     async find(accountId: string, id: string): Promise<CdrRow | undefined> {
       if (!isStorable(id)) return undefined
@@ -243,38 +256,14 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     },
 
     /** The legs of an interaction with their order columns, unordered. */
-    async legPlaces(accountId: string, { time, mark }: CdrPlace): Promise<LegPlace[]> {
-      if (!isStorable(mark)) return []
-      return readingAgain(async () => {
-        const stored = await inMonth(monthAt(time), (from) =>
-          store.scan<LegPlace>(
-            `SELECT ${legPlaceColumns.join(', ')} FROM ${from}
-              WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
-            [accountId, time, mark],
-          ),
-        )
-        return eachOnce(stored, (await archive?.legsOf(accountId, { time, mark })) ?? [])
-      })
-    },
+    legPlaces: async (accountId: string, place: CdrPlace): Promise<LegPlace[]> =>
+      isStorable(place.mark)
+        ? readingAgain(() => inInteraction(accountId, place, { columns: legPlaceColumns.join(', ') }))
+        : [],
 
     /** Some legs of an interaction, unordered. */
-    legs: (accountId: string, { time, mark }: CdrPlace, ids: readonly string[]): Promise<CdrRow[]> =>
-      readingAgain(async () => {
-        const stored = await inMonth(monthAt(time), (from) =>
-          store.scan<CdrRow>(
-            `SELECT ${selectedColumns} FROM ${from}
-              WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3
-                AND id IN (${ids.map((_, index) => `$${index + 4}`).join(', ')})`,
-            [accountId, time, mark, ...ids],
-          ),
-        )
-        if (stored.length === ids.length) return stored
-        const archived = (await archive?.legsOf(accountId, { time, mark })) ?? []
-        return eachOnce(
-          stored,
-          archived.filter(({ id }) => ids.includes(id)),
-        )
-      }),
+    legs: (accountId: string, place: CdrPlace, ids: readonly string[]): Promise<CdrRow[]> =>
+      readingAgain(() => inInteraction<CdrRow>(accountId, place, { columns: selectedColumns, ids })),
 
     hasLater: (scope: Pick<Scope, 'accountId' | 'to'>) => readingAgain(() => hasLater(scope)),
   }

@@ -21,7 +21,6 @@ import {
   canJoin,
   distinct,
   earlierOf,
-  type IgnoreRules,
   type Interaction,
   interactionKeyOf,
   interactionOf,
@@ -39,6 +38,7 @@ import {
 import {
   createIntakeStore,
   createUnions,
+  type IntakeStore,
   type LegName,
   legKeyOf,
   recordAdded,
@@ -107,28 +107,21 @@ const bytesPerBatch = 16 << 20
 // The next batch is prepared while one is written.
 const writesAtOnce = 2
 
-/** Values that are loaded once for many records. */
-interface KnownValues {
-  paid: Paid
-  accounts: Map<string, boolean>
-  ignored: IgnoreRules
-}
-
 /** The row and the charges of a leg. Its record, several times as large, is released. */
 interface ReadyLeg {
   row: CdrRow
   call: NewCall | undefined
 }
 
-const isReady = (leg: Leg | ReadyLeg): leg is ReadyLeg => 'row' in leg
+type AnyLeg = Leg | ReadyLeg
 
-const accountIdOf = (leg: Leg | ReadyLeg) => (isReady(leg) ? leg.row.account_id : leg.accountId)
+type InteractionFor = (leg: Leg) => Interaction
 
-const readyLeg = (
-  leg: Leg,
-  interactionFor: (leg: Leg) => Interaction,
-  at: number,
-): ReadyLeg | { rejected: string } => {
+const isReady = (leg: AnyLeg): leg is ReadyLeg => 'row' in leg
+
+const accountIdOf = (leg: AnyLeg) => (isReady(leg) ? leg.row.account_id : leg.accountId)
+
+const readyLeg = (leg: Leg, interactionFor: InteractionFor, at: number): ReadyLeg | { rejected: string } => {
   try {
     const row = rowOf(leg, interactionFor(leg), at)
     return { row, call: newCallOf(leg, row) }
@@ -142,14 +135,15 @@ const readyLeg = (
 const readyAtOnce = (leg: Leg, at: number) =>
   leg.joins || lacksRate(leg.record) ? leg : readyLeg(leg, ({ record }) => interactionOf(record), at)
 
-const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
+const isVerdict = (judged: AnyLeg | LegVerdict): judged is LegVerdict =>
   typeof judged === 'string' || 'rejected' in judged
 
 /** The report of `take`, and a function that adds the result of a line. */
-const createReport = () => {
+const createReport = (count: (verdict: LegVerdict) => void) => {
   const rejected: IntakeReport['rejected'] = []
   const report = { accepted: 0, duplicates: 0, ignored: 0, rejected, rejected_total: 0 }
   const add = (line: number, verdict: LegVerdict) => {
+    count(verdict)
     if (verdict === 'accepted') report.accepted += 1
     else if (verdict === 'duplicate') report.duplicates += 1
     else if (verdict === 'ignored') report.ignored += 1
@@ -161,21 +155,20 @@ const createReport = () => {
   return { report, add }
 }
 
-export type Intake = ReturnType<typeof createIntake>
-
-/** Stores call detail records. A record is accepted when it is on disk. */
-export const createIntake = (tools: Deps) => {
-  const { store, settings, validate, billing, archive, count: tally, countRepair } = tools
-  const legs = createIntakeStore(store, archive)
-  const now = () => gregorianNow(store.clock)
-
+/** Validation of records without nulls, by the settings of now. */
+const createValidation = ({ store, settings, validate, countRepair }: Deps) => {
   const isAccount = async (id: string) =>
     isId(id) && (await store.records.find(id, accountKind, id)) !== undefined
 
-  /** Validates a record without nulls. */
-  const judgeWith =
-    (known: KnownValues, source: IntakeSource) =>
-    async ({ record: given, handover = 'given', isRepaired }: SentRecord): Promise<Leg | LegVerdict> => {
+  return async (source: IntakeSource, paid: Paid) => {
+    const ignored = await settings.of(callRecordSettings)
+    const accounts = new Map<string, boolean>()
+
+    return async ({
+      record: given,
+      handover = 'given',
+      isRepaired,
+    }: SentRecord): Promise<Leg | LegVerdict> => {
       if (!isObject(given)) return { rejected: 'a record is an object' }
       const sent = withExactPrices(withoutSecrets(given))
       const first = await validate(Cdr, sent, handover)
@@ -184,56 +177,68 @@ export const createIntake = (tools: Deps) => {
         ? first
         : await repaired(sent, (record) => validate(Cdr, record, 'lent'))
       if (hasProblems(problems)) return { rejected: rejectionReason(problems) }
-      const flaw = known.paid === 'here' ? billingFlaw(value) : undefined
+      const flaw = paid === 'here' ? billingFlaw(value) : undefined
       if (flaw !== undefined) return { rejected: flaw }
       const record = withFittingTimes(value)
       if (isRepaired || !isSound || record !== value) countRepair(source)
       const accountId = record.custom_channel_vars?.account_id
       if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
-      if (!known.accounts.has(accountId)) known.accounts.set(accountId, await isAccount(accountId))
-      if (!known.accounts.get(accountId))
+      if (!accounts.has(accountId)) accounts.set(accountId, await isAccount(accountId))
+      if (!accounts.get(accountId))
         return { rejected: 'custom_channel_vars.account_id: there is no such account' }
-      return isIgnored(record, known.ignored) ? 'ignored' : { accountId, record }
-    }
-
-  const judging = async (source: IntakeSource, paid: Paid) =>
-    judgeWith({ paid, accounts: new Map(), ignored: await settings.of(callRecordSettings) }, source)
-
-  const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
-    joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
-
-  /**
-   * Assigns an interaction to legs that name others instead of one. The leg that arrives first decides. A new decision
-   * is part of the set, which conflicts with a concurrent one. A leg that names legs of several interactions joins
-   * them.
-   */
-  const join = async (batch: readonly (Leg | ReadyLeg)[], set: ChangeSet) => {
-    const names = batch.flatMap((leg) => (isReady(leg) ? [] : namesOf(leg)))
-    const known = names.length > 0 ? await legs.interactionsOf(names) : new Map<string, Interaction>()
-    const unite = (accountId: string, from: Interaction, into: Interaction) => {
-      for (const [key, interaction] of known) if (isSameInteraction(interaction, from)) known.set(key, into)
-      set.statements.push(legs.renaming(accountId, from, into))
-      set.errand(unionOf(accountId, { from, into }, store.clock.now()))
-    }
-    return (leg: Leg): Interaction => {
-      if (!leg.joins) return interactionOf(leg.record)
-      const own = namesOf(leg)
-      const named = distinct(own.flatMap((name) => known.get(legKeyOf(name)) ?? []))
-      const [first, ...others] = named
-      const interaction = first
-        ? others.reduce(earlierOf, first)
-        : { time: startOf(leg.record), key: interactionKeyOf(leg.joins.callId) }
-      for (const other of named) if (canJoin(other, interaction)) unite(leg.accountId, other, interaction)
-      for (const name of own) {
-        const key = legKeyOf(name)
-        if (known.has(key)) continue
-        known.set(key, interaction)
-        legs.insertInteraction(set, name, interaction)
-      }
-      return interaction
+      return isIgnored(record, ignored) ? 'ignored' : { accountId, record }
     }
   }
+}
 
+const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
+  joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
+
+/**
+ * Assigns an interaction to legs that name others instead of one. The leg that arrives first decides. A new decision
+ * is part of the set, which conflicts with a concurrent one. A leg that names legs of several interactions joins
+ * them.
+ */
+const joining = async (
+  legs: IntakeStore,
+  batch: readonly AnyLeg[],
+  set: ChangeSet,
+  now: number,
+): Promise<InteractionFor> => {
+  const names = batch.flatMap((leg) => (isReady(leg) ? [] : namesOf(leg)))
+  const known = names.length > 0 ? await legs.interactionsOf(names) : new Map<string, Interaction>()
+  const unite = (accountId: string, from: Interaction, into: Interaction) => {
+    for (const [key, interaction] of known) if (isSameInteraction(interaction, from)) known.set(key, into)
+    set.statements.push(legs.renaming(accountId, from, into))
+    set.errand(unionOf(accountId, { from, into }, now))
+  }
+  return (leg) => {
+    if (!leg.joins) return interactionOf(leg.record)
+    const own = namesOf(leg)
+    const named = distinct(own.flatMap((name) => known.get(legKeyOf(name)) ?? []))
+    const [first, ...others] = named
+    const interaction = first
+      ? others.reduce(earlierOf, first)
+      : { time: startOf(leg.record), key: interactionKeyOf(leg.joins.callId) }
+    for (const other of named) if (canJoin(other, interaction)) unite(leg.accountId, other, interaction)
+    for (const name of own) {
+      const key = legKeyOf(name)
+      if (known.has(key)) continue
+      known.set(key, interaction)
+      legs.insertInteraction(set, name, interaction)
+    }
+    return interaction
+  }
+}
+
+interface Batch {
+  author: Author
+  legs: readonly AnyLeg[]
+  looks: boolean
+  paid: Paid
+}
+
+const createWriter = ({ store, billing }: Deps, legs: IntakeStore) => {
   const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
     for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
       const id = recordAdded(store, set, accountId, rows)
@@ -241,47 +246,35 @@ export const createIntake = (tools: Deps) => {
     }
   }
 
-  /** The unique legs of a batch by key, and the result of each leg so far. */
-  const readyLegsOf = ({ legs: batch }: Batch, interactionFor: (leg: Leg) => Interaction) => {
-    const ready = new Map<string, ReadyLeg>()
-    const at = now()
-    const results = batch.map((leg): string | LegVerdict => {
-      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
-      if ('rejected' in made) return made
-      const key = rowKeyOf(made.row)
-      if (ready.has(key)) return 'duplicate'
-      ready.set(key, made)
-      return key
-    })
-    return { ready, results }
-  }
-
-  interface Batch {
-    author: Author
-    legs: readonly (Leg | ReadyLeg)[]
-    looks: boolean
-    paid: Paid
-  }
-
-  const attempt = async (batch: Batch): Promise<LegVerdict[]> => {
-    const { author, looks, paid } = batch
+  const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<LegVerdict[]> => {
     const set = new ChangeSet(author)
-    const { ready, results } = readyLegsOf(batch, await join(batch.legs, set))
-    const rows = Array.from(ready.values(), ({ row }) => row)
+    const interactionFor = await joining(legs, batch, set, store.clock.now())
+    const at = gregorianNow(store.clock)
+    const unique = new Map<string, ReadyLeg>()
+    /** The key of a leg, or its verdict. */
+    const results = batch.map((leg): { key: string } | LegVerdict => {
+      const ready = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
+      if ('rejected' in ready) return ready
+      const key = rowKeyOf(ready.row)
+      if (unique.has(key)) return 'duplicate'
+      unique.set(key, ready)
+      return { key }
+    })
+    const rows = Array.from(unique.values(), ({ row }) => row)
     const { added, uncounted, stored } = await legs.add(set, rows, { looks })
     if (added.length > 0) {
-      const calls = uncounted.flatMap((row) => ready.get(rowKeyOf(row))?.call ?? [])
+      const calls = uncounted.flatMap((row) => unique.get(rowKeyOf(row))?.call ?? [])
       if (paid === 'here') await billing.book(set, calls)
       describe(set, added)
       await store.commit(set)
     }
     return results.map((result) => {
-      if (typeof result !== 'string' || result === 'duplicate') return result as LegVerdict
-      return stored.has(result) ? 'duplicate' : 'accepted'
+      if (typeof result === 'string' || !('key' in result)) return result
+      return stored.has(result.key) ? 'duplicate' : 'accepted'
     })
   }
 
-  const price = async (batch: readonly (Leg | ReadyLeg)[]): Promise<readonly (Leg | ReadyLeg)[]> => {
+  const price = async (batch: readonly AnyLeg[]): Promise<readonly AnyLeg[]> => {
     const wanting = batch.filter((leg): leg is Leg => !isReady(leg))
     if (wanting.length === 0) return batch
     const priced = (await billing.price(wanting)).values()
@@ -292,9 +285,9 @@ export const createIntake = (tools: Deps) => {
    * Stores legs in one transaction. They are expected to be new: after a conflict the store is searched for them
    * first.
    */
-  const write = async (
+  return async (
     author: Author,
-    batch: readonly (Leg | ReadyLeg)[],
+    batch: readonly AnyLeg[],
     { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
   ): Promise<LegVerdict[]> => {
     const priced = await price(batch)
@@ -304,9 +297,51 @@ export const createIntake = (tools: Deps) => {
       return readingAgain(() => attempt({ author, legs: priced, looks, paid }))
     })
   }
+}
+
+interface Line {
+  line: number
+  leg: AnyLeg
+}
+
+export type Intake = ReturnType<typeof createIntake>
+
+/** Stores call detail records. A record is accepted when it is on disk. */
+export const createIntake = (deps: Deps) => {
+  const legs = createIntakeStore(deps.store, deps.archive)
+  const validation = createValidation(deps)
+  const write = createWriter(deps, legs)
+
+  /** Batches of the lines that can be stored. The results of the others are added to the report. */
+  async function* batchesOf(
+    chunks: AsyncIterable<readonly Entry[]>,
+    paid: Paid,
+    add: (line: number, verdict: LegVerdict) => void,
+  ): AsyncGenerator<Line[]> {
+    let batch: Line[] = []
+    let bytes = 0
+    for await (const entries of chunks) {
+      const [validated, at] = [await validation('api', paid), gregorianNow(deps.store.clock)]
+      for (const entry of entries) {
+        const judged = 'flaw' in entry ? { rejected: entry.flaw } : await validated(entry)
+        const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at)
+        if (isVerdict(leg)) {
+          add(entry.line, leg)
+          continue
+        }
+        batch.push({ line: entry.line, leg })
+        bytes += entry.bytes ?? 0
+        if (batch.length < legsPerBatch && bytes < bytesPerBatch) continue
+        yield batch
+        batch = []
+        bytes = 0
+      }
+    }
+    if (batch.length > 0) yield batch
+  }
 
   return {
-    judge: async (sent: SentRecord, source: IntakeSource) => (await judging(source, 'here'))(sent),
+    judge: async (sent: SentRecord, source: IntakeSource) => (await validation(source, 'here'))(sent),
     write,
     forgetInteractions: legs.forgetInteractions,
     unions: createUnions(legs),
@@ -317,23 +352,16 @@ export const createIntake = (tools: Deps) => {
       chunks: AsyncIterable<readonly Entry[]>,
       { onProgress, paid = 'here' }: TakeOptions = {},
     ): Promise<IntakeReport> {
-      const { report, add } = createReport()
-      let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
-      let bytesWaiting = 0
+      const { report, add } = createReport(deps.count)
       const writing: Promise<void>[] = []
       // A client that repeats one leg usually repeats the next ones.
       let isRepeat = false
 
-      const count = (line: number, verdict: LegVerdict) => {
-        tally(verdict)
-        add(line, verdict)
-      }
-
-      const writeTogether = async (batch: typeof waiting) => {
-        const legs = batch.map(({ leg }) => leg)
-        const verdicts = await write(author, legs, { looksFirst: isRepeat, paid })
+      const writeTogether = async (batch: readonly Line[]) => {
+        const given = batch.map(({ leg }) => leg)
+        const verdicts = await write(author, given, { looksFirst: isRepeat, paid })
         isRepeat = verdicts.includes('duplicate')
-        for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
+        for (const [{ line }, verdict] of zip(batch, verdicts)) add(line, verdict)
         onProgress?.(report)
       }
 
@@ -341,7 +369,7 @@ export const createIntake = (tools: Deps) => {
        * One of several database servers may be down: legs of accounts on other servers are still stored. They are
        * duplicates when all are sent again.
        */
-      const store = async (batch: typeof waiting) => {
+      const store = async (batch: readonly Line[]) => {
         try {
           await writeTogether(batch)
         } catch (error) {
@@ -352,33 +380,14 @@ export const createIntake = (tools: Deps) => {
         }
       }
 
-      /** Writes batches while the next one is read. */
-      const flush = async () => {
-        const batch = waiting
-        waiting = []
-        bytesWaiting = 0
-        if (writing.length === writesAtOnce) await writing.shift()
-        const written = store(batch)
-        // Handled when the batch is awaited.
-        written.catch(() => undefined)
-        writing.push(written)
-      }
-
       try {
-        for await (const entries of chunks) {
-          const [judge, at] = [await judging('api', paid), now()]
-          for (const entry of entries) {
-            const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry)
-            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at)
-            if (isVerdict(leg)) count(entry.line, leg)
-            else {
-              waiting.push({ line: entry.line, leg })
-              bytesWaiting += entry.bytes ?? 0
-            }
-            if (waiting.length >= legsPerBatch || bytesWaiting >= bytesPerBatch) await flush()
-          }
+        for await (const batch of batchesOf(chunks, paid, add)) {
+          if (writing.length === writesAtOnce) await writing.shift()
+          const written = store(batch)
+          // Handled when the batch is awaited.
+          written.catch(() => undefined)
+          writing.push(written)
         }
-        if (waiting.length > 0) await flush()
         await Promise.all(writing)
       } finally {
         // Waits for the other write, too, when one fails.

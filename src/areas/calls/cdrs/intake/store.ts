@@ -59,6 +59,8 @@ export const recordAdded = (store: Store, set: ChangeSet, accountId: string, row
   return id
 }
 
+export type IntakeStore = ReturnType<typeof createIntakeStore>
+
 export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
   /** By account: each is on one server of a distributed store. */
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
@@ -182,7 +184,7 @@ export const unionOf = (accountId: string, { from, into }: Union, now: number): 
 export const createUnions = ({
   renaming,
   replacing,
-}: Pick<ReturnType<typeof createIntakeStore>, 'renaming' | 'replacing'>): JobKind<Union> => ({
+}: Pick<IntakeStore, 'renaming' | 'replacing'>): JobKind<Union> => ({
   kind: joinedCallsKind,
   async conclude({ accountId, payload: { from, into } }) {
     const statements = [renaming(accountId, from, into), ...(await replacing(accountId, from, into))]
