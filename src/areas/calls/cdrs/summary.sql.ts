@@ -55,11 +55,9 @@ const northAmerican = (area: string) => {
   return caribbean.has(area) ? 'caribbean' : 'did_us'
 }
 
-type Number = Pick<SummaryGroup, 'prefix' | 'length' | 'is_number'>
+type Called = Pick<SummaryGroup, 'prefix' | 'length' | 'is_number'>
 
-const isEmergency = ({ prefix, length }: Number) =>
-  (length === 3 && (prefix === '911' || prefix === '933')) ||
-  (length === 4 && (prefix === '+911' || prefix === '+933'))
+const emergencies = new Set(['911', '933', '+911', '+933'])
 
 // +1 and ten digits, 1 and ten digits, or ten digits; area and exchange codes do not begin with 0 or 1.
 const forms = [
@@ -68,52 +66,36 @@ const forms = [
   { begins: '', length: 10 },
 ]
 
-const classOf = (number: Number): string => {
-  const { prefix, length, is_number: isNumber } = number
+const classOf = ({ prefix, length, is_number: isNumber }: Called): string => {
   if (!isNumber) return 'unknown'
-  if (isEmergency(number)) return 'emergency'
+  if (length === prefix.length && emergencies.has(prefix)) return 'emergency'
   for (const form of forms) {
     const area = prefix.slice(form.begins.length, form.begins.length + 3)
     if (length === form.length && prefix.startsWith(form.begins) && /^[2-9]/.test(area))
       return northAmerican(area)
   }
-  return /^\+[2-9]/.test(prefix) || /^011/.test(prefix) ? 'international' : 'unknown'
+  return /^\+[2-9]|^011/.test(prefix) ? 'international' : 'unknown'
 }
 
 type Seconds = Record<string, number>
 export type Summary = Record<'inbound' | 'outbound', Record<string, Record<string, Seconds>>>
 
-export const emptySummary = (): Summary => ({ inbound: {}, outbound: {} })
+/** Names from the switch may equal an inherited property, so these objects inherit nothing. */
+const bare = <T>(): Record<string, T> => Object.create(null)
 
-// Names from the switch may equal an inherited property.
-const under = <T>(record: Record<string, T>, key: string, make: () => T): T => {
-  if (!Object.hasOwn(record, key)) {
-    Object.defineProperty(record, key, {
-      value: make(),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    })
-  }
-  return record[key] as T
-}
+export const emptySummary = (): Summary => ({ inbound: bare(), outbound: bare() })
 
-const add = (seconds: Seconds, name: string, more: number) => {
-  const sum = under(seconds, name, () => 0)
-  Object.defineProperty(seconds, name, {
-    value: sum + more,
-    enumerable: true,
-    writable: true,
-    configurable: true,
-  })
+const innerOf = <T>(outer: Record<string, Record<string, T>>, key: string) => {
+  outer[key] ??= bare<T>()
+  return outer[key]
 }
 
 export const addGroup = (summary: Summary, group: SummaryGroup) => {
-  const domains = summary[group.direction]
-  const classes = under<Record<string, Seconds>>(domains, group.domain || 'unknown', () => ({}))
-  const seconds = under<Seconds>(classes, classOf(group), () => ({}))
-  add(seconds, 'total', group.seconds)
-  if (group.rate_name && group.rate_name !== 'total') add(seconds, group.rate_name, group.seconds)
+  const { rate_name: rate } = group
+  const classes = innerOf(summary[group.direction], group.domain || 'unknown')
+  const seconds = innerOf(classes, classOf(group))
+  for (const name of rate && rate !== 'total' ? ['total', rate] : ['total'])
+    seconds[name] = (seconds[name] ?? 0) + group.seconds
 }
 
 export const createSummaryStore = (store: Store, legs: CdrStore) => {

@@ -22,7 +22,8 @@ type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; er
 
 interface CollectionBatch {
   texts: readonly string[]
-  planned: readonly NumberVerdict[]
+  /** Absent: planned when the batch is committed. */
+  planned?: readonly NumberVerdict[]
 }
 
 const paymentErrors: Readonly<Record<string, NumberError>> = {
@@ -31,13 +32,13 @@ const paymentErrors: Readonly<Record<string, NumberError>> = {
   billing_issue: { code: 402, error: 'billing_issue', message: 'billing issue' },
 }
 
-const paymentErrorOf = ({ kind }: Failure) => paymentErrors[kind.name]
-
 // Numbers of one commit where nothing is charged: more would block other writers for too long.
 const numbersPerCommit = 200
 
-const batchesOf = (texts: readonly string[], size: number) =>
-  Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => texts.slice(at * size, (at + 1) * size))
+const batchesOf = (texts: readonly string[], size: number): CollectionBatch[] =>
+  Array.from({ length: Math.ceil(texts.length / size) }, (_, at) => ({
+    texts: texts.slice(at * size, (at + 1) * size),
+  }))
 
 /** The error of a number; other errors are thrown again. */
 const errorOfNumber = (error: unknown): NumberError => {
@@ -84,17 +85,17 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
     return verdicts
   }
 
-  const planBatches = async (texts: readonly string[], plan: PlanOne): Promise<CollectionBatch[]> => {
-    const batches: CollectionBatch[] = []
+  const planBatches = async (texts: readonly string[], plan: PlanOne) => {
+    const batches: Required<CollectionBatch>[] = []
     for (const batch of batchesOf(texts, numbersPerCommit))
-      batches.push({ texts: batch, planned: await planAll(batch, plan) })
+      batches.push({ ...batch, planned: await planAll(batch.texts, plan) })
     return batches
   }
 
-  const isPriced = async (pieces: readonly CollectionBatch[]) => {
+  const isPriced = async (batches: readonly Required<CollectionBatch>[]) => {
     let foreseen: unknown
-    for (const { planned } of pieces) {
-      const sets = plansOf(planned).flatMap(({ set }) => (set ? [set] : []))
+    for (const { planned } of batches) {
+      const sets = plansOf(planned).flatMap(({ set }) => set ?? [])
       foreseen = await foresight.add(foreseen, sets)
     }
     return (await foresight.priced(foreseen)).length > 0
@@ -116,7 +117,9 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
    */
   const perform = async ({ texts, planned }: CollectionBatch, plan: PlanOne): Promise<NumberVerdict[]> => {
     try {
-      return await retrying(async (attempt) => carryOut(attempt === 1 ? planned : await planAll(texts, plan)))
+      return await retrying(async (attempt) =>
+        carryOut((attempt === 1 ? planned : undefined) ?? (await planAll(texts, plan))),
+      )
     } catch (error) {
       const known = errorOfNumber(error)
       if (texts.length === 1 || (await isPriced(await planBatches(texts, plan))))
@@ -129,20 +132,15 @@ export const createNumberCollections = (numbers: Numbers, foresight: ChargePrevi
    * Commits each batch separately. If a payer is refused in between, the batches before stay done and the refusal
    * is the error of the others.
    */
-  const performEach = async (
-    batches: readonly (readonly string[])[] | readonly CollectionBatch[],
-    plan: PlanOne,
-  ): Promise<NumberVerdict[]> => {
+  const performEach = async (batches: readonly CollectionBatch[], plan: PlanOne) => {
     const verdicts: NumberVerdict[] = []
     for (const batch of batches) {
-      const { texts, planned } =
-        'texts' in batch ? batch : { texts: batch, planned: await planAll(batch, plan) }
       try {
-        verdicts.push(...(await perform({ texts, planned }, plan)))
+        verdicts.push(...(await perform(batch, plan)))
       } catch (error) {
-        const refusal = error instanceof Failure ? paymentErrorOf(error) : undefined
+        const refusal = error instanceof Failure ? paymentErrors[error.kind.name] : undefined
         if (!refusal || plansOf(verdicts).length === 0) throw error
-        verdicts.push(...(await errorsFor(texts, refusal)))
+        verdicts.push(...(await errorsFor(batch.texts, refusal)))
       }
     }
     return verdicts

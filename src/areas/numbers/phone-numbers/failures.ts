@@ -8,55 +8,48 @@ export interface NumberError {
 }
 
 // Errors of one number in a collection, by the name of the failure.
-const described = new Map<string, (details: never) => NumberError>()
+const errorsOfNumbers = new Map<string, (details: never) => NumberError>()
+
+const numberError = (code: number, error: string, message: string, cause?: string): NumberError => ({
+  code,
+  error,
+  message,
+  ...(cause === undefined ? {} : { cause }),
+})
 
 /** A failure about one number. In a collection only that number fails, with the data of the single request. */
 const numberFailure = <Details extends object>(
   name: string,
   status: number,
-  describe: (details: Details) => NumberError,
+  errorOf: (details: Details) => NumberError,
 ) => {
-  described.set(name, describe)
+  errorsOfNumbers.set(name, errorOf)
   return failureKind(name, (details: Details) => {
-    const data = describe(details)
+    const data = errorOf(details)
     return { status, message: data.error, data }
   })
 }
 
 /** Undefined: not about a number. */
 export const numberErrorOf = ({ kind: { name }, details }: Failure): NumberError | undefined =>
-  described.get(name)?.(details as never)
+  errorsOfNumbers.get(name)?.(details as never)
 
-const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
-
-export const numberExists = numberFailure('number_exists', 409, ({ number }: { number: string }) => ({
-  code: 409,
-  error: 'number_exists',
-  message: `number ${number} already exists`,
-  cause: number,
-}))
+export const numberExists = numberFailure('number_exists', 409, ({ number }: { number: string }) =>
+  numberError(409, 'number_exists', `number ${number} already exists`, number),
+)
 
 // The envelope has status 404, the data code 400.
-export const notReconcilable = numberFailure('not_reconcilable', 404, ({ number }: { number: string }) => ({
-  code: 400,
-  error: 'not_reconcilable',
-  message: `number ${number} is not reconcilable`,
-  cause: number,
-}))
+export const notReconcilable = numberFailure('not_reconcilable', 404, ({ number }: { number: string }) =>
+  numberError(400, 'not_reconcilable', `number ${number} is not reconcilable`, number),
+)
 
-export const numberForbidden = numberFailure('number_forbidden', 403, ({ cause }: { cause?: string }) => ({
-  code: 403,
-  error: 'forbidden',
-  message: 'requestor is unauthorized to perform operation',
-  ...withCause(cause),
-}))
+export const numberForbidden = numberFailure('number_forbidden', 403, ({ cause }: { cause?: string }) =>
+  numberError(403, 'forbidden', 'requestor is unauthorized to perform operation', cause),
+)
 
-described.set('number_not_found', ({ number }: { number: string }) => ({
-  code: 404,
-  error: 'not_found',
-  message: `number ${number} not found`,
-  cause: number,
-}))
+errorsOfNumbers.set('number_not_found', ({ number }: { number: string }) =>
+  numberError(404, 'not_found', `number ${number} not found`, number),
+)
 
 export const numberNotFound = failureKind('number_not_found', ({ number }: { number: string }) => ({
   status: 404,
@@ -64,41 +57,30 @@ export const numberNotFound = failureKind('number_not_found', ({ number }: { num
   data: { message: 'bad identifier', not_found: 'The number could not be found', cause: number },
 }))
 
-const badRequest = (error: string, message: string, cause?: string): NumberError => ({
-  code: 400,
-  error,
-  message,
-  ...withCause(cause),
-})
-
 export const invalidStateTransition = numberFailure(
   'invalid_state_transition',
   400,
   ({ from, to }: { from: string; to: string }) =>
-    badRequest('invalid_state_transition', 'invalid state transition', `from ${from} to ${to}`),
+    numberError(400, 'invalid_state_transition', 'invalid state transition', `from ${from} to ${to}`),
 )
 
 export const noChangeRequired = numberFailure('no_change_required', 400, () =>
-  badRequest('no_change_required', 'no change required'),
+  numberError(400, 'no_change_required', 'no change required'),
 )
 
 export const assignFailure = numberFailure('assign_failure', 400, ({ cause }: { cause: string }) =>
-  badRequest('assign_failure', 'invalid account to assign to', cause),
+  numberError(400, 'assign_failure', 'invalid account to assign to', cause),
 )
 
 export const numberInvalid = numberFailure('number_invalid', 400, ({ cause }: { cause: string }) =>
-  badRequest('invalid', 'invalid', cause),
+  numberError(400, 'invalid', 'invalid', cause),
 )
 
 export const numberFault = numberFailure(
   'number_fault',
   500,
-  ({ message, cause }: { message: string; cause?: string }) => ({
-    code: 500,
-    error: 'unspecified_fault',
-    message,
-    ...withCause(cause),
-  }),
+  ({ message, cause }: { message: string; cause?: string }) =>
+    numberError(500, 'unspecified_fault', message, cause),
 )
 
 export const searchRestricted = failureKind('search_restricted', ({ message }: { message: string }) => ({

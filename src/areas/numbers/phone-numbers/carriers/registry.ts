@@ -12,14 +12,11 @@ interface Deps extends DepsOf<'store'> {
 type Stock = ReturnType<typeof createStock>
 
 /** A company without an interface here: numbers can have its name, and it offers none. */
-const labelOnly = (module: string): Carrier => ({
-  module,
-  search: async () => [],
-})
+const labelOnly = (module: string): Carrier => ({ module, search: async () => [] })
 
 /** Numbers that the installation owns. */
 const ownStock = (stock: Stock, module: 'knm_local' | 'knm_inventory'): Carrier => ({
-  ...labelOnly(module),
+  module,
   async search(search) {
     const numbers = await stock.available(module, search)
     return numbers.map((number): Offer => ({ number, state: 'available', carrier: module }))
@@ -32,7 +29,7 @@ const reservedStock = (
   module: 'knm_reserved' | 'knm_reserved_reseller',
   holderOf: (search: CarrierSearch) => string | undefined,
 ): Carrier => ({
-  ...labelOnly(module),
+  module,
   async search(search) {
     const holder = holderOf(search)
     const rows = holder === undefined ? [] : await stock.reserved(holder, search)
@@ -53,7 +50,7 @@ const poolEntryOf = (module: PoolModule, { number, carrierData: { pool } }: Hand
   typeof pool === 'string' ? { accountId: pool, carrier: module, number } : undefined
 
 const poolCarrier = (stock: Stock, module: PoolModule): Carrier => ({
-  ...labelOnly(module),
+  module,
   async search(search) {
     for (const pool of poolsFor(module, search)) {
       const numbers = await stock.pooled(pool, module, search)
