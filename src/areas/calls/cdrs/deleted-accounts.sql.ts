@@ -24,15 +24,11 @@ interface Erasure {
 const rowsPerDeletion = 1000
 
 /** Call records and statistics of a deleted account, deleted in batches. */
-export const createDeletedAccountStore = (store: Store, register: ArchiveRegister) => {
-  const { cdrs, words } = store
-
+export const createDeletedAccountStore = ({ cdrs, words, scan }: Store, register: ArchiveRegister) => {
   const countOf = async (from: string, accountId: string) => {
-    const rows = await store.scan(
-      `SELECT count(*) AS legs FROM (SELECT 1 FROM ${from} WHERE account_id = $1 LIMIT ${rowsPerDeletion}) AS found`,
-      [accountId],
-    )
-    return countedRows.first(rows)?.legs ?? 0
+    const sql = `SELECT count(*) AS legs FROM
+      (SELECT 1 FROM ${from} WHERE account_id = $1 LIMIT ${rowsPerDeletion}) AS found`
+    return countedRows.first(await scan(sql, [accountId]))?.legs ?? 0
   }
 
   const removalOf = (table: string, key: string, accountId: string): Statement => ({
@@ -41,38 +37,26 @@ export const createDeletedAccountStore = (store: Store, register: ArchiveRegiste
     params: [accountId],
   })
 
-  const nextRecords = async (accountId: string): Promise<Erasure | undefined> => {
-    for (const month of await cdrs.months()) {
-      const records = await readingAgain(() =>
-        cdrs.read({ first: month, last: month }, (from) => countOf(from, accountId)),
-      )
-      if (records > 0)
-        return {
-          records,
-          statements: [removalOf(cdrs.tableOf(month), 'account_id, id', accountId), cdrs.noteChange(month)],
-        }
-    }
-    return undefined
-  }
-
-  const nextArchived = async (accountId: string): Promise<Erasure | undefined> => {
-    const month = await register.monthOf(accountId)
-    if (month === undefined) return undefined
-    const records = await register.countOf(accountId, month)
-    return { records, statements: register.leave(accountId, month) }
-  }
-
-  const nextTallies = async (accountId: string): Promise<Erasure | undefined> => {
-    if ((await countOf('cdr_tallies', accountId)) === 0) return undefined
-    const key = 'account_id, dimension, seconds, group_value, start'
-    const statements = [tallyTurn(words) ?? [], removalOf('cdr_tallies', key, accountId)].flat()
-    return { records: 0, statements }
-  }
-
   return {
     /** Undefined if nothing is left. */
-    next: async (accountId: string): Promise<Erasure | undefined> =>
-      (await nextRecords(accountId)) ?? (await nextArchived(accountId)) ?? nextTallies(accountId),
+    async next(accountId: string): Promise<Erasure | undefined> {
+      for (const month of await cdrs.months()) {
+        const range = { first: month, last: month }
+        const records = await readingAgain(() => cdrs.read(range, (from) => countOf(from, accountId)))
+        const removal = removalOf(cdrs.tableOf(month), 'account_id, id', accountId)
+        if (records > 0) return { records, statements: [removal, cdrs.noteChange(month)] }
+      }
+      const month = await register.monthOf(accountId)
+      if (month !== undefined) {
+        const records = await register.countOf(accountId, month)
+        return { records, statements: register.leave(accountId, month) }
+      }
+      if ((await countOf('cdr_tallies', accountId)) === 0) return undefined
+      const key = 'account_id, dimension, seconds, group_value, start'
+      const turn = tallyTurn(words)
+      const removal = removalOf('cdr_tallies', key, accountId)
+      return { records: 0, statements: turn ? [turn, removal] : [removal] }
+    },
   }
 }
 
@@ -99,12 +83,14 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
   const rows = createDeletedAccountStore(store, register)
 
   /** The audit entry for operators. */
-  const noteOf = (accountId: string, { author, records }: DeletionProgress) => {
-    const set = new ChangeSet(author)
-    const before = JSON.stringify({ account_id: accountId, records })
-    set.record({ accountId: systemScope, kind: 'cdrs', id: accountId, action: 'deleted', before })
-    return set
-  }
+  const noteOf = (accountId: string, { author, records }: DeletionProgress) =>
+    new ChangeSet(author).record({
+      accountId: systemScope,
+      kind: 'cdrs',
+      id: accountId,
+      action: 'deleted',
+      before: JSON.stringify({ account_id: accountId, records }),
+    })
 
   const kind: JobKind<DeletionProgress> = {
     kind: deletedCallsKind,

@@ -134,27 +134,28 @@ export const createChanges = ({ planning }: NumberDeps, planner: NumberPlanner) 
     renormalise,
     addMobile,
     removeMobile,
-
-    /** `merge`: null removes a field. */
-    async update(view: NumberView, request: Update): Promise<NumberPlan> {
-      const { by, fields, how } = request
-      const stored = await own(view, request)
-      await assertAuthorised(request, stored)
-      const refusal = changeRefusal(by.accountId, rightsOf(by), 'change')
-      if (refusal) throw failure(numberForbidden, { cause: refusal })
-      const facts = numberFactsOf(stored)
-      const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
-      if (carrier !== stored.carrier) assertOrdered(stored)
-      const wish = how === 'merge' ? mergeObject(stored.doc, fields) : fields
-      const written = withFields({ ...facts, carrier }, wish, by)
-      const origin = { asked: carrier === stored.carrier, isOperator: isSuperduper(by) }
-      return write(view, changeSetOf(request), foundRecord(stored), written, origin)
-    },
-
     addUse,
 
-    use: (view: NumberView, { author, ...use }: NumberUse & { author: Author }): Promise<NumberPlan> =>
-      addUse(view, new ChangeSet(author), use),
+    plan: {
+      /** `merge`: null removes a field. */
+      async update(view: NumberView, request: Update): Promise<NumberPlan> {
+        const { by, fields, how } = request
+        const stored = await own(view, request)
+        await assertAuthorised(request, stored)
+        const refusal = changeRefusal(by.accountId, rightsOf(by), 'change')
+        if (refusal) throw failure(numberForbidden, { cause: refusal })
+        const facts = numberFactsOf(stored)
+        const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
+        if (carrier !== stored.carrier) assertOrdered(stored)
+        const wish = how === 'merge' ? mergeObject(stored.doc, fields) : fields
+        const written = withFields({ ...facts, carrier }, wish, by)
+        const origin = { asked: carrier === stored.carrier, isOperator: isSuperduper(by) }
+        return write(view, changeSetOf(request), foundRecord(stored), written, origin)
+      },
+
+      use: (view: NumberView, { author, ...use }: NumberUse & { author: Author }): Promise<NumberPlan> =>
+        addUse(view, new ChangeSet(author), use),
+    },
   }
 }
 
@@ -225,25 +226,27 @@ export const createReleases = (deps: NumberDeps, planner: NumberPlanner) => {
     drop: (view: NumberView, author: Author, stored: NumberRecord) =>
       addRemoval(view, new ChangeSet(author), stored),
 
-    /** The number goes to the account that had reserved it before, else out of the account. */
-    async release(view: NumberView, request: Existing): Promise<NumberPlan> {
-      const stored = await removable(view, request)
-      await assertAuthorised(request, stored)
-      if (!isReleasable(stored.state, stored.carrier)) {
-        const { released_state: to } = await settings.of(numberManagerSettings)
-        throw failure(invalidStateTransition, { from: stored.state, to })
-      }
-      assertFree(stored)
-      return addRelease(view, changeSetOf(request), stored)
-    },
+    plan: {
+      /** The number goes to the account that had reserved it before, else out of the account. */
+      async release(view: NumberView, request: Existing): Promise<NumberPlan> {
+        const stored = await removable(view, request)
+        await assertAuthorised(request, stored)
+        if (!isReleasable(stored.state, stored.carrier)) {
+          const { released_state: to } = await settings.of(numberManagerSettings)
+          throw failure(invalidStateTransition, { from: stored.state, to })
+        }
+        assertFree(stored)
+        return addRelease(view, changeSetOf(request), stored)
+      },
 
-    async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
-      const stored = await removable(view, request)
-      if (!isSuperduper(request.by)) throw failure(numberForbidden, {})
-      assertFree(stored)
-      const set = changeSetOf(request)
-      returnToSupplier(set, stored)
-      return addRemoval(view, set, stored)
+      async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
+        const stored = await removable(view, request)
+        if (!isSuperduper(request.by)) throw failure(numberForbidden, {})
+        assertFree(stored)
+        const set = changeSetOf(request)
+        returnToSupplier(set, stored)
+        return addRemoval(view, set, stored)
+      },
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
-import type { Json } from '../../../lib/json.ts'
+import { type Json, sameJson } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Destinations } from '../../voice/resources/destinations.operations.ts'
@@ -49,13 +49,9 @@ const featureList = (settings: Json, key: 'allow' | 'deny') => {
 /** Validated before it was stored. */
 const addressIn = (features: Readonly<Json> | undefined) => features?.e911 as E911 | undefined
 
-const withoutStatus = ({ status: _, ...address }: E911) => address
-
-const isSameAddress = (a: E911, b: E911) =>
-  JSON.stringify(withoutStatus(a)) === JSON.stringify(withoutStatus(b))
-
 /** An imported address whose registration failed is replaced. */
-const isKept = (address: E911, known: E911) => known.status !== 'ERROR' && isSameAddress(address, known)
+const isKept = (address: E911, known: E911) =>
+  known.status !== 'ERROR' && sameJson({ ...address, status: undefined }, { ...known, status: undefined })
 
 const isIn = (list: readonly string[], text: string) => list.includes(text)
 
@@ -74,35 +70,39 @@ export const createNumberFeatures = ({
   resellerSettings,
   messagesOf,
 }: Deps) => {
-  const listsOf = async (account: AccountRecord | undefined) => {
-    const { features: system } = await settings.of(numberManagerSettings)
-    const own = account ? await resellerSettings(account) : {}
-    return {
-      allowed: featureList(own, 'allow') ?? system.allow,
-      denied: featureList(own, 'deny') ?? system.deny,
-    }
-  }
-
   /** The values of one account, read once. */
   const availabilityIn = async (accountId: string) => {
     const account = accountId === '' ? undefined : await findAccount(accountId)
-    const lists = await listsOf(account)
+    const own = account ? await resellerSettings(account) : {}
     const messages = account ? await messagesOf(account) : {}
-    const { local_feature_override, sms_carriers, mms_carriers } = await settings.of(numberManagerSettings)
-    return (subject: FeatureSubject, isOperator: boolean) =>
-      availableFeatures({
-        isOperator,
-        accountId,
-        state: subject.state,
-        usedBy: subject.usedBy,
-        isLocal: isLocal(subject.carrier),
-        ownAllowed: subject.featuresAllowed ?? [],
-        ownDenied: subject.featuresDenied ?? [],
-        ...lists,
-        localOverride: local_feature_override,
-        carriesSms: isIn(sms_carriers, subject.carrier) && messages.sms?.enabled !== false,
-        carriesMms: isIn(mms_carriers, subject.carrier) && messages.mms?.enabled !== false,
-      })
+    const system = await settings.of(numberManagerSettings)
+    const ofAccount = {
+      accountId,
+      allowed: featureList(own, 'allow') ?? system.features.allow,
+      denied: featureList(own, 'deny') ?? system.features.deny,
+      localOverride: system.local_feature_override,
+    }
+    return (subject: FeatureSubject, isOperator: boolean) => {
+      const {
+        state,
+        usedBy,
+        carrier,
+        featuresAllowed: ownAllowed = [],
+        featuresDenied: ownDenied = [],
+      } = subject
+      const carriesSms = isIn(system.sms_carriers, carrier) && messages.sms?.enabled !== false
+      const carriesMms = isIn(system.mms_carriers, carrier) && messages.mms?.enabled !== false
+      const ofNumber = {
+        state,
+        usedBy,
+        isLocal: isLocal(carrier),
+        ownAllowed,
+        ownDenied,
+        carriesSms,
+        carriesMms,
+      }
+      return availableFeatures({ ...ofAccount, ...ofNumber, isOperator })
+    }
   }
 
   const assertFailover = async (accountId: string, doc: NumberDoc, before: NumberRecord | undefined) => {

@@ -42,51 +42,32 @@ export const createNumberImporter = ({ numbers, planning }: Deps): Record<'numbe
     return known ? known.before : numbers.findAnywhere(arrival.id)
   }
 
-  const place = async (
-    set: ChangeSet,
-    { accountId, id, created, modified, revision, doc }: ImportedRecord,
-    before: NumberRecord | undefined,
-    facts: ImportedNumber,
-  ) => {
-    if (before?.revision === revision) return false
-    const version = { created, modified, revision }
-    const after = numberAt(id, version, { accountId, doc, ...facts }, await planning.rules())
-    numbers.arrive(set, before, after)
-    addCounts(set, before, after)
-    return true
-  }
+  const importerOf = (isHearsay: boolean): Importer => ({
+    prepare,
 
-  const remover =
-    (isMeant: (number: NumberRecord) => boolean): Importer['remove'] =>
-    async (set, { accountId, id }) => {
+    async put(set, arrival) {
+      const { accountId, id, created, modified, revision, doc } = arrival
+      const { hidden, ...facts } = arrival.facts as unknown as ImportedNumber
+      const before = await findBefore(set, arrival)
+      if ((isHearsay && before && !before.hidden.isHearsay) || before?.revision === revision) return false
+      const imported = { accountId, doc, ...facts, hidden: isHearsay ? { ...hidden, isHearsay } : hidden }
+      const after = numberAt(id, { created, modified, revision }, imported, await planning.rules())
+      numbers.arrive(set, before, after)
+      addCounts(set, before, after)
+      return true
+    },
+
+    async remove(set, { accountId, id }) {
       const number = await numbers.findAnywhere(id)
-      if (number?.accountId !== accountId || !isMeant(number)) return false
+      if (number?.accountId !== accountId || (number.hidden.isHearsay ?? false) !== isHearsay) return false
       numbers.withdraw(set, number)
       addCounts(set, number, undefined)
       withdrawn.set(set, (withdrawn.get(set) ?? new Set()).add(id))
       return true
-    }
+    },
+  })
 
-  return {
-    number: {
-      prepare,
-      async put(set, arrival) {
-        const facts = arrival.facts as unknown as ImportedNumber
-        return place(set, arrival, await findBefore(set, arrival), facts)
-      },
-      remove: remover(({ hidden }) => !hidden.isHearsay),
-    },
-    hearsay: {
-      prepare,
-      async put(set, arrival) {
-        const facts = arrival.facts as unknown as ImportedNumber
-        const before = await findBefore(set, arrival)
-        if (before && !before.hidden.isHearsay) return false
-        return place(set, arrival, before, { ...facts, hidden: { ...facts.hidden, isHearsay: true } })
-      },
-      remove: remover(({ hidden }) => hidden.isHearsay === true),
-    },
-  }
+  return { number: importerOf(false), hearsay: importerOf(true) }
 }
 
 interface StockDeps {

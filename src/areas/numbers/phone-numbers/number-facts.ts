@@ -1,8 +1,5 @@
 import { type AccountRecord, type Actor, isSuperduper, isWithin } from '../../../auth/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { failure } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
-import { randomHex } from '../../../lib/ids.ts'
 import { type Json, present } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { type Carrier, moduleOf, numberModules, type Offer } from './carriers/carrier.ts'
@@ -59,8 +56,8 @@ interface Version {
   created: number
   modified: number
   revision: string
-  /** Absent: found by the numbering plans. */
-  country?: string
+  /** Absent or empty: found by the numbering plans. */
+  country?: string | undefined
 }
 
 export const numberAt = (
@@ -81,18 +78,6 @@ export const numberAt = (
     country: country || countryOf(number),
     classifier: numbering.classOf(number) ?? '',
   })
-}
-
-/** `before`: the stored record; an empty country is looked up again. */
-export const draftNumber = (
-  number: string,
-  before: Pick<NumberRecord, 'created' | 'country'> | undefined,
-  facts: NumberFacts,
-  { clock, numbering }: { clock: Clock; numbering: Numbering },
-): NumberRecord => {
-  const modified = gregorianNow(clock)
-  const version = { created: before?.created ?? modified, modified, revision: randomHex(16) }
-  return numberAt(number, { ...version, country: before?.country ?? '' }, facts, numbering)
 }
 
 const changeable = [

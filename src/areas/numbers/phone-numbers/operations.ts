@@ -29,8 +29,8 @@ export const createNumbers = (deps: Deps) => {
   const planner = createNumberPlanner(deps)
   const { numbers } = planner
   const errands = createNumberJobs({ ...deps, planner })
-  const { addRelease, free, drop, ...leaving } = createReleases(deps, planner)
-  const { repair, renormalise, addMobile, removeMobile, addUse, ...changing } = createChanges(deps, planner)
+  const { plan: leaving, ...releases } = createReleases(deps, planner)
+  const { plan: changing, ...changes } = createChanges(deps, planner)
 
   const commit = async (...plans: readonly NumberPlan[]) => {
     const sets = plans.flatMap(({ set }) => (set ? [set] : []))
@@ -43,14 +43,8 @@ export const createNumbers = (deps: Deps) => {
     plan: { ...createAssignments(deps, planner), ...changing, ...leaving },
     planning,
     features,
-    addRelease,
-    free,
-    drop,
-    repair,
-    renormalise,
-    addMobile,
-    removeMobile,
-    addUse,
+    ...releases,
+    ...changes,
     find: numbers.find,
     findAnywhere: numbers.findAnywhere,
     normalize: planning.normalize,

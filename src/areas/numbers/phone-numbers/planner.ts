@@ -1,5 +1,7 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { randomHex } from '../../../lib/ids.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -7,7 +9,6 @@ import { numberForbidden, numberInvalid, numberNotFound } from './failures.ts'
 import type { NumberFeatures } from './features.operations.ts'
 import {
   type CarrierRequests,
-  draftNumber,
   type Existing,
   type FoundNumberFacts,
   isUnchanged,
@@ -16,6 +17,7 @@ import {
   type NumberPlan,
   type NumberRequest,
   noFacts,
+  numberAt,
   reaches,
 } from './number-facts.ts'
 import type { NumberPlanning } from './numbering.ts'
@@ -133,7 +135,11 @@ export const createNumberPlanner = ({ store, planning, features, findAccount }: 
     number: string,
     known: Pick<NumberRecord, 'created' | 'country'> | undefined,
     facts: NumberFacts,
-  ) => draftNumber(number, known, facts, { clock: store.clock, numbering: await planning.rules() })
+  ) => {
+    const modified = gregorianNow(store.clock)
+    const version = { created: known?.created ?? modified, modified, revision: randomHex(16) }
+    return numberAt(number, { ...version, country: known?.country }, facts, await planning.rules())
+  }
 
   /**
    * Adds the changed or renamed number to the change set; nothing if it is unchanged. An empty country of `known` is

@@ -234,20 +234,12 @@ export interface FeatureContext {
   carriesMms: boolean
 }
 
-const allowedOf = ({ ownAllowed, allowed }: FeatureContext) => {
-  if (ownAllowed.length > 0) return ownAllowed
-  return allowed ?? allFeatures
-}
-
-const deniedByPlace = ({ accountId, denied, isLocal, localOverride }: FeatureContext): readonly string[] => {
-  if (accountId === '') return externalFeatures
-  return denied ?? (isLocal && !localOverride ? externalFeatures : [])
-}
-
 const deniedOf = (context: FeatureContext): readonly string[] => {
-  if (context.ownDenied.length > 0) return context.ownDenied
-  const failover = context.usedBy === 'trunkstore' ? [] : ['failover']
-  return [...deniedByPlace(context), ...failover]
+  const { ownDenied, accountId, denied, isLocal, localOverride, usedBy } = context
+  if (ownDenied.length > 0) return ownDenied
+  const standard = isLocal && !localOverride ? externalFeatures : []
+  const byPlace = accountId === '' ? externalFeatures : (denied ?? standard)
+  return usedBy === 'trunkstore' ? byPlace : [...byPlace, 'failover']
 }
 
 const isServed = (feature: string, context: FeatureContext) => {
@@ -258,9 +250,10 @@ const isServed = (feature: string, context: FeatureContext) => {
 
 /** Sorted. */
 export const availableFeatures = (context: FeatureContext): string[] => {
+  const { ownAllowed, allowed = allFeatures } = context
   const denied = new Set(deniedOf(context).map(meaningOf))
-  const allowed = new Set(allowedOf(context).map(meaningOf))
-  return [...allowed].filter((feature) => !denied.has(feature) && isServed(feature, context)).sort()
+  const named = new Set((ownAllowed.length > 0 ? ownAllowed : allowed).map(meaningOf))
+  return [...named].filter((feature) => !denied.has(feature) && isServed(feature, context)).sort()
 }
 
 const isAvailable = (available: readonly string[], feature: string) =>
@@ -279,10 +272,8 @@ export const withoutRefused = (doc: Json, available: readonly string[]): Json =>
     Object.entries(doc).filter(([field]) => !featureFields.has(field) || isAvailable(available, field)),
   )
 
-const isFilled = (value: unknown) => isObject(value) && Object.keys(value).length > 0
-
 const whenEnabled = (value: unknown) => (isObject(value) && value.enabled === true ? value : undefined)
-const whenFilled = (value: unknown) => (isFilled(value) ? value : undefined)
+const whenFilled = (value: unknown) => (isObject(value) && Object.keys(value).length > 0 ? value : undefined)
 
 const outboundName = ({ cnam }: Json) => {
   const name = isObject(cnam) ? cnam.display_name : undefined

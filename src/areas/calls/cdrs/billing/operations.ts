@@ -1,5 +1,6 @@
 import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { OperatorLimits } from '../../../../lib/limit-shapes.ts'
+import { elementAt } from '../../../../lib/list.ts'
 import type { ChangeSet } from '../../../../storage/change-set.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { Ledgers } from '../../../billing/ledgers/operations.ts'
@@ -18,6 +19,24 @@ interface Deps {
   allotments: Pick<Allotments, 'consume'>
   classOf(number: string): Promise<string | undefined>
 }
+
+const postingOf = (
+  { callId, cost, chargedSeconds, description, period, metadata }: CallDebit,
+  { id, account }: { id: string; account: AccountRecord },
+): LedgerPosting => ({
+  source: { service: callsService, id: callId },
+  usage: { type: 'voice', quantity: chargedSeconds, unit: 'sec' },
+  amount: -cost,
+  about: { id: account.id, name: account.doc.name },
+  identity: [callsService, account.id, id],
+  time: period.end,
+  details: {
+    ...(description === undefined ? {} : { description }),
+    period,
+    metadata,
+    executor: { trigger: 'automatic', module: 'cdrs' },
+  },
+})
 
 interface Tariff {
   ratedeckId: string | undefined
@@ -39,10 +58,9 @@ export const createCallBilling = (tools: Deps) => {
 
   const tariffsOf = async (legs: readonly Leg[]) => {
     const tariffs = new Map<string, Tariff>()
-    for (const { accountId } of legs) {
-      if (tariffs.has(accountId)) continue
-      const account = await accounts.find(accountId)
-      if (account) tariffs.set(accountId, await tariffOf(account))
+    for (const id of new Set(legs.map(({ accountId }) => accountId))) {
+      const account = await accounts.find(id)
+      if (account) tariffs.set(id, await tariffOf(account))
     }
     return tariffs
   }
@@ -69,42 +87,22 @@ export const createCallBilling = (tools: Deps) => {
     return [...new Map(all.map((payer) => [payer.id, payer])).values()]
   }
 
-  const postingOf = (
-    debit: CallDebit,
-    { id, account }: { id: string; account: AccountRecord },
-  ): LedgerPosting => {
-    const { callId, cost, chargedSeconds, description, period, metadata } = debit
-    return {
-      source: { service: callsService, id: callId },
-      usage: { type: 'voice', quantity: chargedSeconds, unit: 'sec' },
-      amount: -cost,
-      about: { id: account.id, name: account.doc.name },
-      identity: [callsService, account.id, id],
-      time: period.end,
-      details: {
-        ...(description === undefined ? {} : { description }),
-        period,
-        metadata,
-        executor: { trigger: 'automatic', module: 'cdrs' },
-      },
-    }
-  }
-
   const debitCalls = async (set: ChangeSet, calls: readonly NewCall[]) => {
-    const postings = new Map<string, { payer: AccountRecord; postings: LedgerPosting[] }>()
+    const debits: { payer: AccountRecord; posting: LedgerPosting }[] = []
     for (const { accountId, id, debit } of calls) {
       const account = debit && (await accounts.find(accountId))
       if (!account) continue
       const posting = postingOf(debit, { id, account })
-      for (const payer of await payersFor(account, debit.payers)) {
-        const known = postings.get(payer.id) ?? { payer, postings: [] }
-        postings.set(payer.id, known)
-        known.postings.push(posting)
-      }
+      for (const payer of await payersFor(account, debit.payers)) debits.push({ payer, posting })
     }
+    const byPayer = [...Map.groupBy(debits, ({ payer }) => payer.id)]
     // In one order, so that two batches do not deadlock.
-    for (const [, { payer, postings: ofPayer }] of [...postings].sort(([a], [b]) => (a < b ? -1 : 1)))
-      ledgers.debitMany(set, payer, ofPayer)
+    for (const [, some] of byPayer.sort(([a], [b]) => (a < b ? -1 : 1)))
+      ledgers.debitMany(
+        set,
+        elementAt(some, 0).payer,
+        some.map(({ posting }) => posting),
+      )
   }
 
   return {

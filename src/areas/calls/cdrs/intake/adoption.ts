@@ -16,29 +16,18 @@ export type ImportedLeg = Pick<Leg, 'accountId' | 'record'>
 
 type JudgedLeg = { row: CdrRow } | { rejected: string } | 'ignored'
 
-/** Stores the history of another system. It is not billed and sends no events. */
-export interface LegImporter {
-  /** Returns a function that converts legs by the current settings. */
-  judging(): Promise<(leg: ImportedLeg) => JudgedLeg>
-  /**
-   * Adds rows of one account to a change set that the caller commits with `store.adopt`. Without `looksFirst` the
-   * commit is a conflict if a leg exists.
-   */
-  add(
-    set: ChangeSet,
-    rows: readonly CdrRow[],
-    how: { looksFirst: boolean },
-  ): Promise<('accepted' | 'duplicate')[]>
-}
+export type LegImporter = ReturnType<typeof createLegImporter>
 
-export const createLegImporter = ({ store, settings, archive }: Deps): LegImporter => {
+/** Stores the history of another system. It is not billed and sends no events. */
+export const createLegImporter = ({ store, settings, archive }: Deps) => {
   const legs = createIntakeStore(store, archive)
 
   return {
+    /** Returns a function that converts legs by the current settings. */
     async judging() {
       const ignored = await settings.of(callRecordSettings)
       const now = gregorianNow(store.clock)
-      return (leg) => {
+      return (leg: ImportedLeg): JudgedLeg => {
         if (isIgnored(leg.record, ignored)) return 'ignored'
         try {
           return { row: rowOf(leg, interactionOf(leg.record), now) }
@@ -49,7 +38,11 @@ export const createLegImporter = ({ store, settings, archive }: Deps): LegImport
       }
     },
 
-    async add(set, rows, { looksFirst }) {
+    /**
+     * Adds rows of one account to a change set that the caller commits with `store.adopt`. Without `looksFirst` the
+     * commit is a conflict if a leg exists.
+     */
+    async add(set: ChangeSet, rows: readonly CdrRow[], { looksFirst }: { looksFirst: boolean }) {
       // Archived and dropped months of other processes must be known.
       if (looksFirst) await store.fence()
       const firsts = new Map<string, CdrRow>()

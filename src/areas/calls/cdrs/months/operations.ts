@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
 import { badIdentifier, datastoreConflict, failure } from '../../../../lib/failure.ts'
 import { daySeconds, gregorianNow } from '../../../../lib/gregorian.ts'
-import type { Json } from '../../../../lib/json.ts'
 import { monthOf } from '../../../../lib/time-key.ts'
 import { type Author, ChangeSet, systemScope } from '../../../../storage/change-set.ts'
 import type { Statement } from '../../../../storage/db.ts'
@@ -23,13 +22,6 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'log'> {
   archive: Pick<ArchiveReading, 'month'>
   /** Whether CROSSPOINT_CALL_ARCHIVE is set. */
   hasArchive: boolean
-}
-
-interface LegDocument {
-  accountId: string
-  /** `YYYYMM-<call id>`. */
-  id: string
-  document: Json
 }
 
 const minuteSeconds = 60
@@ -61,7 +53,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   const count = async (month: number) => (await cdrs.count(month)) + (await register.count(month))
 
   const months = async () =>
-    [...new Set([...(await cdrs.months()), ...(await store.cdrs.archivedMonths()).keys()])].sort(
+    [...new Set([...(await store.cdrs.months()), ...(await store.cdrs.archivedMonths()).keys()])].sort(
       (a, b) => a - b,
     )
 
@@ -69,17 +61,12 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     const records = await count(month)
     const set = new ChangeSet(author)
     const live = await register.liveOf(month)
-    cdrs.drop(set, month)
+    store.cdrs.drop(set, month)
     register.requireLive(set, month, live.length)
     for (const file of live) register.retire(set, file)
     store.cdrs.forgetArchived(set, month)
-    set.record({
-      accountId: systemScope,
-      kind: 'cdrs',
-      id: String(month),
-      action: 'deleted',
-      before: JSON.stringify({ month, records }),
-    })
+    const before = JSON.stringify({ month, records })
+    set.record({ accountId: systemScope, kind: 'cdrs', id: String(month), action: 'deleted', before })
     await store.commit(set)
     return records
   }
@@ -102,7 +89,8 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     yield* cdrs.legs(month, archived)
   }
 
-  async function* documents(month: number): AsyncGenerator<LegDocument[]> {
+  /** `id`: `YYYYMM-<call id>`. */
+  async function* documents(month: number) {
     await requireMonth(month)
     try {
       for await (const rows of everyLeg(month))
@@ -115,7 +103,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
 
   const currentMonth = () => Number(monthOf(store.clock.now()))
 
-  const monthsToPrepare = async () => unprepared(await cdrs.months(), currentMonth())
+  const monthsToPrepare = async () => unprepared(await store.cdrs.months(), currentMonth())
 
   /** Creates the tables of the coming months in advance: in a distributed store this needs all servers. */
   const prepare = async (signal: AbortSignal, guard: Statement) => {
@@ -143,9 +131,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   return {
     drop,
     count,
-
     months,
-
     documents,
 
     /** All records of a month as NDJSON, in batches. */

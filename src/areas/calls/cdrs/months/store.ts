@@ -8,9 +8,6 @@ const countedLegs = shape({ legs: integer() })
 const rowsPerRead = 2000
 
 export const createCdrMonthStore = (store: Store) => ({
-  months: store.cdrs.months,
-  drop: store.cdrs.drop,
-
   async count(month: number): Promise<number> {
     const rows = await readingAgain(() =>
       store.cdrs.read({ first: month, last: month }, (from) =>

@@ -64,8 +64,6 @@ const timed = <const Name extends string>(
 const firstUnixSecond = -62_135_596_800
 const lastUnixSecond = 253_402_300_799
 
-const writableSeconds = { first: firstUnixSecond, last: lastUnixSecond } as const
-
 /** Consecutive rows often have the same day. */
 let latestDay = { number: Number.NaN, iso: '', http: '' }
 
@@ -153,7 +151,7 @@ const httpTime = (leg: Timed) => {
 const unixStart = `(created - COALESCE(duration_seconds, 0) - ${gregorianUnixOffset})`
 
 const writable = (seconds: string, text: string) =>
-  `CASE WHEN ${seconds} BETWEEN ${writableSeconds.first} AND ${writableSeconds.last} THEN ${text} END`
+  `CASE WHEN ${seconds} BETWEEN ${firstUnixSecond} AND ${lastUnixSecond} THEN ${text} END`
 
 const datesOf = ({ dates }: SqlWords) => {
   if (!dates) throw new Error('the store writes no dates')
