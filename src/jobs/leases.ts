@@ -6,7 +6,6 @@ import { failure, isFailure, lostLease } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
-import type { Statement } from '../storage/db.ts'
 import { type Birth, createLeaseRows, type Holder, type LeaseRow } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
 
@@ -90,26 +89,10 @@ export const isDead = (holder: Holder) => {
     : isGoneFromHost(holder)
 }
 
-/** An exclusive right, until it is released or its process dies. */
-export interface Lease {
-  readonly name: string
-  /** Aborted when another process holds the lease, or may hold it. */
-  readonly lost: AbortSignal
-  /** Makes a change set fail with `lease_lost` unless the lease is held at the commit, independent of clocks. */
-  guard(set: ChangeSet): void
-  guardStatement(): Statement
-  /** Fails while the store is unreachable; the release is then retried. */
-  release(): Promise<void>
-}
+export type Leases = ReturnType<typeof createLeases>
 
-export interface Leases {
-  /** Undefined if it is held. */
-  take(name: string): Promise<Lease | undefined>
-  /** Whether a live process holds it, as far as this one can see. */
-  isHeld(name: string): Promise<boolean>
-  /** Releases all leases. */
-  stop(): Promise<void>
-}
+/** An exclusive right, until it is released or its process dies. */
+export type Lease = NonNullable<Awaited<ReturnType<Leases['take']>>>
 
 // Other machines consider a process dead after this time without renewal. Renewed three times within it.
 const leaseMs = 15_000
@@ -119,9 +102,9 @@ export const isLeaseLost = (error: unknown) => isFailure(error, lostLease)
 
 export const leaseLost = (reason?: unknown) => failure(lostLease, {}, reason)
 
-export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
+export const createLeases = (store: Store, clock: Clock, log: Log) => {
   const rows = createLeaseRows(store)
-  const held = new Map<string, { lease: Lease; renew(): Promise<void> }>()
+  const held = new Map<string, { lease: { release(): Promise<void> }; renew(): Promise<void> }>()
 
   const unreleased = new Map<string, NodeJS.Timeout>()
 
@@ -137,7 +120,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
 
   const isFree = ({ expiresAt, holder }: LeaseRow) => expiresAt < clock.now() || isDead(holder)
 
-  const hold = (name: string, token: string): Lease => {
+  const hold = (name: string, token: string) => {
     const loss = new AbortController()
     let renewedAt = clock.now()
     const guardStatement = () => rows.guard(name, token, leaseLost)
@@ -156,13 +139,16 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
       }
     }
 
-    const lease: Lease = {
+    const lease = {
       name,
+      /** Aborted when another process holds the lease, or may hold it. */
       lost: loss.signal,
       guardStatement,
-      guard(set) {
+      /** Makes a change set fail with `lease_lost` unless the lease is held at the commit, independent of clocks. */
+      guard(set: ChangeSet) {
         set.statements.push(guardStatement())
       },
+      /** Fails while the store is unreachable; the release is then retried. */
       async release() {
         if (held.get(name)?.lease === lease) held.delete(name)
         if (loss.signal.aborted) return
@@ -184,7 +170,8 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
   heartbeat.unref()
 
   return {
-    async take(name) {
+    /** Undefined if it is held. */
+    async take(name: string) {
       const row = await rows.find(name)
       if (row && !isFree(row)) return undefined
       const token = randomHex(16)
@@ -199,10 +186,12 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         throw error
       }
     },
-    async isHeld(name) {
+    /** Whether a live process holds it, as far as this one can see. */
+    async isHeld(name: string) {
       const row = await rows.find(name)
       return row !== undefined && !isFree(row)
     },
+    /** Releases all leases. */
     async stop() {
       clearInterval(heartbeat)
       // If the store is unreachable, the lease expires.

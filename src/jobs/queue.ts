@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { dayMs } from '../lib/gregorian.ts'
+import { inParallel } from '../lib/in-parallel.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { faultOf, inLaterSpan, type Recorder, reportSpan } from '../lib/trace.ts'
@@ -10,7 +11,7 @@ import { errandStatement, workKey } from '../storage/job-draft.ts'
 import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
 import { deleteOldRows, type ScheduledJob } from './scheduler.ts'
-import { createWorkStore, type Tried, type Work } from './store.ts'
+import { createWorkStore, type Work, type WorkStore } from './store.ts'
 
 /** A job with parsed payload. Times in Unix milliseconds. */
 export type Job<Payload> = Omit<Work, 'payload'> & { payload: Payload }
@@ -122,187 +123,192 @@ interface StopSignals {
   gone: AbortSignal
 }
 
+/** Runs a job. False if the external system is down. */
+type Performer = (work: Work, signals: StopSignals) => Promise<boolean>
+
+interface Core extends Omit<Deps, 'metrics'> {
+  rows: WorkStore
+  measures: ReturnType<typeof measureQueue>
+}
+
+const commit = (
+  store: Store,
+  statements: readonly Statement[],
+  { sets = [], jobs = [], stale = [] }: Pick<Conclusion, 'sets' | 'jobs' | 'stale'>,
+) => {
+  const last = sets.at(-1)
+  if (!last) {
+    const next = jobs.map((job) => errandStatement(job, store.clock.now()))
+    return store.writeUnrecorded(
+      [...statements, ...next],
+      [...jobs.map(({ kind }) => workKey(kind)), ...stale],
+    )
+  }
+  for (const job of jobs) last.errand(job)
+  // After the other writes, in the same order as other writers: no deadlock.
+  last.statements.push(...statements)
+  last.stale.push(...stale)
+  return store.commit(...sets)
+}
+
+const performerOf = <Payload, Answer>(
+  kind: JobKind<Payload, Answer>,
+  { store, log, rows, measures }: Core,
+): Performer => {
+  const { pauseMs = growingPause, maxAttempts = Number.POSITIVE_INFINITY } = kind
+  const { clock } = store
+
+  const jobOf = (work: Work): Job<Payload> => ({ ...work, payload: JSON.parse(work.payload) })
+
+  const endOf = (job: Job<Payload>, conclusion: Conclusion<Payload>): Statement => {
+    if (conclusion.state === 'forgotten') return rows.forget(job)
+    const now = clock.now()
+    const outcome = inOneLine(conclusion.outcome ?? '')
+    if (conclusion.state !== 'waiting')
+      return rows.tried(job, {
+        state: conclusion.state,
+        dueAt: 0,
+        outcome,
+        finishedAt: now,
+        payload: conclusion.keep ?? {},
+      })
+    const { state, dueAt = now + pauseMs(job.attempts + 1), payload = job.payload } = conclusion
+    return rows.tried(job, { state, dueAt, outcome, finishedAt: 0, payload })
+  }
+
+  const settle = async (job: Job<Payload>, conclusion: Conclusion<Payload>) => {
+    await commit(store, [endOf(job, conclusion), ...(conclusion.statements ?? [])], conclusion)
+    measures.tried(kind.kind, conclusion.state)
+    reportSpan({ 'crosspoint.errand_state': conclusion.state })
+    if (conclusion.state === 'failed') reportSpan({ 'error.type': 'failed' })
+  }
+
+  /** The store decides which of several concurrent results counts. A job that was requested again runs again. */
+  const conclude = (job: Job<Payload>, answer: Answer): Promise<boolean> =>
+    retrying(async (attempt) => {
+      const work = attempt === 1 ? undefined : await rows.find(kind.kind, job.id)
+      const current = attempt === 1 ? job : work && jobOf(work)
+      if (current?.state !== 'waiting') return true
+      if (current.marks !== job.marks) {
+        // Not at once: a job that is requested constantly would run constantly.
+        await store.writeUnrecorded([rows.renew(current, clock.now())])
+        return true
+      }
+      const conclusion = await kind.conclude(current, answer)
+      await settle(current, conclusion)
+      return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
+    })
+
+  const postpone = async (job: Job<Payload>, error: unknown) => {
+    const facts = { kind: kind.kind, id: job.id, account_id: job.accountId }
+    log.write('error', 'an errand could not be carried out', { ...facts, error: describeError(error) })
+    const outcome = error instanceof Error ? error.message : String(error)
+    const state = job.attempts + 1 < maxAttempts ? 'waiting' : 'failed'
+    try {
+      await settle(job, { state, outcome })
+      reportSpan({ 'error.type': faultOf(error) })
+    } catch (late) {
+      if (!isConflict(late)) throw late
+    }
+  }
+
+  return async (work, { signal, gone }) => {
+    const job = jobOf(work)
+    const leave = measures.enter(kind.kind)
+    try {
+      // Kinds without `ask` have undefined as their answer.
+      const answer = (await kind.ask?.(job, signal)) as Answer
+      if (gone.aborted) return false
+      return await conclude(job, answer)
+    } catch (error) {
+      // A stop interrupts jobs; the next process repeats them.
+      if (!signal.aborted) await postpone(job, error)
+      return true
+    } finally {
+      leave()
+    }
+  }
+}
+
+/** Returns whether the external system is up. Running jobs finish, also after a failure of the store. */
+const performAll = async (
+  batch: readonly Work[],
+  { maxConcurrent, perform, signals }: { maxConcurrent: number; perform: Performer; signals: StopSignals },
+) => {
+  let isUp = true
+  const work = async (next: Work) => {
+    try {
+      if (!(await perform(next, signals))) isUp = false
+    } catch (error) {
+      isUp = false
+      throw error
+    }
+  }
+  const over = new AbortController()
+  const isOver = () => !isUp || signals.signal.aborted
+  const ends = inParallel(batch, maxConcurrent, work, isOver).finally(() => over.abort())
+  await Promise.race([ends, once(signals.gone, 'abort', { signal: over.signal }).catch(() => undefined)])
+  return isUp
+}
+
+interface Pass {
+  kind: string
+  maxConcurrent: number
+  stopTimeoutMs: number | undefined
+  perform: Performer
+}
+
+/** Runs the due jobs of a kind. */
+const runDueJobs = async (
+  { store: { clock }, rows }: Pick<Core, 'store' | 'rows'>,
+  { kind, maxConcurrent, stopTimeoutMs, perform }: Pass,
+  signal: AbortSignal,
+) => {
+  const gone = new AbortController()
+  const stop = () => setTimeout(() => gone.abort(), stopTimeoutMs).unref()
+  if (stopTimeoutMs !== undefined) signal.addEventListener('abort', stop, { once: true })
+  const signals = { signal, gone: gone.signal }
+  // Jobs requested from here on are left to the next pass: otherwise it might never end.
+  const now = clock.now()
+  const size = maxConcurrent * looksAhead
+  let after = ''
+  // The due jobs of many accounts may all wait for others of their subjects.
+  let isIdleLap = true
+  while (!signal.aborted) {
+    const accounts = await rows.accounts(kind, now, after, size)
+    // Some of each account, so that no account waits for another one.
+    const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
+    const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
+    if (batch.length > 0) isIdleLap = false
+    if (!(await performAll(batch, { maxConcurrent, perform, signals }))) return
+    const isLapOver = accounts.length < size
+    if (isLapOver && isIdleLap) return
+    if (isLapOver) isIdleLap = true
+    after = isLapOver ? '' : (accounts.at(-1) ?? '')
+  }
+}
+
 /**
  * Jobs are committed with the change that causes them. Each runs at least once, in one process at a time, and its
  * result is one commit.
  */
-export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
-  const rows = createWorkStore(store)
+export const createQueue = ({ metrics, ...deps }: Deps) => {
+  const { store, recorder } = deps
   const { clock } = store
-  const performers = new Map<string, (work: Work, patience: StopSignals) => Promise<boolean>>()
+  const rows = createWorkStore(store)
+  const performers = new Map<string, Performer>()
   const measures = measureQueue({ metrics, rows, clock, kinds: () => [...performers.keys()] })
+  const core = { ...deps, rows, measures }
 
-  const triedAs = (
-    { attempts, payload: before }: Job<unknown>,
-    conclusion: Exclude<Conclusion, { state: 'forgotten' }>,
-    pauseMs: (attempts: number) => number,
-  ): Tried => {
-    const now = clock.now()
-    const outcome = inOneLine(conclusion.outcome ?? '')
-    if (conclusion.state === 'waiting') {
-      const { dueAt = now + pauseMs(attempts + 1), payload = before } = conclusion
-      return { state: 'waiting', dueAt, outcome, finishedAt: 0, payload: JSON.stringify(payload) }
-    }
-    const payload = JSON.stringify(conclusion.keep ?? {})
-    return { state: conclusion.state, dueAt: 0, outcome, finishedAt: now, payload }
-  }
-
-  const commit = (
-    statements: readonly Statement[],
-    { sets = [], jobs = [], stale = [] }: Pick<Conclusion, 'sets' | 'jobs' | 'stale'>,
-  ) => {
-    const [last] = sets.slice(-1)
-    if (!last) {
-      const next = jobs.map((job) => errandStatement(job, clock.now()))
-      return store.writeUnrecorded(
-        [...statements, ...next],
-        [...jobs.map(({ kind }) => workKey(kind)), ...stale],
-      )
-    }
-    for (const job of jobs) last.errand(job)
-    // After the other writes, in the same order as other writers: no deadlock.
-    last.statements.push(...statements)
-    last.stale.push(...stale)
-    return store.commit(...sets)
-  }
-
-  /** Returns a function that runs a job. It returns false if the external system is down. */
-  const performerOf = <Payload, Answer>(kind: JobKind<Payload, Answer>) => {
-    const { pauseMs = growingPause, maxAttempts = Number.POSITIVE_INFINITY } = kind
-
-    const jobOf = (work: Work): Job<Payload> => ({ ...work, payload: JSON.parse(work.payload) })
-
-    const find = async (id: string) => {
-      const work = await rows.find(kind.kind, id)
-      return work && jobOf(work)
-    }
-
-    const settle = async (job: Job<Payload>, conclusion: Conclusion<Payload>) => {
-      const end =
-        conclusion.state === 'forgotten'
-          ? rows.forget(job)
-          : rows.tried(job, triedAs(job, conclusion, pauseMs))
-      await commit([end, ...(conclusion.statements ?? [])], conclusion)
-      measures.tried(kind.kind, conclusion.state)
-      reportSpan({ 'crosspoint.errand_state': conclusion.state })
-      if (conclusion.state === 'failed') reportSpan({ 'error.type': 'failed' })
-    }
-
-    /** The store decides which of several concurrent results counts. A job that was requested again runs again. */
-    const conclude = (job: Job<Payload>, answer: Answer): Promise<boolean> =>
-      retrying(async (attempt) => {
-        const current = attempt === 1 ? job : await find(job.id)
-        if (current?.state !== 'waiting') return true
-        if (current.marks !== job.marks) {
-          // Not at once: a job that is requested constantly would run constantly.
-          await store.writeUnrecorded([rows.renew(current, clock.now())])
-          return true
-        }
-        const conclusion = await kind.conclude(current, answer)
-        await settle(current, conclusion)
-        return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
-      })
-
-    const postpone = async (job: Job<Payload>, error: unknown) => {
-      const facts = { kind: kind.kind, id: job.id, account_id: job.accountId }
-      log.write('error', 'an errand could not be carried out', { ...facts, error: describeError(error) })
-      const outcome = error instanceof Error ? error.message : String(error)
-      const state = job.attempts + 1 < maxAttempts ? 'waiting' : 'failed'
-      try {
-        await settle(job, { state, outcome })
-        reportSpan({ 'error.type': faultOf(error) })
-      } catch (late) {
-        if (!isConflict(late)) throw late
-      }
-    }
-
-    return async (work: Work, { signal, gone }: StopSignals): Promise<boolean> => {
-      const job = jobOf(work)
-      const leave = measures.enter(kind.kind)
-      try {
-        // Kinds without `ask` have undefined as their answer.
-        const answer = (await kind.ask?.(job, signal)) as Answer
-        if (gone.aborted) return false
-        return await conclude(job, answer)
-      } catch (error) {
-        // A stop interrupts jobs; the next process repeats them.
-        if (!signal.aborted) await postpone(job, error)
-        return true
-      } finally {
-        leave()
-      }
-    }
-  }
-
-  const carryOutAll = async (
-    batch: readonly Work[],
-    { kind, maxConcurrent }: { kind: string; maxConcurrent: number },
-    patience: StopSignals,
-  ) => {
-    const perform = performerFor(kind)
-    const waiting = batch.values()
-    const failures: unknown[] = []
-    let isUp = true
-    const work = async () => {
-      for (const next of waiting) {
-        if (!isUp || patience.signal.aborted) return
-        try {
-          if (!(await perform(next, patience))) isUp = false
-        } catch (error) {
-          isUp = false
-          failures.push(error)
-        }
-      }
-    }
-    // Running jobs finish, also after a failure of the store.
-    const over = new AbortController()
-    const ends = Promise.all(Array.from({ length: maxConcurrent }, work)).finally(() => over.abort())
-    await Promise.race([ends, once(patience.gone, 'abort', { signal: over.signal }).catch(() => undefined)])
-    if (failures.length > 0) throw failures[0]
-    return isUp
-  }
-
-  const passOver = async (
-    {
-      kind,
-      maxConcurrent,
-      stopTimeoutMs,
-    }: { kind: string; maxConcurrent: number; stopTimeoutMs: number | undefined },
-    signal: AbortSignal,
-  ) => {
-    const farewell = new AbortController()
-    const begin = () => setTimeout(() => farewell.abort(), stopTimeoutMs).unref()
-    if (stopTimeoutMs !== undefined) signal.addEventListener('abort', begin, { once: true })
-    const patience = { signal, gone: farewell.signal }
-    // Jobs requested from here on are left to the next pass: otherwise it might never end.
-    const now = clock.now()
-    const size = maxConcurrent * looksAhead
-    let after = ''
-    // The due jobs of many accounts may all wait for others of their subjects.
-    let isIdleLap = true
-    while (!signal.aborted) {
-      const accounts = await rows.accounts(kind, now, after, size)
-      // Some of each account, so that no account waits for another one.
-      const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
-      const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
-      if (batch.length > 0) isIdleLap = false
-      if (!(await carryOutAll(batch, { kind, maxConcurrent }, patience))) return
-      const isLapOver = accounts.length < size
-      if (isLapOver && isIdleLap) return
-      if (isLapOver) isIdleLap = true
-      after = isLapOver ? '' : (accounts.at(-1) ?? '')
-    }
-  }
-
-  const performerFor = (kind: string) => {
+  const performerFor = (kind: string): Performer => {
     const performer = performers.get(kind)
     if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
     const span = { name: `errand ${kind}`, kind: 'consumer' } as const
-    return (work: Work, patience: StopSignals) =>
+    return (work, signals) =>
       inLaterSpan(
         recorder,
         { ...span, facts: spanFactsOf(work), causes: work.trace ? [work.trace] : [] },
-        () => performer(work, patience),
+        () => performer(work, signals),
       )
   }
 
@@ -313,13 +319,14 @@ export const createQueue = ({ store, log, metrics, recorder }: Deps) => {
       const { everySeconds = 5, maxConcurrent = 4, stopTimeoutMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)
       if (performers.has(kind.kind)) throw new Error(`two kinds of errands are called ${kind.kind}`)
-      performers.set(kind.kind, performerOf(kind))
+      performers.set(kind.kind, performerOf(kind, core))
+      const pass = { kind: kind.kind, maxConcurrent, stopTimeoutMs, perform: performerFor(kind.kind) }
       return {
         name: kind.kind,
         everySeconds,
         due: async () => (await isOn()) && (await rows.isAnyDue(kind.kind, clock.now())),
         async run(signal) {
-          if (await isOn()) await passOver({ kind: kind.kind, maxConcurrent, stopTimeoutMs }, signal)
+          if (await isOn()) await runDueJobs(core, pass, signal)
         },
       }
     },

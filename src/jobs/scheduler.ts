@@ -22,21 +22,7 @@ export interface ScheduledJob {
   run(signal: AbortSignal, guard: Statement): Promise<void>
 }
 
-export interface Scheduler {
-  add(job: ScheduledJob): void
-  /** While it returns true, no job runs. */
-  hold(isHeld: () => Promise<boolean>): void
-  /** For long work: once true, it must stop starting work, store its progress and end. */
-  isHeld(): Promise<boolean>
-  /** Call it when everything that jobs need exists. With `onlyNudged`, jobs run only on `nudge`. */
-  start(onlyNudged?: boolean): void
-  /** Runs the job soon: a request has created work for it. */
-  nudge(name: string): void
-  /** Runs the job now, and resolves when it has ended. */
-  runNow(name: string): Promise<void>
-  /** Aborts running jobs and waits for them. */
-  stop(): Promise<void>
-}
+export type Scheduler = ReturnType<typeof createScheduler>
 
 // Upper limit of the pause between looks.
 const maxLookPauseMs = 60_000
@@ -154,37 +140,41 @@ interface RunnerDeps extends SchedulerDeps {
   isHeld(): Promise<boolean>
 }
 
-export const createScheduler = (tools: SchedulerDeps): Scheduler => {
+export const createScheduler = (deps: SchedulerDeps) => {
   let isHeld = async () => false
   const runners = new Map<string, ReturnType<typeof createJobRunner>>()
   let isStarted = false
 
-  const runnerOf = (name: string) => {
-    const runner = runners.get(name)
-    if (!runner) throw new Error(`there is no round ${name}`)
-    return runner
-  }
-
   return {
-    add(job) {
+    add(job: ScheduledJob) {
       if (runners.has(job.name)) throw new Error(`two rounds are called ${job.name}`)
-      runners.set(job.name, createJobRunner(job, { ...tools, isHeld: () => isHeld() }))
+      runners.set(job.name, createJobRunner(job, { ...deps, isHeld: () => isHeld() }))
     },
-    hold(asked) {
+    /** While it returns true, no job runs. */
+    hold(asked: () => Promise<boolean>) {
       isHeld = asked
     },
+    /** For long work: once true, it must stop starting work, store its progress and end. */
     isHeld: () => isHeld(),
+    /** Call it when everything that jobs need exists. With `onlyNudged`, jobs run only on `nudge`. */
     start(onlyNudged = false) {
       isStarted = true
       if (!onlyNudged) for (const runner of runners.values()) runner.start()
     },
-    nudge(name) {
+    /** Runs the job soon: a request has created work for it. */
+    nudge(name: string) {
       if (isStarted) runners.get(name)?.nudge()
-      else tools.nudgeElsewhere?.(name)
+      else deps.nudgeElsewhere?.(name)
     },
-    runNow: (name) => runnerOf(name).runNow(),
+    /** Runs the job now, and resolves when it has ended. */
+    async runNow(name: string) {
+      const runner = runners.get(name)
+      if (!runner) throw new Error(`there is no round ${name}`)
+      await runner.runNow()
+    },
+    /** Aborts running jobs and waits for them. */
     async stop() {
-      await Promise.all([...runners.values()].map((runner) => runner.stop()))
+      await Promise.all(runners.values().map((runner) => runner.stop()))
     },
   }
 }

@@ -1,8 +1,8 @@
 import { badIdentifier, failure } from '../lib/failure.ts'
 import { conflict } from '../storage/change-set.ts'
-import type { Statement } from '../storage/db.ts'
+import type { Statement, Value } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
-import { integer, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
+import { conditions, integer, keyset, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
 
 /** `waiting` jobs are to be run. The others have ended and are kept for a while. */
 export const workStates = ['waiting', 'done', 'failed'] as const
@@ -35,15 +35,7 @@ export type Work = RowOf<typeof work>
 
 type Marked = Pick<Work, 'kind' | 'id' | 'marks'>
 
-/** The result of a try. */
-export interface Tried {
-  state: WorkState
-  dueAt: number
-  outcome: string
-  finishedAt: number
-  /** JSON text. */
-  payload: string
-}
+type Tried = Pick<Work, 'state' | 'dueAt' | 'outcome' | 'finishedAt'> & { payload: unknown }
 
 interface WorkQuery {
   kind?: string
@@ -72,8 +64,7 @@ const accountsWithWork = `SELECT account_id FROM (
 const isNext = `(subject = '' OR NOT EXISTS (SELECT 1 FROM work AS e
   WHERE e.subject = w.subject AND e.subject <> '' AND e.state = 'waiting' AND e.sequence < w.sequence))`
 
-const dueOfAccount = `SELECT ${work.columns} FROM work AS w
-  WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3 AND ${isNext}
+const dueOfAccount = `WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3 AND ${isNext}
   ORDER BY due_at, id LIMIT $4`
 
 const backlogOfKind = `SELECT
@@ -85,94 +76,90 @@ const backlogOfKind = `SELECT
 
 export type WorkStore = ReturnType<typeof createWorkStore>
 
-export const createWorkStore = ({ all }: Store) => ({
-  async find(kind: string, id: string): Promise<Work | undefined> {
-    return work.first(await all(`SELECT ${work.columns} FROM work WHERE kind = $1 AND id = $2`, [kind, id]))
-  },
+export const createWorkStore = ({ all }: Store) => {
+  const select = async (ending: string, params: readonly Value[]): Promise<Work[]> =>
+    work.list(await all(`SELECT ${work.columns} FROM work AS w ${ending}`, params))
 
-  async isAnyDue(kind: string, now: number): Promise<boolean> {
-    const sql = "SELECT id FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 LIMIT 1"
-    return (await all(sql, [kind, now])).length > 0
-  },
+  const isAny = async (sql: string, params: readonly Value[]) => (await all(sql, params)).length > 0
 
-  /**
-   * How many jobs of a kind wait and are due, each counted up to `most`, and since when the first is due; 0 if none
-   * is.
-   */
-  async backlog(kind: string, now: number, most: number) {
-    const rows = await all<{ waiting: number; due: number; oldest: number | null }>(backlogOfKind, [
-      kind,
-      now,
-      most,
-    ])
-    return { waiting: rows[0]?.waiting ?? 0, due: rows[0]?.due ?? 0, oldest: rows[0]?.oldest ?? 0 }
-  },
+  return {
+    find: async (kind: string, id: string): Promise<Work | undefined> =>
+      (await select('WHERE kind = $1 AND id = $2', [kind, id]))[0],
 
-  /** Whether an earlier job of its subject waits. */
-  async isBehind({ kind, id, subject }: Work): Promise<boolean> {
-    if (subject === '') return false
-    const sql = `SELECT e.id FROM work AS w JOIN work AS e ON e.subject = w.subject AND e.subject <> ''
-        AND e.state = 'waiting' AND e.sequence < w.sequence
-      WHERE w.kind = $1 AND w.id = $2 LIMIT 1`
-    return (await all(sql, [kind, id])).length > 0
-  },
+    isAnyDue: (kind: string, now: number) =>
+      isAny("SELECT id FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 LIMIT 1", [
+        kind,
+        now,
+      ]),
 
-  /** Accounts with due jobs after `after`, by id. */
-  async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
-    const rows = await all<{ account_id: string }>(accountsWithWork, [kind, now, after, limit])
-    return rows.map((row) => row.account_id)
-  },
+    /** How many jobs of a kind wait and are due, each up to `most`, and since when the first is due; 0 if none is. */
+    async backlog(kind: string, now: number, most: number) {
+      const [row] = await all<{ waiting: number; due: number; oldest: number | null }>(backlogOfKind, [
+        kind,
+        now,
+        most,
+      ])
+      return { waiting: row?.waiting ?? 0, due: row?.due ?? 0, oldest: row?.oldest ?? 0 }
+    },
 
-  /** Due jobs of an account without earlier ones of their subject. */
-  async due(kind: string, accountId: string, now: number, limit: number): Promise<Work[]> {
-    return work.list(await all(dueOfAccount, [kind, accountId, now, limit]))
-  },
+    /** Whether an earlier job of its subject waits. */
+    isBehind: async ({ kind, id, subject }: Work): Promise<boolean> =>
+      subject !== '' &&
+      isAny(`SELECT w.id FROM work AS w WHERE kind = $1 AND id = $2 AND NOT ${isNext}`, [kind, id]),
 
-  async waiting(kind: string, accountId: string): Promise<Work[]> {
-    const sql = `SELECT ${work.columns} FROM work WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`
-    return work.list(await all(sql, [kind, accountId]))
-  },
+    /** Accounts with due jobs after `after`, by id. */
+    async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
+      const rows = await all<{ account_id: string }>(accountsWithWork, [kind, now, after, limit])
+      return rows.map((row) => row.account_id)
+    },
 
-  /** A conflict if another process was faster, or the job was requested again. */
-  tried: ({ kind, id, marks }: Marked, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
-    sql: `UPDATE work SET state = $4, due_at = $5, attempts = attempts + 1, outcome = $6, finished_at = $7, payload = $8
+    /** Due jobs of an account without earlier ones of their subject. */
+    due: (kind: string, accountId: string, now: number, limit: number) =>
+      select(dueOfAccount, [kind, accountId, now, limit]),
+
+    waiting: (kind: string, accountId: string) =>
+      select("WHERE kind = $1 AND account_id = $2 AND state = 'waiting'", [kind, accountId]),
+
+    /** A conflict if another process was faster, or the job was requested again. */
+    tried: (
+      { kind, id, marks }: Marked,
+      { state, dueAt, outcome, finishedAt, payload }: Tried,
+    ): Statement => ({
+      sql: `UPDATE work SET state = $4, due_at = $5, attempts = attempts + 1, outcome = $6, finished_at = $7, payload = $8
       WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'`,
-    params: [kind, id, marks, state, dueAt, outcome, finishedAt, payload],
-    expect: { rows: 1, orElse: conflict },
-  }),
+      params: [kind, id, marks, state, dueAt, outcome, finishedAt, JSON.stringify(payload)],
+      expect: { rows: 1, orElse: conflict },
+    }),
 
-  /** Deletes the job; a conflict like `tried`. */
-  forget: ({ kind, id, marks }: Marked): Statement => ({
-    sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
-    params: [kind, id, marks],
-    expect: { rows: 1, orElse: conflict },
-  }),
+    /** Deletes the job; a conflict like `tried`. */
+    forget: ({ kind, id, marks }: Marked): Statement => ({
+      sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
+      params: [kind, id, marks],
+      expect: { rows: 1, orElse: conflict },
+    }),
 
-  /** Makes a job that was requested again due now, unless it is due later. */
-  renew: ({ kind, id }: Marked, now: number): Statement => ({
-    sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting' AND due_at < $3",
-    params: [kind, id, now],
-  }),
+    /** Makes a job that was requested again due now, unless it is due later. */
+    renew: ({ kind, id }: Marked, now: number): Statement => ({
+      sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting' AND due_at < $3",
+      params: [kind, id, now],
+    }),
 
-  hurry: (kind: string, id: string, dueAt: number): Statement => ({
-    sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
-    params: [kind, id, dueAt],
-    expect: { rows: 1, orElse: () => failure(badIdentifier, { cause: id }) },
-  }),
+    hurry: (kind: string, id: string, dueAt: number): Statement => ({
+      sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
+      params: [kind, id, dueAt],
+      expect: { rows: 1, orElse: () => failure(badIdentifier, { cause: id }) },
+    }),
 
-  /** By kind and id. */
-  async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {
-    const params: (string | number)[] = [limit]
-    const conditions: string[] = []
-    for (const [column, value] of Object.entries({ kind, state, account_id: accountId }))
-      if (value !== undefined) conditions.push(`${column} = $${params.push(value)}`)
-    if (after) {
-      params.push(...after)
-      conditions.push(`(kind, id) ${descending ? '<' : '>'} ($${params.length - 1}, $${params.length})`)
-    }
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-    const order = descending ? 'DESC' : 'ASC'
-    const sql = `SELECT ${work.columns} FROM work ${where} ORDER BY kind ${order}, id ${order} LIMIT $1`
-    return work.list(await all(sql, params))
-  },
-})
+    /** By kind and id. */
+    async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {
+      const { terms, params, add } = conditions([limit])
+      add((place) => `kind = ${place}`, kind)
+      add((place) => `state = ${place}`, state)
+      add((place) => `account_id = ${place}`, accountId)
+      const { behind, order } = keyset(['kind', 'id'], descending)
+      if (after) terms.push(behind(params.push(...after) - 1))
+      const where = terms.length === 0 ? '' : `WHERE ${terms.join(' AND ')}`
+      return select(`${where} ORDER BY ${order} LIMIT $1`, params)
+    },
+  }
+}

@@ -34,3 +34,18 @@ export async function* pagesOf<T>(
     last = page.at(-1)
   }
 }
+
+/** Parts of a list whose weights add up to at most `most`, or of one heavier item. */
+export const inParts = <T>(items: readonly T[], most: number, weightOf: (item: T) => number): T[][] => {
+  const parts: T[][] = []
+  let weight = Number.POSITIVE_INFINITY
+  for (const item of items) {
+    if (weight + weightOf(item) > most) {
+      parts.push([])
+      weight = 0
+    }
+    parts.at(-1)?.push(item)
+    weight += weightOf(item)
+  }
+  return parts
+}

@@ -247,6 +247,18 @@ export const table = <const C extends Columns>(
   }
 }
 
+/** Conditions with numbered parameters. A value that is undefined adds none. */
+export const conditions = (params: Value[]) => {
+  const terms: string[] = []
+  return {
+    terms,
+    params,
+    add(term: (place: string) => string, value: Value | undefined) {
+      if (value !== undefined) terms.push(term(`$${params.push(value)}`))
+    },
+  }
+}
+
 /** Pages along an index. */
 export const keyset = (columns: readonly string[], descending: boolean) => ({
   /** The condition; the last row's columns are parameters from `$from` on. */
