@@ -73,7 +73,7 @@ const lookEverySeconds = 2
 const sweepEverySeconds = 600
 // A running upload ends after a minute without data.
 const oldestUploadMs = 3_600_000
-const sweptAtOnce = 100
+const keysAtOnce = 50
 
 const isSomething = (value: unknown) => value !== undefined && value !== null && value !== ''
 
@@ -111,16 +111,10 @@ export const createProgress = <Detail>(
 ): RunProgress<Detail> => {
   let run = start
 
-  const partOf = (name: 'out' | 'failed', number: number, lines: readonly string[]) =>
-    lines.length === 0
-      ? []
-      : [
-          runs.parts.statement(run, name, {
-            number,
-            firstRow: run.done,
-            content: Buffer.from(lines.join('')),
-          }),
-        ]
+  const partOf = (name: 'out' | 'failed', number: number, lines: readonly string[]) => {
+    const part = { number, firstRow: run.done, content: Buffer.from(lines.join('')) }
+    return lines.length === 0 ? [] : [runs.parts.statement(run, name, part)]
+  }
 
   /** Commits if this process still has the run. */
   const commitAt = async (statements: readonly Statement[], changes: readonly ChangeSet[]) => {
@@ -168,78 +162,94 @@ export const createProgress = <Detail>(
   }
 }
 
-export const createBatches = <Detail>(tools: Deps<Detail>) => {
-  const { base, runs, leases, rounds, node, log, maxConcurrentRuns, turnMs, work } = tools
-  const { clock } = base
+/** Works on runs until a read returns fewer than its limit, or `signal` aborts. */
+export const workOff = async (
+  read: (limit: number) => Promise<readonly RunKey[]>,
+  work: (key: RunKey) => Promise<void>,
+  signal: AbortSignal,
+) => {
+  for (;;) {
+    const keys = await read(keysAtOnce)
+    for (const key of keys) {
+      if (signal.aborted) return
+      await work(key)
+    }
+    if (keys.length < keysAtOnce) return
+  }
+}
+
+const measureBatches = (metrics: Metrics, kind: string, running: ReadonlyMap<string, unknown>) => {
+  metrics.gauge(
+    { name: `crosspoint_${kind}s_running`, help: `A ${kind} is at work in this process.` },
+    () => running.size,
+  )
+  return metrics.counter({
+    name: `crosspoint_${kind}_turns_total`,
+    help: `Turns that this process gave to a ${kind}, by whether it could be worked on.`,
+    labels: ['outcome'],
+  })
+}
+
+const performTurn = async <Detail>(
+  { base, runs, node, turnMs, work }: Deps<Detail>,
+  key: RunKey,
+  lease: Lease,
+  { stopping, doOthersWait }: { stopping: AbortSignal; doOthersWait(): Promise<boolean> },
+) => {
+  const signal = AbortSignal.any([stopping, lease.lost])
+  const until = turnMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + turnMs
+  const mayGoOn = async () => !signal.aborted && (performance.now() < until || !(await doOthersWait()))
+  await runs.takeOver(key, node)
+  await base.fence()
+  const run = await runs.run(key)
+  // The run may have ended before the lease was taken.
+  if (run?.state !== 'executing') return
+  try {
+    await work(createProgress({ base, runs }, lease, run, { signal, mayGoOn }))
+  } catch (error) {
+    if (!(error instanceof RunIsOver)) throw error
+  } finally {
+    // Also after a failure: otherwise the account's other runs would wait for it.
+    if (!signal.aborted) await runs.stepBack(key)
+  }
+}
+
+export const createBatches = <Detail>(deps: Deps<Detail>) => {
+  const { base, runs, leases, rounds, log, maxConcurrentRuns } = deps
   const takingUp = `${runs.kind}s`
   const sweeping = `${runs.kind} leftovers`
   const running = new Map<string, { accountId: string; done: Promise<void> }>()
   let lastServed = new Map<string, number>()
   let served = 0
   const stopping = new AbortController()
-  tools.metrics.gauge(
-    { name: `crosspoint_${runs.kind}s_running`, help: `A ${runs.kind} is at work in this process.` },
-    () => running.size,
-  )
-  const turnsTaken = tools.metrics.counter({
-    name: `crosspoint_${runs.kind}_turns_total`,
-    help: `Turns that this process gave to a ${runs.kind}, by whether it could be worked on.`,
-    labels: ['outcome'],
-  })
+  const turnsTaken = measureBatches(deps.metrics, runs.kind, running)
 
-  const doOthersWait = async () => {
-    const executing = await runs.someExecuting(running.size + 1)
-    return executing.some((id) => !running.has(id))
-  }
+  const doOthersWait = async () => (await runs.someExecuting(running.size + 1)).some((id) => !running.has(id))
 
   const perform = async (key: RunKey, lease: Lease) => {
-    const signal = AbortSignal.any([stopping.signal, lease.lost])
-    const until = turnMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + turnMs
-    const mayGoOn = async () => !signal.aborted && (performance.now() < until || !(await doOthersWait()))
-    await runs.takeOver(key, node)
-    await base.fence()
-    const run = await runs.run(key)
-    // The run may have ended before the lease was taken.
-    if (run?.state !== 'executing') return
     try {
-      await work(createProgress({ base, runs }, lease, run, { signal, mayGoOn }))
+      const turn = performTurn(deps, key, lease, { stopping: stopping.signal, doOthersWait })
+      await turn.finally(() => lease.release())
+      return 'done'
     } catch (error) {
-      if (!(error instanceof RunIsOver)) throw error
-    } finally {
-      // Also after a failure: otherwise the account's other runs would wait for it.
-      if (!signal.aborted) await runs.stepBack(key)
+      // The next look retries it.
+      log.write('error', `a ${runs.kind} was left where it stands`, {
+        [`${runs.kind}_id`]: key.id,
+        account_id: key.accountId,
+        error: describeError(error),
+      })
+      return 'left'
     }
   }
 
   const begin = (key: RunKey, lease: Lease) => {
     served += 1
     lastServed.set(key.accountId, served)
-    const turn = async () => {
-      try {
-        await perform(key, lease)
-      } finally {
-        await lease.release()
-      }
-    }
-    const onEnd = (outcome: 'done' | 'left') => {
+    const done = perform(key, lease).then((outcome) => {
       running.delete(key.id)
       turnsTaken.labels(outcome).inc()
-    }
-    const done = turn().then(
-      () => {
-        onEnd('done')
-        if (!stopping.signal.aborted) rounds.nudge(takingUp)
-      },
-      // The next look retries it.
-      (error) => {
-        onEnd('left')
-        log.write('error', `a ${runs.kind} was left where it stands`, {
-          [`${runs.kind}_id`]: key.id,
-          account_id: key.accountId,
-          error: describeError(error),
-        })
-      },
-    )
+      if (outcome === 'done' && !stopping.signal.aborted) rounds.nudge(takingUp)
+    })
     running.set(key.id, { accountId: key.accountId, done })
   }
 
@@ -252,11 +262,11 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
     const waiting = await runs.waiting()
     const accounts = new Set(waiting.map(({ accountId }) => accountId))
     lastServed = new Map([...lastServed].filter(([accountId]) => accounts.has(accountId)))
-    const isFree = ({ id }: WaitingRun) => !tried.has(id)
     while (!signal.aborted && !stopping.signal.aborted && (await hasRoom())) {
       const atWork = Map.groupBy([...running.values(), ...elsewhere], ({ accountId }) => accountId)
       const counts = new Map([...atWork].map(([accountId, { length }]) => [accountId, length]))
-      const next = nextRun(waiting.filter(isFree), { running: counts, lastServed })
+      const free = waiting.filter(({ id }) => !tried.has(id))
+      const next = nextRun(free, { running: counts, lastServed })
       if (!next) return
       tried.add(next.id)
       const lease = await leases.take(`${runs.kind}/${next.id}`)
@@ -266,15 +276,8 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
   }
 
   const sweep = async (signal: AbortSignal) => {
-    await runs.giveUpUploads(clock.now() - oldestUploadMs)
-    for (;;) {
-      const removed = await runs.removed(sweptAtOnce)
-      for (const key of removed) {
-        if (signal.aborted) return
-        await runs.clear(key)
-      }
-      if (removed.length < sweptAtOnce) return
-    }
+    await runs.giveUpUploads(base.clock.now() - oldestUploadMs)
+    await workOff(runs.removed, runs.clear, signal)
   }
 
   const jobs: ScheduledJob[] = [
@@ -296,7 +299,7 @@ export const createBatches = <Detail>(tools: Deps<Detail>) => {
     /** Leaves all runs to other processes. */
     async stop() {
       stopping.abort()
-      await Promise.all([...running.values()].map(({ done }) => done))
+      await Promise.all(running.values().map(({ done }) => done))
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Failure } from '../lib/failure.ts'
 import { type ChangeSet, conflict } from '../storage/change-set.ts'
-import type { Statement } from '../storage/db.ts'
+import type { Statement, Value } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, json, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
 
@@ -125,24 +125,31 @@ const createPartStore = ({ all, writeUnrecorded }: Store) => ({
   },
 })
 
-export const createRunStore = <Detail>(store: Store, kind: string) => {
-  const { clock, all, scan, writeUnrecorded } = store
-  const parts = createPartStore(store)
+const ofRun = 'account_id = $1 AND id = $2'
+
+const update = (
+  changes: string,
+  where: string,
+  params: readonly Value[],
+  orElse?: () => Failure,
+): Statement => ({
+  sql: `UPDATE long_runs SET ${changes} WHERE ${where}`,
+  params,
+  ...(orElse ? { expect: { rows: 1, orElse } } : {}),
+})
+
+const removedState = "state = 'removed'"
+
+/** Reads of runs. `kind` is $1 where it is a condition. */
+const runReads = <Detail>({ all, scan }: Store, kind: string) => {
   const runs = tableOf<Detail>()
   const keys = runs.pick('accountId', 'id')
   const waitingRuns = runs.pick('accountId', 'id', 'since')
-  const insertRun = runs.insert('ON CONFLICT DO NOTHING')
 
-  /** For runs with few parts. */
-  const remove = (set: ChangeSet, which: string, params: readonly string[]) => {
-    set.run(
-      `DELETE FROM long_parts WHERE account_id = $1 AND run_id IN (SELECT id FROM long_runs WHERE ${which})`,
-      params,
-    )
-    set.run(`DELETE FROM long_runs WHERE ${which}`, params)
-  }
+  const runsWhere = async (where: string, params: readonly Value[]): Promise<BatchRun<Detail>[]> =>
+    runs.list(await all(`SELECT ${runs.columns} FROM long_runs WHERE ${where}`, params))
 
-  const keysWhere = async (where: string, params: readonly (string | number)[], limit: number) =>
+  const keysWhere = async (where: string, params: readonly Value[], limit: number): Promise<RunKey[]> =>
     keys.list(
       await all(`SELECT ${keys.columns} FROM long_runs WHERE kind = $1 AND ${where} LIMIT ${limit}`, [
         kind,
@@ -150,148 +157,20 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       ]),
     )
 
-  const run = async ({ accountId, id }: RunKey): Promise<BatchRun<Detail> | undefined> => {
-    const sql = `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`
-    return runs.first(await all(sql, [accountId, id]))
-  }
-
-  /** Deletes the rest of a removed run, in transactions of bounded size. */
-  const clear = async (key: RunKey) => {
-    if ((await run(key))?.state !== 'removed') return
-    await parts.removeAll(key)
-    await writeUnrecorded([
-      {
-        sql: "DELETE FROM long_runs WHERE account_id = $1 AND id = $2 AND state = 'removed'",
-        params: [key.accountId, key.id],
-      },
-    ])
-  }
-
   return {
-    kind,
-    parts,
+    run: async ({ accountId, id }: RunKey) => (await runsWhere(ofRun, [accountId, id]))[0],
 
-    run,
-
-    async runsBetween(
-      accountId: string,
-      lowest: string,
-      highest: string,
-    ): Promise<Map<string, BatchRun<Detail>>> {
-      const rows = await all(
-        `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id >= $2 AND id <= $3`,
-        [accountId, lowest, highest],
-      )
-      return new Map(runs.list(rows).map((found) => [found.id, found]))
+    async runsBetween(accountId: string, lowest: string, highest: string) {
+      const found = await runsWhere('account_id = $1 AND id >= $2 AND id <= $3', [accountId, lowest, highest])
+      return new Map(found.map((run) => [run.id, run]))
     },
 
     /** The executing run, else the one that ended last. Ids of one second are not ordered. */
-    async latest(accountId: string, subject: string): Promise<BatchRun<Detail> | undefined> {
-      return runs.first(
-        await all(
-          `SELECT ${runs.columns} FROM long_runs
-            WHERE account_id = $1 AND kind = $2 AND subject = $3 AND state <> 'removed'
-            ORDER BY CASE state WHEN 'executing' THEN 0 ELSE 1 END, since DESC, id DESC LIMIT 1`,
-          [accountId, kind, subject],
-        ),
-      )
+    async latest(accountId: string, subject: string) {
+      const where = `kind = $1 AND account_id = $2 AND subject = $3 AND state <> 'removed'
+        ORDER BY CASE state WHEN 'executing' THEN 0 ELSE 1 END, since DESC, id DESC LIMIT 1`
+      return (await runsWhere(where, [kind, accountId, subject]))[0]
     },
-
-    /** A conflict if another run of the subject is executing. */
-    insert: (
-      { accountId, id }: RunKey,
-      state: RunState,
-      { subject = '', position, detail, succeeded = 0, failed = 0 }: NewRun<Detail> = {},
-    ) => {
-      const counts = { done: succeeded + failed, succeeded, failed, outParts: 0, failedParts: 0, workedMs: 0 }
-      const run = {
-        accountId,
-        id,
-        kind,
-        subject,
-        state,
-        since: clock.now(),
-        position,
-        detail,
-        node: '',
-        held: '',
-      }
-      return insertRun({ ...run, ...counts }, decided)
-    },
-
-    /** `orElse`: the failure if the run is in another state. */
-    move: (
-      { accountId, id }: RunKey,
-      from: RunState,
-      to: RunState,
-      orElse: () => Failure = conflict,
-    ): Statement => ({
-      sql: 'UPDATE long_runs SET state = $4, since = $5 WHERE account_id = $1 AND id = $2 AND state = $3',
-      params: [accountId, id, from, to, clock.now()],
-      expect: { rows: 1, orElse },
-    }),
-
-    removeWhole: (set: ChangeSet, { accountId, id }: RunKey) =>
-      remove(set, 'account_id = $1 AND id = $2', [accountId, id]),
-
-    removeEnded: (set: ChangeSet, accountId: string, subject: string) =>
-      remove(set, "account_id = $1 AND kind = $2 AND subject = $3 AND state = 'ended'", [
-        accountId,
-        kind,
-        subject,
-      ]),
-
-    /** The parts are deleted later by `clear`. */
-    removeWithAccount: (set: ChangeSet, accountId: string) =>
-      set.run("UPDATE long_runs SET state = 'removed' WHERE account_id = $1 AND kind = $2", [
-        accountId,
-        kind,
-      ]),
-
-    takeOver: ({ accountId, id }: RunKey, node: string) =>
-      writeUnrecorded([
-        {
-          sql: "UPDATE long_runs SET node = $3 WHERE account_id = $1 AND id = $2 AND state = 'executing'",
-          params: [accountId, id, node],
-        },
-      ]),
-
-    /** Puts it after the account's other runs, also those of the same millisecond. */
-    stepBack: ({ accountId, id }: RunKey) =>
-      writeUnrecorded([
-        {
-          sql: `UPDATE long_runs SET since = (
-              SELECT CASE WHEN max(other.since) < $4 THEN $4 ELSE max(other.since) + 1 END FROM long_runs AS other
-                WHERE other.account_id = $1 AND other.kind = $3 AND other.state = 'executing')
-            WHERE account_id = $1 AND id = $2 AND state = 'executing'`,
-          params: [accountId, id, kind, clock.now()],
-        },
-      ]),
-
-    /** Updates the progress only if it is still `before`, so that no row is done twice. */
-    advance: (before: BatchRun<Detail>, after: BatchRun<Detail>, orElse: () => Failure): Statement => ({
-      sql: `UPDATE long_runs SET done = $6, succeeded = $7, failed = $8, position = $9, out_parts = $10,
-          failed_parts = $11, held = $12, worked_ms = $13, detail = COALESCE($14, detail)
-        WHERE account_id = $1 AND id = $2 AND state = 'executing' AND done = $3 AND out_parts = $4
-          AND COALESCE(position, '') = $5`,
-      params: [
-        before.accountId,
-        before.id,
-        before.done,
-        before.outParts,
-        before.position ?? '',
-        after.done,
-        after.succeeded,
-        after.failed,
-        after.position ?? null,
-        after.outParts,
-        after.failedParts,
-        after.held,
-        after.workedMs,
-        after.detail === before.detail ? null : JSON.stringify(after.detail),
-      ],
-      expect: { rows: 1, orElse },
-    }),
 
     /** Executing runs: of each account those that waited longest. */
     async waiting(): Promise<WaitingRun[]> {
@@ -306,33 +185,121 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       return waitingRuns.list(rows)
     },
 
-    inStateSince: (state: RunState, before: number, limit: number): Promise<RunKey[]> =>
+    inStateSince: (state: RunState, before: number, limit: number) =>
       keysWhere('state = $2 AND since < $3 ORDER BY since', [state, before], limit),
 
-    someExecuting: async (limit: number): Promise<string[]> =>
+    someExecuting: async (limit: number) =>
       (await keysWhere("state = 'executing'", [], limit)).map(({ id }) => id),
+
+    removed: (limit: number) => keysWhere(removedState, [], limit),
+  }
+}
+
+const runWrites = <Detail>({ clock }: Store, kind: string) => {
+  const insertRun = tableOf<Detail>().insert('ON CONFLICT DO NOTHING')
+
+  /** For runs with few parts. */
+  const remove = (set: ChangeSet, which: string, params: readonly string[]) =>
+    set
+      .run(
+        `DELETE FROM long_parts WHERE account_id = $1 AND run_id IN (SELECT id FROM long_runs WHERE ${which})`,
+        params,
+      )
+      .run(`DELETE FROM long_runs WHERE ${which}`, params)
+
+  return {
+    /** A conflict if another run of the subject is executing. */
+    insert: (
+      { accountId, id }: RunKey,
+      state: RunState,
+      { subject = '', position, detail, succeeded = 0, failed = 0 }: NewRun<Detail> = {},
+    ) => {
+      const counts = { done: succeeded + failed, succeeded, failed, outParts: 0, failedParts: 0, workedMs: 0 }
+      const asked = { subject, position, detail, since: clock.now(), node: '', held: '' }
+      return insertRun({ accountId, id, kind, state, ...asked, ...counts }, decided)
+    },
+
+    /** `orElse`: the failure if the run is in another state. */
+    move: ({ accountId, id }: RunKey, from: RunState, to: RunState, orElse: () => Failure = conflict) =>
+      update(
+        'state = $4, since = $5',
+        `${ofRun} AND state = $3`,
+        [accountId, id, from, to, clock.now()],
+        orElse,
+      ),
+
+    removeWhole: (set: ChangeSet, { accountId, id }: RunKey) => remove(set, ofRun, [accountId, id]),
+
+    removeEnded: (set: ChangeSet, accountId: string, subject: string) =>
+      remove(set, "account_id = $1 AND kind = $2 AND subject = $3 AND state = 'ended'", [
+        accountId,
+        kind,
+        subject,
+      ]),
+
+    /** The parts are deleted later by `clear`. */
+    removeWithAccount: (set: ChangeSet, accountId: string) =>
+      set.add(update(removedState, 'account_id = $1 AND kind = $2', [accountId, kind])),
+
+    /** Updates the progress only if it is still `before`, so that no row is done twice. */
+    advance(before: BatchRun<Detail>, after: BatchRun<Detail>, orElse: () => Failure) {
+      const place = [before.accountId, before.id, before.done, before.outParts, before.position ?? '']
+      const { done, succeeded, failed, position = null, outParts, failedParts } = after
+      const progress = [done, succeeded, failed, position, outParts, failedParts]
+      const detail = after.detail === before.detail ? null : JSON.stringify(after.detail)
+      return update(
+        `done = $6, succeeded = $7, failed = $8, position = $9, out_parts = $10,
+          failed_parts = $11, held = $12, worked_ms = $13, detail = COALESCE($14, detail)`,
+        `${ofRun} AND state = 'executing' AND done = $3 AND out_parts = $4 AND COALESCE(position, '') = $5`,
+        [...place, ...progress, after.held, after.workedMs, detail],
+        orElse,
+      )
+    },
+  }
+}
+
+export const createRunStore = <Detail>(store: Store, kind: string) => {
+  const parts = createPartStore(store)
+  const reads = runReads<Detail>(store, kind)
+  const write = (...statements: readonly Statement[]) => store.writeUnrecorded(statements)
+
+  /** Deletes the rest of a removed run, in transactions of bounded size. */
+  const clear = async (key: RunKey) => {
+    if ((await reads.run(key))?.state !== 'removed') return
+    await parts.removeAll(key)
+    const { accountId, id } = key
+    await write({ sql: `DELETE FROM long_runs WHERE ${ofRun} AND ${removedState}`, params: [accountId, id] })
+  }
+
+  return {
+    kind,
+    parts,
+    ...reads,
+    ...runWrites<Detail>(store, kind),
+    clear,
+
+    takeOver: ({ accountId, id }: RunKey, node: string) =>
+      write(update('node = $3', `${ofRun} AND state = 'executing'`, [accountId, id, node])),
+
+    /** Puts it after the account's other runs, also those of the same millisecond. */
+    stepBack: ({ accountId, id }: RunKey) =>
+      write(
+        update(
+          `since = (SELECT CASE WHEN max(other.since) < $4 THEN $4 ELSE max(other.since) + 1 END
+            FROM long_runs AS other
+            WHERE other.account_id = $1 AND other.kind = $3 AND other.state = 'executing')`,
+          `${ofRun} AND state = 'executing'`,
+          [accountId, id, kind, store.clock.now()],
+        ),
+      ),
 
     /** Marks uploads without data since `before` as removed. */
     giveUpUploads: (before: number) =>
-      writeUnrecorded([
-        {
-          sql: "UPDATE long_runs SET state = 'removed' WHERE kind = $1 AND state = 'uploading' AND since < $2",
-          params: [kind, before],
-        },
-      ]),
-
-    removed: (limit: number): Promise<RunKey[]> => keysWhere("state = 'removed'", [], limit),
-
-    clear,
+      write(update(removedState, "kind = $1 AND state = 'uploading' AND since < $2", [kind, before])),
 
     /** Removes an upload unless it has become a run. */
     async discardUpload(key: RunKey) {
-      await writeUnrecorded([
-        {
-          sql: "UPDATE long_runs SET state = 'removed' WHERE account_id = $1 AND id = $2 AND state = 'uploading'",
-          params: [key.accountId, key.id],
-        },
-      ])
+      await write(update(removedState, `${ofRun} AND state = 'uploading'`, [key.accountId, key.id]))
       await clear(key)
     },
   }
