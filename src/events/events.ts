@@ -75,19 +75,6 @@ export const typeFilter = (types: readonly string[]): ((type: string) => boolean
   return (type) => names.has(type) || names.has(`${type.slice(0, type.indexOf('.'))}.*`)
 }
 
-/** Parameters are numbered from `next`. */
-export const typeCondition = (types: readonly string[], next: number) => {
-  if (types.length === 0) return { sql: `event <> '${callRecords}'`, params: [] }
-  const places = types.map((type, index) => {
-    const place = `$${next + index}`
-    // The kind is the part before the dot, and the character after the dot is `/`.
-    return type.endsWith('.*')
-      ? `(event >= CAST(${place} AS TEXT) || '.' AND event < CAST(${place} AS TEXT) || '/')`
-      : `event = ${place}`
-  })
-  return { sql: `(${places.join(' OR ')})`, params: types.map((type) => type.replace(/\.\*$/, '')) }
-}
-
 /** The types that events have: of the changes of each kind of records, and others. */
 export const eventTypesOf = (declared: { kinds: object; events: object }): ReadonlySet<string> =>
   new Set([

@@ -5,7 +5,7 @@ import type { Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { FeedEvent } from './events.ts'
 import { orderedKey } from './sequencer.ts'
-import { createFeedRows, type EventQuery, type FeedRow, type HeadRow, inParts } from './store.ts'
+import { batchesOf, createFeedRows, type EventQuery, type FeedRow, type HeadRow } from './store.ts'
 
 export interface FeedPage {
   events: FeedEvent[]
@@ -33,12 +33,6 @@ interface Follower {
 type Texts = readonly (string | undefined)[]
 type Teller = (accountId: string, ids: readonly string[]) => Promise<Texts>
 
-/** `isCut`: there is more in the rows. */
-interface Unfolded {
-  events: FeedEvent[]
-  isCut: boolean
-}
-
 interface Stretch {
   /** Events after this sequence. */
   after: number
@@ -48,7 +42,7 @@ interface Stretch {
   bare?: Set<FeedEvent>
 }
 
-type Beginning = Pick<HeadRow, 'sequence' | 'accountId' | 'tree' | 'event' | 'kind' | 'recordId' | 'action'>
+type Beginning = Omit<HeadRow, 'span' | 'ids' | 'bytes'>
 
 const mentionOf = ({ sequence, accountId, tree, event, kind, recordId, action }: Beginning): FeedMention => ({
   sequence,
@@ -85,42 +79,15 @@ const foldedIn = (idsText: string | undefined, last: number, after: number) => {
     .filter(({ sequence }) => sequence > after)
 }
 
-interface BehindQuestion {
-  /** Number of rows to look at. */
-  limit: number
-  wants: Follower['wants']
-}
-
-interface FoundBehind {
-  mentions: FeedMention[]
-  /** The last sequence that was looked at. */
-  last: number
-  isFull: boolean
-}
-
 // Batch size of followers.
 const tailAtOnce = 200
 const retryMs = 500
 
-export type Feed = ReturnType<typeof createFeed>
+type Rows = ReturnType<typeof createFeedRows>
 
-/** All events in one order that never changes and has no gaps. */
-export const createFeed = ({
-  store,
-  db,
-  log,
-}: {
-  store: Store
-  db: Pick<Database, 'onStale' | 'placesAppends'>
-  log: Log
-}) => {
-  const rows = createFeedRows(store)
-  const followers = new Set<Follower>()
-  const readers = new Set<() => void>()
+/** The events of rows; some rows contain many. */
+const createUnfolding = ({ sealing }: Store, rows: Rows) => {
   const tellers = new Map<string, Teller>()
-  let position = 0
-  let reading: Promise<void> | undefined
-  let isBehind = false
 
   /** Undefined if another server of the store is unreachable. The store may be distributed. */
   const textsIfThere = async (read: () => Promise<Texts>): Promise<Texts | undefined> => {
@@ -148,13 +115,14 @@ export const createFeed = ({
     const events = parts.map((part, index) => ({
       ...whole,
       ...part,
-      afterText: store.sealing.masked({ kind, id: part.recordId }, texts?.[index]),
+      afterText: sealing.masked({ kind, id: part.recordId }, texts?.[index]),
     }))
     if (!texts) for (const event of events) bare?.add(event)
     return events
   }
 
-  const unfold = async (folded: readonly FeedRow[], { after, most, bare }: Stretch): Promise<Unfolded> => {
+  /** `isCut`: there is more in the rows. */
+  const unfold = async (folded: readonly FeedRow[], { after, most, bare }: Stretch) => {
     const events: FeedEvent[] = []
     for (const row of folded) {
       if (events.length >= most) return { events, isCut: true }
@@ -165,51 +133,87 @@ export const createFeed = ({
     return { events, isCut: false }
   }
 
-  const page = async (question: EventQuery): Promise<FeedPage> => {
-    const { limit, withBefore = false } = question
-    const { heads, begin, last, isFull } = await rows.page(question)
-    const [part = [], ...others] = inParts(heads)
-    const { events, isCut } = await unfold(await rows.whole(part, withBefore), { after: begin, most: limit })
-    const lastShown = events.at(-1)?.sequence
-    if (isCut) return { events, next: lastShown }
-    if (others.length > 0) return { events, next: part.at(-1)?.sequence }
-    if (events.length === limit && lastShown !== undefined && (isFull || lastShown < last))
-      return { events, next: lastShown }
-    return { events, next: isFull ? last : undefined }
-  }
+  return { tellers, unfold }
+}
 
+type Unfold = ReturnType<typeof createUnfolding>['unfold']
+
+const feedReads = (rows: Rows, unfold: Unfold) => {
   /** Fewer than the limit if they are large. */
-  const everything = async (after: number, limit: number): Promise<FeedEvent[]> => {
-    const [part = []] = inParts(await rows.headsBehind(after, limit))
+  const all = async (after: number, limit: number): Promise<FeedEvent[]> => {
+    const [part = []] = batchesOf(await rows.headsBehind(after, limit))
     return (await unfold(await rows.whole(part, false), { after, most: limit })).events
   }
 
-  const behind = async (after: number, { limit, wants }: BehindQuestion): Promise<FoundBehind> => {
-    const heads = await rows.headsBehind(after, limit)
-    const mentions: FeedMention[] = []
-    for (const head of heads) {
-      if (mentions.length >= limit) return { mentions, last: head.sequence - (head.span ?? 1), isFull: true }
-      const mention = mentionOf(head)
-      if (!wants(mention)) continue
-      if (head.span === undefined) mentions.push(mention)
-      else for (const part of foldedIn(head.ids, head.sequence, after)) mentions.push({ ...mention, ...part })
-    }
-    return { mentions, last: heads.at(-1)?.sequence ?? after, isFull: heads.length === limit }
-  }
+  return {
+    all,
 
-  const tellOne = (follower: Follower, wanted: readonly FeedEvent[], bare: ReadonlySet<FeedEvent>) => {
-    const missed = wanted.findIndex((event) => bare.has(event))
-    const whole = missed < 0 ? wanted : wanted.slice(0, missed)
-    if (whole.length > 0) follower.hear(whole)
-    if (missed >= 0) follower.miss(wanted.slice(missed))
-  }
+    async page(question: EventQuery): Promise<FeedPage> {
+      const { limit, withBefore = false } = question
+      const { heads, begin, last, isFull } = await rows.page(question)
+      const [part = [], ...others] = batchesOf(heads)
+      const whole = await rows.whole(part, withBefore)
+      const { events, isCut } = await unfold(whole, { after: begin, most: limit })
+      const lastShown = events.at(-1)?.sequence
+      if (isCut) return { events, next: lastShown }
+      if (others.length > 0) return { events, next: part.at(-1)?.sequence }
+      if (events.length === limit && lastShown !== undefined && (isFull || lastShown < last))
+        return { events, next: lastShown }
+      return { events, next: isFull ? last : undefined }
+    },
 
-  const tell = (events: readonly FeedEvent[], bare: ReadonlySet<FeedEvent>) => {
+    /** Undefined: expired. */
+    async one(sequence: number): Promise<FeedEvent | undefined> {
+      const [event] = await all(sequence - 1, 1)
+      return event?.sequence === sequence ? event : undefined
+    },
+
+    /** Wanted events of `limit` rows, without their records. `last`: the last sequence that was looked at. */
+    async behind(after: number, { limit, wants }: { limit: number; wants: Follower['wants'] }) {
+      const heads = await rows.headsBehind(after, limit)
+      const mentions: FeedMention[] = []
+      for (const head of heads) {
+        if (mentions.length >= limit)
+          return { mentions, last: head.sequence - (head.span ?? 1), isFull: true }
+        const mention = mentionOf(head)
+        if (!wants(mention)) continue
+        if (head.span === undefined) mentions.push(mention)
+        else
+          for (const part of foldedIn(head.ids, head.sequence, after)) mentions.push({ ...mention, ...part })
+      }
+      return { mentions, last: heads.at(-1)?.sequence ?? after, isFull: heads.length === limit }
+    },
+
+    newest: rows.newest,
+
+    /** Resolves when earlier commits have their sequence, or after a timeout. */
+    settled: rows.settled,
+
+    /** Events up to this sequence have expired. */
+    oldest: rows.forgotten,
+  }
+}
+
+const deliver = (follower: Follower, wanted: readonly FeedEvent[], bare: ReadonlySet<FeedEvent>) => {
+  const missed = wanted.findIndex((event) => bare.has(event))
+  const whole = missed < 0 ? wanted : wanted.slice(0, missed)
+  if (whole.length > 0) follower.hear(whole)
+  if (missed >= 0) follower.miss(wanted.slice(missed))
+}
+
+/** Delivers new events to followers. */
+const createTail = (rows: Rows, unfold: Unfold, log: Log) => {
+  const followers = new Set<Follower>()
+  let position = 0
+  let reading: Promise<void> | undefined
+  let isBehind = false
+
+  const deliverToAll = (events: readonly FeedEvent[], bare: ReadonlySet<FeedEvent>) => {
     for (const follower of followers) {
       const wanted = events.filter((event) => follower.wants(event))
       if (wanted.length === 0) continue
       try {
-        tellOne(follower, wanted, bare)
+        deliver(follower, wanted, bare)
       } catch (error) {
         log.write('error', 'a reader of the feed failed', { error: describeError(error) })
       }
@@ -217,24 +221,25 @@ export const createFeed = ({
   }
 
   /** A row with many events is delivered in parts. */
-  const tellAll = async (read: readonly FeedRow[], begin: number) => {
+  const deliverRows = async (read: readonly FeedRow[], begin: number) => {
     for (let after: number | undefined = begin; after !== undefined; ) {
       const place: number = after
       const left = read.filter(({ sequence }) => sequence > place)
       const bare = new Set<FeedEvent>()
-      const { events, isCut }: Unfolded = await unfold(left, { after: place, most: tailAtOnce, bare })
+      const { events, isCut }: Awaited<ReturnType<Unfold>> = await unfold(left, {
+        after: place,
+        most: tailAtOnce,
+        bare,
+      })
       const last = events.at(-1)?.sequence
       // Set at the same time: readers of the store compare it, and a later failure must not repeat events.
       position = Math.max(position, last ?? 0)
-      if (events.length > 0) tell(events, bare)
+      if (events.length > 0) deliverToAll(events, bare)
       after = isCut ? last : undefined
     }
   }
 
-  const isWanted = (head: FeedHead) => {
-    for (const { wants } of followers) if (wants(head)) return true
-    return false
-  }
+  const isWanted = (head: FeedHead) => followers.values().some(({ wants }) => wants(head))
 
   const readOn = async () => {
     do {
@@ -244,7 +249,7 @@ export const createFeed = ({
         const begin = position
         const heads = await rows.headsBehind(begin, tailAtOnce, end)
         const wanted = heads.filter((head) => isWanted(mentionOf(head)))
-        for (const part of inParts(wanted)) await tellAll(await rows.whole(part, true), begin)
+        for (const part of batchesOf(wanted)) await deliverRows(await rows.whole(part, true), begin)
         position = Math.max(position, heads.length < tailAtOnce ? end : (heads.at(-1)?.sequence ?? end))
       }
       if (followers.size === 0) position = Math.max(position, end)
@@ -266,49 +271,11 @@ export const createFeed = ({
       })
   }
 
-  const newsKey = db.placesAppends ? feedKey : orderedKey
-  db.onStale((keys) => {
-    if (keys !== 'everything' && !keys.includes(newsKey)) return
-    wake()
-    for (const reader of readers) reader()
-  })
-
   return {
-    page,
-
-    /** Sets how the records of a type whose events share one row are read. */
-    unfolds(type: string, teller: Teller) {
-      tellers.set(type, teller)
-    },
-
-    /** Fewer than the limit if they are large. */
-    all: everything,
-
-    /** Undefined: expired. */
-    async one(sequence: number): Promise<FeedEvent | undefined> {
-      const [event] = await everything(sequence - 1, 1)
-      return event?.sequence === sequence ? event : undefined
-    },
-
-    /** Wanted events without their records. */
-    behind,
-
-    newest: rows.newest,
-
-    /** Resolves when earlier commits have their sequence, or after a timeout. */
-    settled: rows.settled,
-
-    /** Events up to this sequence have expired. */
-    oldest: rows.forgotten,
+    wake,
 
     /** Followers have all events up to this one. */
     position: () => position,
-
-    /** Calls the reader when there are new events. Returns a function that ends it. */
-    onMore(reader: () => void): () => void {
-      readers.add(reader)
-      return () => void readers.delete(reader)
-    },
 
     /** Delivers events later than `position()`, in order, whichever process committed them. Returns a function that ends it. */
     async follow(follower: Follower): Promise<() => void> {
@@ -318,6 +285,43 @@ export const createFeed = ({
       followers.add(follower)
       wake()
       return () => void followers.delete(follower)
+    },
+  }
+}
+
+interface Deps {
+  store: Store
+  db: Pick<Database, 'onStale' | 'placesAppends'>
+  log: Log
+}
+
+export type Feed = ReturnType<typeof createFeed>
+
+/** All events in one order that never changes and has no gaps. */
+export const createFeed = ({ store, db, log }: Deps) => {
+  const rows = createFeedRows(store)
+  const { tellers, unfold } = createUnfolding(store, rows)
+  const { wake, ...tail } = createTail(rows, unfold, log)
+  const readers = new Set<() => void>()
+
+  const newsKey = db.placesAppends ? feedKey : orderedKey
+  db.onStale((keys) => {
+    if (keys !== 'everything' && !keys.includes(newsKey)) return
+    wake()
+    for (const reader of readers) reader()
+  })
+
+  return {
+    ...feedReads(rows, unfold),
+    ...tail,
+
+    /** Sets how the records of a type whose events share one row are read. */
+    unfolds: (type: string, teller: Teller) => void tellers.set(type, teller),
+
+    /** Calls the reader when there are new events. Returns a function that ends it. */
+    onMore(reader: () => void): () => void {
+      readers.add(reader)
+      return () => void readers.delete(reader)
     },
   }
 }

@@ -9,19 +9,6 @@ export interface Refusal {
   about?: string
 }
 
-/** Emits events about rejected requests, which wrote nothing: one a minute for each kind and record. */
-export interface Refusals {
-  /** After the response. */
-  tell(author: Author, happening: EventDraft): void
-  /** Commits events of rejections by other systems; returns how many were new. */
-  note(author: Author, refusals: readonly Refusal[]): Promise<number>
-}
-
-interface Deps {
-  store: Store
-  afterwards: Afterwards
-}
-
 // Clients can cause any number of rejections: they must not fill the store.
 const pauseMs = 60_000
 const maxRemembered = 20_000
@@ -32,7 +19,10 @@ const without = ({ idempotency: _, acceptsCharges: __, consent: ___, ...author }
 const keyOf = ({ happening: { accountId, type, id }, about }: Refusal) =>
   JSON.stringify([accountId, type, id, about])
 
-export const createRefusals = ({ store, afterwards }: Deps): Refusals => {
+export type Refusals = ReturnType<typeof createRefusals>
+
+/** Emits events about rejected requests, which wrote nothing: one a minute for each kind and record. */
+export const createRefusals = ({ store, afterwards }: { store: Store; afterwards: Afterwards }) => {
   const told = new Map<string, number>()
 
   const isTold = (key: string) => {
@@ -46,13 +36,15 @@ export const createRefusals = ({ store, afterwards }: Deps): Refusals => {
   }
 
   return {
-    tell(author, happening) {
+    /** After the response. */
+    tell(author: Author, happening: EventDraft) {
       if (isTold(keyOf({ happening }))) return
       const set = new ChangeSet(without(author)).happened(happening)
       afterwards.run('telling of a refusal', () => store.commit(set))
     },
 
-    async note(author, refusals) {
+    /** Commits events of rejections by other systems; returns how many were new. */
+    async note(author: Author, refusals: readonly Refusal[]): Promise<number> {
       const fresh = refusals.filter((refusal) => !isTold(keyOf(refusal)))
       if (fresh.length === 0) return 0
       const set = new ChangeSet(author)

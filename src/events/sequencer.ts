@@ -14,9 +14,6 @@ const gatherMs = 20
 // Finds entries without a wake-up, and dead processes.
 const idlePollMs = 1000
 
-const isFor = (keys: readonly string[] | 'everything', key: string) =>
-  keys === 'everything' || keys.includes(key)
-
 interface Deps {
   store: Store
   db: Pick<Database, 'onStale'>
@@ -71,7 +68,7 @@ export const createSequencer = ({ store, db, leases, log }: Deps) => {
   const timer = setInterval(wake, idlePollMs)
   timer.unref()
   db.onStale((keys) => {
-    if (isFor(keys, feedKey)) wake()
+    if (keys === 'everything' || keys.includes(feedKey)) wake()
   })
 
   return {

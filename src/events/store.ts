@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { inParts } from '../lib/list.ts'
 import { newestPlace } from '../storage/audit-log.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Value } from '../storage/db.ts'
 import { recordBytes, withWholeDocs } from '../storage/entry-docs.ts'
 import type { Store } from '../storage/store.ts'
-import { integer, json, optional, type RowOf, shape, text } from '../storage/table.ts'
-import { typeCondition } from './events.ts'
+import { conditions, integer, json, optional, type RowOf, shape, text } from '../storage/table.ts'
+import { callRecords } from './events.ts'
 
 export interface EventQuery {
   accountId: string
@@ -24,13 +25,6 @@ export interface EventQuery {
   /** Unix milliseconds; `to` is excluded. */
   from?: number | undefined
   to?: number | undefined
-}
-
-interface FoundRows {
-  heads: HeadRow[]
-  begin: number
-  last: number
-  isFull: boolean
 }
 
 const leanColumns = {
@@ -56,16 +50,8 @@ const stored = shape({ ...leanColumns, beforeDoc: optional(text()) })
 /** One event, or many events in one row. */
 export type FeedRow = RowOf<typeof stored>
 
-const beginning = {
-  sequence: integer(),
-  accountId: text(),
-  tree: optional(text()),
-  event: text(),
-  kind: text(),
-  recordId: text(),
-  action: text(),
-  span: optional(integer()),
-} as const
+const { sequence, accountId, tree, event, kind, recordId, action, span } = leanColumns
+const beginning = { sequence, accountId, tree, event, kind, recordId, action, span }
 
 const beginnings = shape(beginning)
 
@@ -86,19 +72,7 @@ export type HeadRow = RowOf<typeof heads>
 const maxBytes = 8_000_000
 
 /** Batches that fit `maxBytes`. */
-export const inParts = (rows: readonly HeadRow[]): HeadRow[][] => {
-  const parts: HeadRow[][] = []
-  let bytes = Number.POSITIVE_INFINITY
-  for (const row of rows) {
-    if (bytes + row.bytes > maxBytes) {
-      parts.push([])
-      bytes = 0
-    }
-    parts.at(-1)?.push(row)
-    bytes += row.bytes
-  }
-  return parts
-}
+export const batchesOf = (rows: readonly HeadRow[]) => inParts(rows, maxBytes, ({ bytes }) => bytes)
 
 // Entries get their sequence within moments, unless no process numbers them.
 const sequenceTimeoutMs = 1000
@@ -106,26 +80,42 @@ const lookMs = 4
 
 // A query with few matches looks at this many events, and returns where to continue.
 const maxLookedThrough = 5000
-/** Parameters are numbered from `next`. */
-const conditionsOf = ({ types = [], recordId, actorId, from, to }: EventQuery, next: number) => {
-  const { sql, params } = typeCondition(types, next)
-  const found = { terms: [sql], params: [...params] as Value[] }
-  const add = (term: (place: string) => string, value: Value | undefined) => {
-    if (value === undefined) return
-    found.terms.push(term(`$${next + found.params.length}`))
-    found.params.push(value)
-  }
+
+/** Adds the conditions of a query to `params`, and returns them. */
+const termsOf = ({ types = [], recordId, actorId, from, to }: EventQuery, params: Value[]) => {
+  const { terms, add } = conditions(params)
+  const isType = types.map((type) => {
+    const place = `$${params.push(type.replace(/\.\*$/, ''))}`
+    // The kind is the part before the dot, and the character after the dot is `/`.
+    return type.endsWith('.*')
+      ? `(event >= CAST(${place} AS TEXT) || '.' AND event < CAST(${place} AS TEXT) || '/')`
+      : `event = ${place}`
+  })
+  terms.push(types.length === 0 ? `event <> '${callRecords}'` : `(${isType.join(' OR ')})`)
   add((place) => `record_id = ${place}`, recordId)
   add((place) => `actor_id = ${place}`, actorId)
   add((place) => `at >= ${place}`, from)
   add((place) => `at < ${place}`, to)
-  return found
+  return terms
 }
 
 const isNarrow = ({ types = [], recordId, actorId, from, to }: EventQuery) =>
   types.length > 0 || [recordId, actorId, from, to].some((one) => one !== undefined)
 
-const inRange = 'sequence > $2 AND sequence <= $3'
+type Source = (range: string) => string
+
+// Sequences of events: the part of a query after FROM.
+const ofEverything: Source = (range) => `audit_log WHERE $1 <> '' AND ${range}`
+const ofAccount: Source = (range) => `audit_log WHERE account_id = $1 AND ${range}`
+const ofBelow: Source = (range) => `feed_below WHERE ancestor_id = $1 AND ${range}`
+
+const sourcesOf = ({ below, isTop = false }: EventQuery) => {
+  if (!below) return [ofAccount]
+  return isTop ? [ofEverything] : [ofAccount, ofBelow]
+}
+
+const entriesOf = (source: Source, range: string) =>
+  source === ofBelow ? `audit_log WHERE sequence IN (SELECT sequence FROM ${source(range)})` : source(range)
 
 const forgottenMark = "SELECT sequence FROM feed_marks WHERE name = 'forgotten'"
 
@@ -144,8 +134,11 @@ export const createFeedRows = ({ all, words }: Store) => {
   const newest = async () => Number((await all(newestPlace))[0]?.sequence ?? 0)
 
   /** The last sequence of a limited number of rows of the sources. */
-  const endOf = async (sources: readonly string[], params: readonly Value[], most: number) => {
-    const parts = sources.map((source) => `SELECT * FROM (SELECT ${source} ORDER BY 1 LIMIT ${most}) AS part`)
+  const endOf = async (sources: readonly Source[], params: readonly Value[], most: number) => {
+    const parts = sources.map(
+      (source) =>
+        `SELECT * FROM (SELECT sequence FROM ${source('sequence > $2')} ORDER BY 1 LIMIT ${most}) AS part`,
+    )
     const [row] = await all(
       `SELECT max(sequence) AS last, count(*) AS count
         FROM (SELECT sequence FROM (${parts.join(' UNION ALL ')}) AS parts ORDER BY sequence LIMIT ${most}) AS found`,
@@ -154,43 +147,28 @@ export const createFeedRows = ({ all, words }: Store) => {
     return { last: Number(row?.last ?? 0), isFull: Number(row?.count) === most }
   }
 
-  /** Skips expired events. */
-  const behindOf = async (after: number) => Math.max(after, await forgotten())
-
-  const sourcesOf = (isTop: boolean, below: boolean) => {
-    if (below && isTop) return ["audit_log.sequence FROM audit_log WHERE $1 <> '' AND sequence > $2"]
-    const own = 'audit_log.sequence FROM audit_log WHERE account_id = $1 AND sequence > $2'
-    return below
-      ? [own, 'feed_below.sequence FROM feed_below WHERE ancestor_id = $1 AND sequence > $2']
-      : [own]
-  }
-
-  const fromOf = (isTop: boolean, below: boolean) => {
-    if (below && isTop) return [`audit_log WHERE $1 <> '' AND ${inRange}`]
-    const own = `audit_log WHERE account_id = $1 AND ${inRange}`
-    const theirs = `audit_log WHERE sequence IN
-      (SELECT sequence FROM feed_below WHERE ancestor_id = $1 AND ${inRange})`
-    return below ? [own, theirs] : [own]
-  }
-
   return {
     newest,
 
     /** Events up to this sequence have expired. */
     forgotten,
 
-    async page(question: EventQuery): Promise<FoundRows> {
-      const { accountId, below, limit, isTop = false } = question
-      const begin = await behindOf(question.after)
+    async page(question: EventQuery) {
+      const { accountId, limit } = question
+      // Skips expired events.
+      const begin = Math.max(question.after, await forgotten())
       const most = isNarrow(question) ? Math.max(maxLookedThrough, limit) : limit
-      const { last, isFull } = await endOf(sourcesOf(isTop, below), [accountId, begin], most)
+      const sources = sourcesOf(question)
+      const { last, isFull } = await endOf(sources, [accountId, begin], most)
       if (last === 0) return { heads: [], begin, last, isFull }
-      const { terms, params } = conditionsOf(question, 4)
-      const selects = fromOf(isTop, below).map(
-        (from) => `SELECT ${headColumns} FROM ${from} AND event IS NOT NULL AND ${terms.join(' AND ')}`,
-      )
-      const sql = `${selects.join(' UNION ALL ')} ORDER BY 1 LIMIT ${limit}`
-      return { heads: heads.list(await all(sql, [accountId, begin, last, ...params])), begin, last, isFull }
+      const params = [accountId, begin, last]
+      const terms = termsOf(question, params).join(' AND ')
+      const selects = sources.map((source) => {
+        const from = entriesOf(source, 'sequence > $2 AND sequence <= $3')
+        return `SELECT ${headColumns} FROM ${from} AND event IS NOT NULL AND ${terms}`
+      })
+      const rows = await all(`${selects.join(' UNION ALL ')} ORDER BY 1 LIMIT ${limit}`, params)
+      return { heads: heads.list(rows), begin, last, isFull }
     },
 
     /** Rows of all accounts. */
@@ -204,13 +182,8 @@ export const createFeedRows = ({ all, words }: Store) => {
       )
       if (newest?.place === null || newest?.place === undefined) return
       // PostgreSQL only: SQLite numbers entries when it writes them.
-      const isWaiting = async () =>
-        (
-          await all(
-            `SELECT 1 AS one FROM audit_log WHERE sequence IS NULL AND ${words.position} <= $1 LIMIT 1`,
-            [Number(newest.place)],
-          )
-        ).length > 0
+      const sql = `SELECT 1 AS one FROM audit_log WHERE sequence IS NULL AND ${words.position} <= $1 LIMIT 1`
+      const isWaiting = async () => (await all(sql, [Number(newest.place)])).length > 0
       for (let waitedMs = 0; waitedMs < sequenceTimeoutMs && (await isWaiting()); waitedMs += lookMs)
         await pause(lookMs)
     },

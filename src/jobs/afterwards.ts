@@ -2,18 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, importInProgress, isFailure, storeMoved } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 
-/** Work that follows a request. The response does not wait for it, and its timing does not reveal it. */
-export interface Afterwards {
-  /** Starts after the response, and after `pauseMs`. A failure is logged under `name`. */
-  run(name: string, work: () => Promise<void>, pauseMs?: number): void
-  /** Resolves when all started work has ended. */
-  settle(): Promise<void>
-}
+export type Afterwards = ReturnType<typeof createAfterwards>
 
 // Bounds memory.
 const maxFollowUps = 20_000
 
-export const createAfterwards = (log: Log): Afterwards => {
+/** Work that follows a request. The response does not wait for it, and its timing does not reveal it. */
+export const createAfterwards = (log: Log) => {
   const running = new Set<Promise<void>>()
 
   const perform = async (name: string, work: () => Promise<void>, pauseMs: number) => {
@@ -29,11 +24,13 @@ export const createAfterwards = (log: Log): Afterwards => {
   }
 
   return {
-    run(name, work, pauseMs = 0) {
+    /** Starts after the response, and after `pauseMs`. A failure is logged under `name`. */
+    run(name: string, work: () => Promise<void>, pauseMs = 0) {
       if (running.size >= maxFollowUps) return log.write('warn', `${name} was left out: too much waits`)
       const run = perform(name, work, pauseMs).finally(() => running.delete(run))
       running.add(run)
     },
+    /** Resolves when all started work has ended. */
     async settle() {
       while (running.size > 0) await Promise.all(running)
     },
