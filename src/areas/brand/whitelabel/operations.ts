@@ -4,8 +4,9 @@ import { hostNameOf } from '../../../lib/host-name.ts'
 import { isId } from '../../../lib/ids.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import type { Attached } from '../../../storage/attachment.ts'
-import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
+import { commitChange, type Store } from '../../../storage/store.ts'
 import type { DerivedHostsOf, HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf, type WantedHostName } from '../../accounts/accounts/host-names/rules.ts'
 import type { DepsOf } from '../../area.ts'
@@ -43,44 +44,26 @@ export const brandCount = ['branding', 'whitelabel'] as const
 
 export type Whitelabels = ReturnType<typeof createWhitelabels>
 
-/** Brands: at most one of each account, found by its domain. */
-export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Deps) => {
-  const whitelabels = createWhitelabelStore(store)
-  const { records } = store
+/** A host that the operator writes or confirms stays confirmed while the settings contain it. */
+const hiddenOf = (
+  { actor, confirms }: Writer,
+  doc: Whitelabel,
+  before: WhitelabelStored | undefined,
+): WhitelabelHidden => {
+  const isOperator = isSuperduper(actor)
+  const earlier = before ? hostsOf(before.doc) : []
+  const isConfirmed = (host: string) =>
+    before?.hidden.confirmedHosts?.includes(host) || (isOperator && !earlier.includes(host))
+  const confirmedHosts = hostsOf(doc).filter((host) =>
+    isOperator && confirms !== undefined ? confirms : isConfirmed(host),
+  )
+  return confirmedHosts.length > 0 ? { confirmedHosts } : {}
+}
 
+type Brands = ReturnType<typeof createWhitelabelStore>
+
+const brandReads = (whitelabels: Brands, { records }: Store) => {
   const find = (accountId: string) => whitelabels.find(accountId, whitelabelId)
-
-  const hostProblems = (
-    account: AccountRecord,
-    wanted: readonly WantedHostName[],
-    mayBeAbove: (host: WantedHostName) => boolean,
-  ) => {
-    const hosts = wanted.map((host) => ({ ...host, mayBeAbove: mayBeAbove(host) }))
-    return hostNames.problems(claimantOf(account), hosts, derivedHostsOf)
-  }
-
-  const uniqueProblems = async (accountId: string, data: Partial<Whitelabel>): Promise<Problems> => {
-    const domain = domainOf(data)
-    const holder = domain === undefined ? undefined : await records.claimant(domainClaim(domain))
-    return holder && holder.accountId !== accountId ? domainTaken(data.domain) : {}
-  }
-
-  /** A host that the operator writes or confirms stays confirmed while the settings contain it. */
-  const hiddenOf = (
-    { actor, confirms }: Writer,
-    doc: Whitelabel,
-    before: WhitelabelStored | undefined,
-  ): WhitelabelHidden => {
-    const wereThere = before ? hostsOf(before.doc) : []
-    const wereConfirmed = before?.hidden.confirmedHosts ?? []
-    const isOperator = isSuperduper(actor)
-    const isConfirmed = (host: string) =>
-      wereConfirmed.includes(host) || (isOperator && !wereThere.includes(host))
-    const confirmedHosts = hostsOf(doc).filter((host) =>
-      isOperator && confirms !== undefined ? confirms : isConfirmed(host),
-    )
-    return confirmedHosts.length > 0 ? { confirmedHosts } : {}
-  }
 
   /** The oldest account with this conference host. */
   const byConferenceDomain = async (host: string) => {
@@ -91,19 +74,17 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
   return {
     find,
 
+    get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
+
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
       if (await find(accountId)) yield [brandCount]
     },
-
-    get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
 
     /** The settings that visitors of this host see. */
     async byDomain(domain: string): Promise<WhitelabelStored> {
       const host = hostNameOf(domain)
       const found =
-        host === undefined
-          ? undefined
-          : ((await whitelabels.holder(domainClaim(host))) ?? (await byConferenceDomain(host)))
+        host && ((await whitelabels.holder(domainClaim(host))) ?? (await byConferenceDomain(host)))
       if (!found) throw failure(badIdentifier, { cause: domain.slice(0, 256) })
       return found
     },
@@ -117,10 +98,36 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       }
       return undefined
     },
+  }
+}
+
+/** Brands: at most one of each account, found by its domain. */
+export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }: Deps) => {
+  const whitelabels = createWhitelabelStore(store)
+  const reads = brandReads(whitelabels, store)
+  const { records } = store
+
+  const hostProblems = (
+    account: AccountRecord,
+    wanted: readonly WantedHostName[],
+    mayBeAbove: (host: WantedHostName) => boolean,
+  ) => {
+    const hosts = wanted.map((host) => ({ ...host, mayBeAbove: mayBeAbove(host) }))
+    return hostNames.problems(claimantOf(account), hosts, derivedHostsOf)
+  }
+
+  const uniqueProblems = async (accountId: string, data: Partial<Whitelabel>): Promise<Problems> => {
+    const domain = domainOf(data)
+    const holder = domain && (await records.claimant(domainClaim(domain)))
+    return holder && holder.accountId !== accountId ? domainTaken(data.domain) : {}
+  }
+
+  return {
+    ...reads,
 
     /** Why hosts that an account has belong to another account or to the operator. */
     async conflicts(account: AccountRecord): Promise<Problems> {
-      const brand = await find(account.id)
+      const brand = await reads.find(account.id)
       if (!brand) return {}
       const wanted = newHostNames(brand.doc, undefined, brand.hidden.confirmedHosts ?? [])
       return hostProblems(account, wanted, ({ isConfirmed }) => isConfirmed === true)
@@ -148,38 +155,36 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
     async warnings(account: AccountRecord, { port }: Whitelabel): Promise<Warning[]> {
       const id = port?.authority
       if (!id || id === account.id || account.hidden.tree.includes(id)) return []
-      const named = isId(id) ? await store.records.find(id, accountKind, id) : undefined
+      const named = isId(id) ? await records.find(id, accountKind, id) : undefined
       if (named?.hidden.tree.includes(account.id)) return []
       const message = 'This is not the id of this account, nor of an account above or below it'
       return [{ path: 'port.authority', message }]
     },
 
     async create(writer: Writer, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {
-      if (await find(accountId)) throw failure(datastoreConflict, {})
-      const hidden = hiddenOf(writer, doc, undefined)
-      const record = whitelabels.draft(accountId, { doc, hidden }, whitelabelId)
-      const set = new ChangeSet(writer.author)
-      requireRecord(set, { accountId, kind: accountKind, id: accountId })
-      whitelabels.insert(set, record)
-      set.count(accountId, ...brandCount, 1)
-      await store.commit(set)
+      if (await reads.find(accountId)) throw failure(datastoreConflict, {})
+      const content = { doc, hidden: hiddenOf(writer, doc, undefined) }
+      const record = whitelabels.draft(accountId, content, whitelabelId)
+      await commitChange(store, writer.author, (set) => {
+        requireRecord(set, { accountId, kind: accountKind, id: accountId })
+        whitelabels.insert(set, record)
+        set.count(accountId, ...brandCount, 1)
+      })
       return record
     },
 
     async replace(writer: Writer, before: WhitelabelStored, doc: Whitelabel): Promise<WhitelabelStored> {
       const after = whitelabels.revise(before, { doc, hidden: hiddenOf(writer, doc, before) })
-      const set = new ChangeSet(writer.author)
-      whitelabels.replace(set, before, after)
-      await store.commit(set)
+      await commitChange(store, writer.author, (set) => whitelabels.replace(set, before, after))
       return after
     },
 
     async remove(author: Author, record: WhitelabelStored): Promise<WhitelabelStored> {
-      const set = new ChangeSet(author)
-      whitelabels.remove(set, record)
-      for (const { removeWith } of attached) await removeWith(set, holderOf(record))
-      set.count(record.accountId, ...brandCount, -1)
-      await store.commit(set)
+      await commitChange(store, author, async (set) => {
+        whitelabels.remove(set, record)
+        for (const { removeWith } of attached) await removeWith(set, holderOf(record))
+        set.count(record.accountId, ...brandCount, -1)
+      })
       return record
     },
   }

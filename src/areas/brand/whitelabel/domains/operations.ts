@@ -2,6 +2,7 @@ import { DnsFault } from '../../../../dns/exchange.ts'
 import type { LookUp, LookUpOptions } from '../../../../dns/resolver.ts'
 import { failure, invalid, invalidData, tooManyRequests } from '../../../../lib/failure.ts'
 import { hostNameOf } from '../../../../lib/host-name.ts'
+import { present } from '../../../../lib/json.ts'
 import { zip } from '../../../../lib/list.ts'
 import type { Author } from '../../../../storage/change-set.ts'
 import type { DepsOf } from '../../../area.ts'
@@ -41,7 +42,7 @@ const maxChecks = 3
 
 interface Inquiry {
   domain: string
-  manner: LookUpOptions
+  options: LookUpOptions
 }
 
 const wrongDomain = (value: string) =>
@@ -53,47 +54,16 @@ const wrongDomain = (value: string) =>
 
 const isPortal = ({ name }: DnsTemplateEntry) => /^web (?:gui|interface|portal)$/i.test(name.trim())
 
-export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
-
-/** The DNS records of brands, and their checks. */
-export const createWhitelabelDomains = (tools: Deps) => {
-  const { settings, systemConfigs, dns, whitelabels, senders, template } = tools
-
-  /** The requested domain, else the account's. */
-  const domainFor = async (asked: unknown, accountId: string | undefined): Promise<string> => {
-    const record = accountId === undefined ? undefined : await whitelabels.find(accountId)
-    const text = asked === undefined || asked === '' ? record?.doc.domain : asked
-    if (!text) {
-      throw invalid({ domain: { required: { message: 'Field is required but missing', value: 'domain' } } })
-    }
-    const domain = hostNameOf(String(text))
-    if (domain === undefined) throw wrongDomain(String(text))
-    return domain
-  }
-
-  const lookUp = async (question: LookUp, { domain, manner }: Inquiry) => {
-    const { authorities, ...plain } = manner
+const createDnsChecks = ({ dns, settings }: Pick<Deps, 'dns' | 'settings'>) => {
+  const lookUp = async (question: LookUp, { domain, options }: Inquiry) => {
+    const { authorities, ...others } = options
     const isOwn = question.name === domain || question.name.endsWith(`.${domain}`)
     try {
-      const actual = await dns.lookUp(question, isOwn && authorities ? { ...plain, authorities } : plain)
-      return { actual }
+      return { actual: await dns.lookUp(question, isOwn ? options : others) }
     } catch (error) {
       if (error instanceof DnsFault) return { actual: [], error: error.message }
       throw error
     }
-  }
-
-  const checkEntry = async (
-    { type, host, expected, name, zone }: DnsTemplateEntry,
-    inquiry: Inquiry,
-  ): Promise<DomainCheck> => {
-    const shown = { expected: [...expected], name, ...(zone === undefined ? {} : { zone }) }
-    const asked = testableType(type)
-    if (!asked) {
-      return { ...shown, actual: [], matches: false, error: `records of type ${type} are not looked up` }
-    }
-    const found = await lookUp({ name: host.toLowerCase(), type: asked }, inquiry)
-    return { ...shown, ...found, matches: !found.error && matches(asked, expected, found.actual) }
   }
 
   const checkKey = async ({ dkim }: SenderAddress, inquiry: Inquiry): Promise<Pick<SenderCheck, 'dkim'>> => {
@@ -111,32 +81,42 @@ export const createWhitelabelDomains = (tools: Deps) => {
     const [record = ''] = actual
     const { spf_mechanisms: mechanisms } = await settings.of(whitelabelSettings)
     const valid = actual.length === 1
-    return {
-      name,
-      actual,
-      valid,
-      ...(mechanisms.length > 0 ? { permits: valid && holdsMechanisms(record, mechanisms) } : {}),
-      ...rest,
-    }
+    const permits = mechanisms.length > 0 ? valid && holdsMechanisms(record, mechanisms) : undefined
+    return { name, actual, valid, ...present({ permits }), ...rest }
   }
 
-  const checkSender = async (sender: SenderAddress, inquiry: Inquiry): Promise<SenderCheck> => {
-    const { id, email, verified } = sender
-    const [key, spf] = await Promise.all([checkKey(sender, inquiry), checkPolicy(sender, inquiry)])
-    return { id, email, verified, ...key, spf }
-  }
+  return {
+    async begin(domain: string, tcp: boolean): Promise<Inquiry> {
+      const signal = AbortSignal.timeout(checkMs)
+      const early = AbortSignal.any([signal, AbortSignal.timeout(authorityMs)])
+      const authorities = await dns.authoritiesOf(domain, { tcp: false, signal: early })
+      return { domain, options: { tcp, signal, authorities } }
+    },
 
-  const begin = async (domain: string, tcp: boolean): Promise<Inquiry> => {
-    const signal = AbortSignal.timeout(checkMs)
-    const early = AbortSignal.any([signal, AbortSignal.timeout(authorityMs)])
-    const authorities = await dns.authoritiesOf(domain, { tcp: false, signal: early })
-    return { domain, manner: { tcp, signal, authorities } }
-  }
+    async checkEntry(
+      { type, host, expected, name, zone }: DnsTemplateEntry,
+      inquiry: Inquiry,
+    ): Promise<DomainCheck> {
+      const shown = { expected: [...expected], name, ...present({ zone }) }
+      const asked = testableType(type)
+      if (!asked)
+        return { ...shown, actual: [], matches: false, error: `records of type ${type} are not looked up` }
+      const found = await lookUp({ name: host.toLowerCase(), type: asked }, inquiry)
+      return { ...shown, ...found, matches: !found.error && matches(asked, expected, found.actual) }
+    },
 
+    async checkSender(sender: SenderAddress, inquiry: Inquiry): Promise<SenderCheck> {
+      const { id, email, verified } = sender
+      const [key, spf] = await Promise.all([checkKey(sender, inquiry), checkPolicy(sender, inquiry)])
+      return { id, email, verified, ...key, spf }
+    },
+  }
+}
+
+/** Limits concurrent checks of an account. */
+const createCheckLimit = () => {
   const checks = new Map<string, number>()
-
-  /** Limits concurrent checks of an account. */
-  const inTurn = async <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
+  return async <T>(accountId: string, work: () => Promise<T>): Promise<T> => {
     const running = checks.get(accountId) ?? 0
     if (running >= maxChecks) throw failure(tooManyRequests, { retryAfterSeconds: checkMs / 1000 })
     checks.set(accountId, running + 1)
@@ -148,6 +128,29 @@ export const createWhitelabelDomains = (tools: Deps) => {
       else checks.delete(accountId)
     }
   }
+}
+
+export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
+
+/** The DNS records of brands, and their checks. */
+export const createWhitelabelDomains = (deps: Deps) => {
+  const { systemConfigs, whitelabels, senders, template } = deps
+  const { begin, checkEntry, checkSender } = createDnsChecks(deps)
+  const limited = createCheckLimit()
+
+  /** The requested domain, else the account's. */
+  const domainFor = async (asked: unknown, accountId: string | undefined): Promise<string> => {
+    const record = accountId === undefined ? undefined : await whitelabels.find(accountId)
+    const text = asked === undefined || asked === '' ? record?.doc.domain : asked
+    if (!text) {
+      throw invalid({ domain: { required: { message: 'Field is required but missing', value: 'domain' } } })
+    }
+    const domain = hostNameOf(String(text))
+    if (domain === undefined) throw wrongDomain(String(text))
+    return domain
+  }
+
+  const expanded = async (domain: string) => expand(await template.whole(), domain)
 
   const lookUpAll = async (
     domain: string,
@@ -182,17 +185,15 @@ export const createWhitelabelDomains = (tools: Deps) => {
   }
 
   const watch = createDomainWatch({
-    ...tools,
-    look: async (domain) =>
-      (await lookUpAll(domain, expand(await template.whole(), domain), [], false)).checks,
+    ...deps,
+    look: async (domain) => (await lookUpAll(domain, await expanded(domain), [], false)).checks,
   })
 
   return {
     watch,
 
-    async expanded(asked: unknown, accountId: string | undefined): Promise<DnsTemplate> {
-      return expand(await template.whole(), await domainFor(asked, accountId))
-    },
+    expanded: async (asked: unknown, accountId: string | undefined) =>
+      expanded(await domainFor(asked, accountId)),
 
     async replaceTemplate(author: Author, domains: DnsTemplate): Promise<DnsTemplate> {
       if (Object.keys(domains).length === 0) {
@@ -221,9 +222,9 @@ export const createWhitelabelDomains = (tools: Deps) => {
     /** Checks all records of the domain, and those of its sender addresses. */
     async check(author: Author, asked: unknown, accountId: string, tcp: boolean) {
       const domain = await domainFor(asked, accountId)
-      const domains = expand(await template.whole(), domain)
+      const domains = await expanded(domain)
       const own = await senders.addressesOf(accountId)
-      const found = await inTurn(accountId, () => lookUpAll(domain, domains, own, tcp))
+      const found = await limited(accountId, () => lookUpAll(domain, domains, own, tcp))
       watch.note(author, { accountId, domain, checks: found.checks })
       return found
     },

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ScheduledJob } from '../../../../jobs/scheduler.ts'
+import { inParallel } from '../../../../lib/in-parallel.ts'
 import { createAttachment } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { holderOf } from '../../../../storage/records.ts'
@@ -87,17 +88,6 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
     }
   }
 
-  const watchAll = async (brands: readonly WhitelabelStored[], signal: AbortSignal) => {
-    const waiting = brands.values()
-    const work = async () => {
-      for (const brand of waiting) {
-        if (signal.aborted) return
-        await watch(brand)
-      }
-    }
-    await Promise.all(Array.from({ length: domainsAtOnce }, work))
-  }
-
   const round: ScheduledJob = {
     name: 'whitelabel domains',
     everySeconds: hourSeconds,
@@ -106,7 +96,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
       if (hours === 0) return
       for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
         const page: Awaited<ReturnType<typeof pageOf>> = await pageOf(after, hours)
-        await watchAll(page.brands, signal)
+        await inParallel(page.brands, domainsAtOnce, watch, () => signal.aborted)
         after = page.next
       }
     },

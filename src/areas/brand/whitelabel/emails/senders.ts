@@ -25,56 +25,49 @@ interface Deps extends DepsOf<'store'> {
   emails: SenderEmails
 }
 
+const canSign = ({ doc, hidden }: SenderRecord) => Boolean(doc.dkim_selector && hidden.key)
+
+/** The first that can sign, else the first verified one. */
+const chosen = (records: readonly SenderRecord[]) => {
+  const verified = records.filter(({ hidden }) => hidden.isVerified)
+  return verified.find(canSign) ?? verified[0]
+}
+
 export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
-  /** The account and its parents, the nearest first. */
-  const chainOf = async (accountId: string): Promise<string[]> => {
+  /** What the account or its nearest parent has. */
+  const nearest = async <T>(accountId: string, find: (id: string) => Promise<T | undefined>) => {
     const account = await store.records.find(accountId, accountKind, accountId)
-    return account ? [accountId, ...account.hidden.tree.toReversed()] : []
+    for (const id of account ? [accountId, ...account.hidden.tree.toReversed()] : []) {
+      const found = await find(id)
+      if (found) return found
+    }
+    return undefined
   }
+
+  const verified = (accountId: string, address: string) =>
+    nearest(accountId, async (id) => {
+      const record = await emails.byAddress(id, address)
+      return record?.hidden.isVerified ? record : undefined
+    })
 
   const domainAt = async (accountId: string) => {
     const record = await whitelabels.find(accountId)
     return record && domainOf(record.doc)
   }
 
-  const verifiedAt = async (accountId: string, address: string) => {
-    const record = await emails.byAddress(accountId, address)
-    return record?.hidden.isVerified ? record : undefined
-  }
-
-  const nearest = async (accountId: string, address: string): Promise<SenderRecord | undefined> => {
-    for (const id of await chainOf(accountId)) {
-      const record = await verifiedAt(id, address)
-      if (record) return record
-    }
-    return undefined
-  }
-
-  const canSign = ({ doc, hidden }: SenderRecord) => Boolean(doc.dkim_selector && hidden.key)
-
-  /** The first that can sign, else the first verified one. */
-  const chosen = (records: readonly SenderRecord[]) => {
-    const verified = records.filter(({ hidden }) => hidden.isVerified)
-    return verified.find(canSign) ?? verified[0]
-  }
-
   const senders: Senders = {
-    async senderOf(accountId) {
-      for (const id of await chainOf(accountId)) {
+    senderOf: (accountId) =>
+      nearest(accountId, async (id) => {
         const record = chosen(await emails.all(id))
-        if (!record) continue
+        if (!record) return undefined
         const name = (await whitelabels.find(id))?.doc.company_name
         return { address: record.doc.email, ...(name ? { name } : {}) }
-      }
-      return undefined
-    },
+      }),
 
-    async maySendAs(accountId, address) {
-      return (await nearest(accountId, address)) !== undefined
-    },
+    maySendAs: async (accountId, address) => (await verified(accountId, address)) !== undefined,
 
     async signingFor(accountId, address): Promise<Signing | undefined> {
-      const record = await nearest(accountId, address)
+      const record = await verified(accountId, address)
       const domain = record && (await domainAt(record.accountId))
       const selector = record?.doc.dkim_selector
       const privateKey = record && emails.privateKeyOf(record)

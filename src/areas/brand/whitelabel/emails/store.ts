@@ -6,7 +6,7 @@ import { createCollection, putDocument } from '../../../../storage/collection.ts
 import type { StoredRecord } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { DkimKey } from './dkim-key.ts'
-import { codesOfAccount, codesToAddress, type Limit, recent, secondsToWait } from './rules.ts'
+import { codesOfAccount, codesToAddress, recent, secondsToWait } from './rules.ts'
 import type { SenderEmail } from './schema.ts'
 
 /** The private half is encrypted with the server's key. */
@@ -69,26 +69,27 @@ export const createCodeBooks = (store: Store) => {
     id: sha256Hex(email.toLowerCase()).slice(0, 32),
   })
 
-  const bookOf = async (place: { accountId: string; id: string }, limits: readonly Limit[]) => ({
-    place,
-    limits,
-    record: await books.find(place.accountId, place.id),
-  })
-
   return {
     /** Records a mail. Returns the seconds to wait if it is one too many; nothing is recorded then. */
     async spend(set: ChangeSet, accountId: string, email: string): Promise<number> {
       const now = Math.floor(store.clock.now() / 1000)
-      const opened = await Promise.all([
-        bookOf({ accountId, id: 'all' }, codesOfAccount),
-        bookOf(ofAddress(email), codesToAddress),
-      ])
-      const waits = opened.map(({ record, limits }) => secondsToWait(record?.doc.sent ?? [], now, limits))
-      const wait = Math.max(...waits)
+      const limited = [
+        { place: { accountId, id: 'all' }, limits: codesOfAccount },
+        { place: ofAddress(email), limits: codesToAddress },
+      ]
+      const opened = await Promise.all(
+        limited.map(async (one) => ({
+          ...one,
+          before: await books.find(one.place.accountId, one.place.id),
+        })),
+      )
+      const wait = Math.max(
+        ...opened.map(({ before, limits }) => secondsToWait(before?.doc.sent ?? [], now, limits)),
+      )
       if (wait > 0) return wait
-      for (const { place, limits, record } of opened) {
-        const doc = { sent: [...recent(record?.doc.sent ?? [], now, limits), now] }
-        putDocument(set, books, place, { before: record, doc, hidden: {} })
+      for (const { place, limits, before } of opened) {
+        const doc = { sent: [...recent(before?.doc.sent ?? [], now, limits), now] }
+        putDocument(set, books, place, { before, doc, hidden: {} })
       }
       return 0
     },
