@@ -42,13 +42,12 @@ export const webhooksArea = area({
     const sending = createWaker()
     const parts = { ...tools, accounts, alerts, hooks, rows, attempts, courier, sending }
     const webhooks = createWebhooks({ ...parts, typeNames: typeNamesOf(tools.declared) })
-    const sender = createSender({ ...parts, switchOff: webhooks.switchOff })
     return {
       offers: webhooks,
       ...webhookRoutes({ webhooks, settings, clock }),
       jobs: [
         createDispatcher(parts),
-        sender.round,
+        createSender({ ...parts, switchOff: webhooks.switchOff }),
         deleteOldRows(store, {
           name: 'webhook attempts',
           table: 'webhook_attempts',

@@ -14,9 +14,16 @@ import type { Alerts } from '../alerts/operations.ts'
 import type { Alert } from '../alerts/schema.ts'
 import type { WebhookSender } from './deliveries/courier.ts'
 import { deliveryOf } from './deliveries/dispatcher.ts'
-import type { AttemptScope, AttemptStore, DeliveryStore } from './deliveries/store.ts'
+import type { AttemptStore, DeliveryStore } from './deliveries/store.ts'
 import { webhookDisabledNotice } from './notices.ts'
-import { addressProblem, tooManyFailures, uriProblems, webhookKinds, webhookProblems } from './rules.ts'
+import {
+  addressProblem,
+  tooManyFailures,
+  uriProblems,
+  webhookKind,
+  webhookKinds,
+  webhookProblems,
+} from './rules.ts'
 import { sampleFor } from './samples.ts'
 import { type Attempt, type Replay, Webhook, WebhookRecord as WebhookAnswer } from './schema.ts'
 import type { WebhookRecord, WebhookStore } from './store.ts'
@@ -49,24 +56,61 @@ const alertOf = ({ accountId, doc }: WebhookRecord): Alert => ({
 
 const isOn = (hook: WebhookRecord | undefined) => hook?.doc.enabled === true
 
-export type Webhooks = ReturnType<typeof createWebhooks>
+const eventOf = async (feed: Deps['feed'], attempt: Attempt) => {
+  const sequence = sequenceOf(attempt.event_id)
+  const event = sequence === undefined ? undefined : await feed.one(sequence)
+  if (event) return event
+  throw invalid({
+    attempt_id: { gone: { message: 'What was told then is not kept any more', value: attempt.id } },
+  })
+}
 
-export const createWebhooks = (tools: Deps) => {
-  const {
-    store,
-    feed,
-    mail,
-    outgoing,
-    typeNames,
-    accounts,
-    alerts,
-    hooks,
-    rows,
-    attempts,
-    courier,
-    sending,
-  } = tools
-  const { clock } = store
+const placeIn = (text: string) => {
+  const sequence = sequenceOf(text)
+  if (sequence !== undefined) return sequence
+  throw invalid({ after: { wrong_format: { message: 'Must be the sequence of an event', value: text } } })
+}
+
+/** Sends events again. */
+const createReplays = ({ store, feed, rows, attempts, sending }: Deps) => {
+  const replayed = (by: Author, { accountId, id }: WebhookRecord, after: object) =>
+    new ChangeSet(by).record({
+      accountId,
+      kind: webhookKind,
+      id,
+      action: 'edited',
+      event: 'webhook.replayed',
+      after: JSON.stringify(after),
+    })
+
+  const sendAgain = async (by: Author, hook: WebhookRecord, attemptId: string) => {
+    const attempt = await attempts.find(hook.accountId, hook.id, attemptId)
+    if (!attempt) throw failure(badIdentifier, { cause: attemptId })
+    const now = store.clock.now()
+    const delivery = deliveryOf(hook, await eventOf(feed, attempt), { turn: newId(now), now })
+    const set = replayed(by, hook, { attempt_id: attemptId })
+    await store.commit(set.add(...rows.add([delivery])))
+    sending.ring()
+  }
+
+  const sendAllBehind = async (by: Author, hook: WebhookRecord, after: string) => {
+    const set = replayed(by, hook, { after })
+    await feed.settled()
+    const last = await feed.newest()
+    const { id: hookId, accountId } = hook
+    const replay = { turn: newId(store.clock.now()), accountId, hookId, sequence: placeIn(after), last }
+    await store.commit(set.add(...rows.askReplay(replay)))
+  }
+
+  /** Sends one event again, or every event after a sequence. */
+  return async (by: Author, hook: WebhookRecord, { attempt_id: attemptId, after }: Replay) => {
+    if (attemptId !== undefined) return sendAgain(by, hook, attemptId)
+    if (after !== undefined) return sendAllBehind(by, hook, after)
+  }
+}
+
+const createWebhookRecords = (deps: Deps) => {
+  const { store, feed, mail, outgoing, typeNames, alerts, hooks, rows } = deps
   const { ids: noticeIds } = mail.notices
 
   const addressProblems = async (uri: string): Promise<Problems> => {
@@ -77,7 +121,7 @@ export const createWebhooks = (tools: Deps) => {
 
   /** An enabled webhook has no failures, and its pending deliveries are due. */
   const enable = async (set: ChangeSet, hook: Pick<WebhookRecord, 'id'>) => {
-    set.add(rows.sound(hook.id), rows.hurry(hook.id, clock.now()))
+    set.add(rows.sound(hook.id), rows.hurry(hook.id, store.clock.now()))
     await alerts.withdraw(set, causeOf(hook))
   }
 
@@ -86,31 +130,6 @@ export const createWebhooks = (tools: Deps) => {
     if (before && !doc.enabled) return { doc }
     return { doc, hidden: { after: before && isOn(before) ? before.hidden.after : await feed.newest() } }
   }
-
-  const kept = records(store, {
-    collection: hooks,
-    shape: { body: Webhook, record: WebhookAnswer, computed: [] },
-    async problems({ data, actor, before }) {
-      const { uri }: Partial<Webhook> = data
-      return joinProblems(
-        webhookProblems(data, { noticeIds, typeNames, isOperator: isSuperduper(actor) }),
-        uri === undefined || uri === before?.doc.uri ? {} : await addressProblems(uri),
-      )
-    },
-    content: ({ data, before }) => contentOf(data as Webhook, before),
-    async beforeWrite(set, { before, after }) {
-      if (before && isOn(after) && !isOn(before)) await enable(set, after)
-    },
-    async beforeDelete(set, hook) {
-      set.add(...rows.forgetHook(hook.id))
-      await alerts.withdraw(set, causeOf(hook))
-    },
-    // Imported webhooks are disabled until an admin enables them.
-    adopted: ({ id, doc }) => ({
-      doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
-      hidden: { after: 0 },
-    }),
-  })
 
   const enableAgain = async (by: Author, places: readonly { accountId: string; id: string }[]) => {
     const set = new ChangeSet(by)
@@ -124,71 +143,61 @@ export const createWebhooks = (tools: Deps) => {
     if (set.changes.length > 0) await store.commit(set)
   }
 
-  const eventOf = async (attempt: Attempt) => {
-    const sequence = sequenceOf(attempt.event_id)
-    const event = sequence === undefined ? undefined : await feed.one(sequence)
-    if (event) return event
-    throw invalid({
-      attempt_id: { gone: { message: 'What was told then is not kept any more', value: attempt.id } },
-    })
-  }
-
-  const askedBehind = (text: string) => {
-    const sequence = sequenceOf(text)
-    if (sequence !== undefined) return sequence
-    throw invalid({ after: { wrong_format: { message: 'Must be the sequence of an event', value: text } } })
-  }
-
-  const replayed = (by: Author, { accountId, id }: WebhookRecord, after: object) =>
-    new ChangeSet(by).record({
-      accountId,
-      kind: hooks.kind,
-      id,
-      action: 'edited',
-      event: 'webhook.replayed',
-      after: JSON.stringify(after),
-    })
-
-  const tellOnceMore = async (by: Author, hook: WebhookRecord, attemptId: string) => {
-    const attempt = await attempts.find(hook.accountId, hook.id, attemptId)
-    if (!attempt) throw failure(badIdentifier, { cause: attemptId })
-    const delivery = deliveryOf(hook, await eventOf(attempt), { turn: newId(clock.now()), now: clock.now() })
-    const set = replayed(by, hook, { attempt_id: attemptId })
-    await store.commit(set.add(...rows.add([delivery])))
-    sending.ring()
-  }
-
-  const tellAllBehind = async (by: Author, hook: WebhookRecord, after: string) => {
-    const set = replayed(by, hook, { after })
-    await feed.settled()
-    const last = await feed.newest()
-    const { id: hookId, accountId } = hook
-    const turn = newId(clock.now())
-    await store.commit(
-      set.add(...rows.askReplay({ turn, accountId, hookId, sequence: askedBehind(after), last })),
-    )
-  }
-
   return {
-    ...kept,
+    ...records(store, {
+      collection: hooks,
+      shape: { body: Webhook, record: WebhookAnswer, computed: [] },
+      async problems({ data, actor, before }) {
+        const { uri }: Partial<Webhook> = data
+        return joinProblems(
+          webhookProblems(data, { noticeIds, typeNames, isOperator: isSuperduper(actor) }),
+          uri === undefined || uri === before?.doc.uri ? {} : await addressProblems(uri),
+        )
+      },
+      content: ({ data, before }) => contentOf(data as Webhook, before),
+      async beforeWrite(set, { before, after }) {
+        if (before && isOn(after) && !isOn(before)) await enable(set, after)
+      },
+      async beforeDelete(set, hook) {
+        set.add(...rows.forgetHook(hook.id))
+        await alerts.withdraw(set, causeOf(hook))
+      },
+      // Imported webhooks are disabled until an admin enables them.
+      adopted: ({ id, doc }) => ({
+        doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
+        hidden: { after: 0 },
+      }),
+    }),
 
     kinds: () => webhookKinds(noticeIds),
-
-    catchUp(hook: WebhookRecord) {
-      if (isOn(hook)) sending.ring()
-    },
 
     /** Enables webhooks that the server has disabled. */
     async reEnable(by: Author, { id }: AccountRecord, scope: 'account' | 'subtree') {
       const places = await (scope === 'account' ? hooks.switchedOff(id) : hooks.switchedOffBelow(id))
       for (let at = 0; at < places.length; at += enabledAtOnce)
         await retrying(() => enableAgain(by, places.slice(at, at + enabledAtOnce)))
-      sending.ring()
+      deps.sending.ring()
+    },
+  }
+}
+
+export type Webhooks = ReturnType<typeof createWebhooks>
+
+export const createWebhooks = (deps: Deps) => {
+  const { store, mail, accounts, alerts, hooks, rows, attempts, courier, sending } = deps
+
+  return {
+    ...createWebhookRecords(deps),
+    replay: createReplays(deps),
+    attempts: attempts.page,
+
+    catchUp(hook: WebhookRecord) {
+      if (isOn(hook)) sending.ring()
     },
 
     /** Disables a webhook after a day of failures, and notifies its account. */
-    async switchOff({ accountId, id }: WebhookRecord, lease: Lease) {
-      await retrying(async () => {
+    switchOff: ({ accountId, id }: WebhookRecord, lease: Lease) =>
+      retrying(async () => {
         const [before, account] = await Promise.all([hooks.find(accountId, id), accounts.find(accountId)])
         if (!before || !account || !isOn(before)) return
         const doc = { ...before.doc, enabled: false }
@@ -212,33 +221,19 @@ export const createWebhooks = (tools: Deps) => {
         }
         await mail.notify(set, { notice: webhookDisabledNotice, account, to: [], values })
         await store.commit(set)
-      })
-    },
+      }),
 
     /** Sends a sample once, also to a disabled webhook. */
     async test(hook: WebhookRecord): Promise<Attempt> {
-      const now = clock.now()
-      const errand = {
-        eventId: `test-${randomHex(8)}`,
-        event: sampleFor(hook.doc, hook.accountId, now),
-        attempts: 0,
-        since: now,
-      }
+      const now = store.clock.now()
+      const event = sampleFor(hook.doc, hook.accountId, now)
+      const errand = { eventId: `test-${randomHex(8)}`, event, attempts: 0, since: now }
       const tried = await courier.send(hook, errand, new AbortController().signal)
       if (!tried) throw new Error('a call that nobody gave up was given up')
       const attempt = { ...tried.attempt, retries_left: 0 }
       await store.writeUnrecorded([attempts.add(hook.accountId, attempt)])
       return attempt
     },
-
-    /** Sends one event again, or every event after a sequence. */
-    async replay(by: Author, hook: WebhookRecord, { attempt_id: attemptId, after }: Replay) {
-      if (attemptId !== undefined) return tellOnceMore(by, hook, attemptId)
-      if (after !== undefined) return tellAllBehind(by, hook, after)
-    },
-
-    attempts: (scope: AttemptScope, reading: Parameters<AttemptStore['page']>[1]) =>
-      attempts.page(scope, reading),
 
     removeWith: async (set: ChangeSet, { id }: AccountRecord) => void set.add(...rows.forgetAccount(id)),
   }

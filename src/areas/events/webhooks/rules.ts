@@ -189,7 +189,7 @@ export const typesOf = ({ hook }: Webhook): string[] => {
 }
 
 /** Kazoo's word for a change; for other events the second part of their type. */
-export const actionWord = ({ type, action }: Told): string =>
+export const actionWord = ({ type, action }: Partial<Told> & Pick<Told, 'type'>): string =>
   action ? actionWords[action] : type.slice(type.indexOf('.') + 1)
 
 /** After this time without a success a webhook is disabled. */

@@ -43,8 +43,8 @@ export interface Tried {
 
 const maxKeptBytes = 2048
 
-type DeliveryOutcome = { verdict: Verdict; reason?: string } & Partial<
-  Pick<Attempt, 'resp_status_code' | 'resp_headers' | 'resp_body' | 'client_error'>
+type DeliveryOutcome = { verdict: Verdict } & Partial<
+  Pick<Attempt, 'reason' | 'resp_status_code' | 'resp_headers' | 'resp_body' | 'client_error'>
 >
 
 const errorTexts = {
@@ -56,22 +56,16 @@ const errorTexts = {
   aborted: 'given up',
 } as const
 
-const outcomeOfFault = ({ fault }: OutgoingError): DeliveryOutcome => ({
-  verdict: fault === 'private' ? 'failed' : 'again',
-  reason: errorTexts[fault],
-  client_error: fault,
-})
-
-const outcomeOf = ({ status, headers, text }: OutgoingResponse, told: object): DeliveryOutcome => {
+/** A receiver may echo secrets. */
+const outcomeOf = ({ status, headers, text }: OutgoingResponse, { ...sent }: object): DeliveryOutcome => {
   const verdict = verdictOf(status)
   return {
     verdict,
     resp_status_code: status,
     resp_headers: Object.fromEntries(
-      Array.from(headers, ([name, value]) => [name, withoutEchoes(value, { ...told })]),
+      Array.from(headers, ([name, value]) => [name, withoutEchoes(value, sent)]),
     ),
-    // A receiver may echo secrets.
-    resp_body: withoutEchoes(text, { ...told }),
+    resp_body: withoutEchoes(text, sent),
     ...(verdict === 'success' ? {} : { reason: `status ${status}` }),
   }
 }
@@ -93,36 +87,34 @@ export const createWebhookSender = ({ store: { clock }, settings, outgoing }: De
 
   const call = async (
     { doc }: WebhookRecord,
-    parcel: WebhookPayload,
-    {
-      headers,
-      trace,
-      signal,
-    }: { headers: Record<string, string>; trace: string | undefined; signal: AbortSignal },
+    { method, url, content }: WebhookPayload,
+    { trace, ...options }: Pick<Errand, 'trace'> & { headers: Record<string, string>; signal: AbortSignal },
   ): Promise<DeliveryOutcome> => {
     const { request_timeout_ms: timeoutMs } = await settings.of(webhookSettings)
     try {
       const answer = await outgoing.send({
         purpose: 'webhook',
-        method: parcel.method,
-        url: parcel.url,
-        ...(parcel.method === 'GET' ? {} : { body: parcel.content }),
-        headers: { ...doc.custom_request_headers, ...headers },
+        method,
+        url,
+        ...(method === 'GET' ? {} : { body: content }),
+        ...options,
+        headers: { ...doc.custom_request_headers, ...options.headers },
         timeoutMs,
         maxBytes: maxKeptBytes,
         cutsOff: true,
         causes: trace === undefined ? [] : [trace],
-        signal,
       })
       return outcomeOf(answer, doc)
     } catch (error) {
-      if (error instanceof OutgoingError) return outcomeOfFault(error)
-      throw error
+      if (!(error instanceof OutgoingError)) throw error
+      const { fault } = error
+      const verdict = fault === 'private' ? 'failed' : 'again'
+      return { verdict, reason: errorTexts[fault], client_error: fault }
     }
   }
 
   /** Custom headers are secrets. */
-  const told = ({ doc }: WebhookRecord, headers: Record<string, string>) => ({
+  const shownHeaders = ({ doc }: WebhookRecord, headers: Record<string, string>) => ({
     ...Object.fromEntries(Object.keys(doc.custom_request_headers ?? {}).map((name) => [name, masked])),
     ...headers,
   })
@@ -148,7 +140,7 @@ export const createWebhookSender = ({ store: { clock }, settings, outgoing }: De
         event_id: eventId,
         uri: maskUrls(hook.doc.uri),
         method: parcel.method.toLowerCase(),
-        req_headers: told(hook, headers),
+        req_headers: shownHeaders(hook, headers),
         req_body: parcel.content,
         result: verdict === 'success' ? 'success' : 'failure',
         ...outcome,

@@ -8,7 +8,7 @@ import type { Scheduler } from '../../../../jobs/scheduler.ts'
 import type { Waker } from '../../../../jobs/waker.ts'
 import { datastoreConflict, isFailure } from '../../../../lib/failure.ts'
 import { evictOldest } from '../../../../lib/forget-oldest.ts'
-import { zip } from '../../../../lib/list.ts'
+import { inParts } from '../../../../lib/list.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { DepsOf } from '../../../area.ts'
 import { typesOf, wants, webhookKind } from '../rules.ts'
@@ -49,9 +49,6 @@ const createAudience = () => {
   /** By account with hooks: whether one of them wants call records. */
   const known = new Map<string, boolean>()
 
-  const isWanted = (accountId: string, isCallRecord: boolean) =>
-    isCallRecord ? known.get(accountId) === true : known.has(accountId)
-
   return {
     begin(owners: readonly HookOwner[]) {
       known.clear()
@@ -76,23 +73,21 @@ const createAudience = () => {
     wants({ accountId, above, type, kind }: FeedHead): boolean {
       // The new settings of the webhook are not known yet.
       if (kind === webhookKind) known.set(accountId, true)
-      const isCallRecord = type === callRecords
-      return isWanted(accountId, isCallRecord) || above.some((id) => isWanted(id, isCallRecord))
+      const isWanted = (id: string) => (type === callRecords ? known.get(id) === true : known.has(id))
+      return isWanted(accountId) || above.some(isWanted)
     },
   }
 }
 
-const laneOf = ({ accountId, kind, recordId }: FeedMention) => `${accountId}/${kind}/${recordId}`
-
 export const deliveryOf = (
   hook: Pick<WebhookRecord, 'id' | 'accountId'>,
-  event: FeedMention,
+  { accountId, kind, recordId, sequence }: FeedMention,
   { turn, now }: { turn: string; now: number },
 ): NewDelivery => ({
   hookId: hook.id,
   accountId: hook.accountId,
-  lane: laneOf(event),
-  sequence: event.sequence,
+  lane: `${accountId}/${kind}/${recordId}`,
+  sequence,
   turn,
   dueAt: now,
   since: now,
@@ -106,29 +101,9 @@ const unlessReplaced = (error: unknown) => {
   if (!isFailure(error, datastoreConflict)) throw error
 }
 
-/** Batches of deliveries; those of one event stay together. */
-const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T[]): T[][] => {
-  const parts: T[][] = []
-  let size = deliveriesAtOnce
-  for (const one of found) {
-    if (size + one.deliveries.length > deliveriesAtOnce) {
-      parts.push([])
-      size = 0
-    }
-    parts.at(-1)?.push(one)
-    size += one.deliveries.length
-  }
-  return parts
-}
-
-/** Queues a delivery for each webhook that wants an event. Deliveries and the position in the feed are written together. */
-export const createDispatcher = (tools: Deps) => {
-  const { store, feed, hooks, rows, sending } = tools
-  const { clock } = store
-  const mark = createMark(store, 'webhooks')
-  const audience = createAudience()
-  let lastReplayed = ''
-  /** By webhook and `after`: the sequence of the change that enabled it. */
+/** Finds the change that created or enabled a webhook: it gets later events. */
+const createBeginnings = (feed: Deps['feed']) => {
+  /** By webhook and `after`. */
   const beginnings = new Map<string, number>()
 
   /** The first matching event. */
@@ -141,8 +116,8 @@ export const createDispatcher = (tools: Deps) => {
     return undefined
   }
 
-  /** The change that created or enabled the webhook: it gets later events. Undefined: the change has no sequence yet. */
-  const beginningOf = async ({ accountId, id, hidden: { after } }: WebhookRecord) => {
+  /** Undefined: the change has no sequence yet. */
+  return async ({ accountId, id, hidden: { after } }: WebhookRecord) => {
     const key = `${id}/${after}`
     const known = beginnings.get(key)
     if (known !== undefined) return known
@@ -153,74 +128,94 @@ export const createDispatcher = (tools: Deps) => {
     evictOldest(beginnings, maxKnown)
     return change.sequence
   }
+}
+
+const createDeliveries = ({ store, feed, hooks, rows, sending }: Deps) => {
+  const { clock } = store
+  const audience = createAudience()
+  const beginningOf = createBeginnings(feed)
 
   const listenersOf = async (accountIds: readonly string[]) => {
     const all = await hooks.ofAccounts(accountIds)
     audience.learn(accountIds, all)
     const enabled = all.filter(({ doc }) => doc.enabled)
-    const beginnings = await Promise.all(enabled.map(beginningOf))
-    return [...zip(enabled, beginnings)].flatMap(([hook, begins]) =>
-      begins === undefined ? [] : { hook, begins },
-    )
+    const found = await Promise.all(enabled.map(async (hook) => ({ hook, begins: await beginningOf(hook) })))
+    return found.flatMap(({ hook, begins }) => (begins === undefined ? [] : { hook, begins }))
   }
 
-  const found = async (events: readonly FeedMention[]) => {
-    const listeners = await listenersOf(audience.among(events))
-    const now = clock.now()
-    return events.map((event) => ({
-      sequence: event.sequence,
-      deliveries: listeners
-        .filter(({ hook, begins }) => event.sequence > begins && hears(hook, event) && wants(hook.doc, event))
-        .map(({ hook }) => deliveryOf(hook, event, { turn: '', now })),
-    }))
-  }
+  return {
+    audience,
 
-  const write = async (deliveries: readonly NewDelivery[], ...statements: readonly Statement[]) => {
-    await store.writeUnrecorded([...rows.add(deliveries), ...statements])
-    if (deliveries.length > 0) sending.ring()
+    async of(events: readonly FeedMention[]) {
+      const listeners = await listenersOf(audience.among(events))
+      const now = clock.now()
+      return events.map((event) => ({
+        sequence: event.sequence,
+        deliveries: listeners
+          .filter(
+            ({ hook, begins }) => event.sequence > begins && hears(hook, event) && wants(hook.doc, event),
+          )
+          .map(({ hook }) => deliveryOf(hook, event, { turn: '', now })),
+      }))
+    },
+
+    async replayed({ accountId, hookId, sequence, last, turn }: Replay) {
+      const hook = await hooks.find(accountId, hookId)
+      const account = await store.records.find(accountId, accountKind, accountId)
+      if (!hook || !account) return { deliveries: [], next: undefined }
+      const { events, next } = await feed.page({
+        accountId,
+        isTop: account.hidden.tree.length === 0,
+        below: hook.doc.include_subaccounts === true,
+        after: sequence,
+        limit: eventsAtOnce,
+        types: typesOf(hook.doc),
+      })
+      const now = clock.now()
+      const meant = events.filter((event) => event.sequence <= last && wants(hook.doc, event))
+      return {
+        deliveries: meant.map((event) => deliveryOf(hook, event, { turn, now })),
+        next: next !== undefined && next < last ? next : undefined,
+      }
+    },
+
+    async write(deliveries: readonly NewDelivery[], ...statements: readonly Statement[]) {
+      await store.writeUnrecorded([...rows.add(deliveries), ...statements])
+      if (deliveries.length > 0) sending.ring()
+    },
   }
+}
+
+/** Queues a delivery for each webhook that wants an event. Deliveries and the position in the feed are written together. */
+export const createDispatcher = (deps: Deps) => {
+  const { store, feed, hooks, rows } = deps
+  const mark = createMark(store, 'webhooks')
+  const { audience, ...deliveries } = createDeliveries(deps)
+  let lastReplayed = ''
 
   /** Writes deliveries and the position. */
-  const reach = async (shift: DispatcherState, sequence: number, deliveries: readonly NewDelivery[]) => {
-    await write(deliveries, mark.moveTo(sequence), shift.guard)
-    shift.noted = sequence
+  const reach = async (state: DispatcherState, sequence: number, found: readonly NewDelivery[]) => {
+    await deliveries.write(found, mark.moveTo(sequence), state.guard)
+    state.noted = sequence
   }
 
   /** Reads the next events of the feed; returns whether there may be more. */
-  const readNext = async (shift: DispatcherState) => {
-    const { mentions, last, isFull } = await feed.behind(shift.seen, {
+  const readNext = async (state: DispatcherState) => {
+    const { mentions, last, isFull } = await feed.behind(state.seen, {
       limit: eventsAtOnce,
       wants: audience.wants,
     })
     // Before the writes: if a later one fails, the mark may already be behind this event.
-    shift.isReplaying ||= mentions.some(({ type }) => type === 'webhook.replayed')
-    for (const part of inParts(await found(mentions))) {
-      const deliveries = part.flatMap((one) => one.deliveries)
-      if (deliveries.length > 0) await reach(shift, part.at(-1)?.sequence ?? shift.noted, deliveries)
+    state.isReplaying ||= mentions.some(({ type }) => type === 'webhook.replayed')
+    // Deliveries of one event stay together.
+    const parts = inParts(await deliveries.of(mentions), deliveriesAtOnce, (one) => one.deliveries.length)
+    for (const part of parts) {
+      const found = part.flatMap((one) => one.deliveries)
+      if (found.length > 0) await reach(state, part.at(-1)?.sequence ?? state.noted, found)
     }
-    shift.seen = Math.max(shift.seen, last)
-    if (shift.seen - shift.noted >= notedEvery) await reach(shift, shift.seen, [])
+    state.seen = Math.max(state.seen, last)
+    if (state.seen - state.noted >= notedEvery) await reach(state, state.seen, [])
     return isFull
-  }
-
-  const pageOf = async ({ accountId, hookId, sequence, last, turn }: Replay) => {
-    const hook = await hooks.find(accountId, hookId)
-    const account = await store.records.find(accountId, accountKind, accountId)
-    if (!hook || !account) return { deliveries: [], next: undefined }
-    const { events, next } = await feed.page({
-      accountId,
-      isTop: account.hidden.tree.length === 0,
-      below: hook.doc.include_subaccounts === true,
-      after: sequence,
-      limit: eventsAtOnce,
-      types: typesOf(hook.doc),
-    })
-    const now = clock.now()
-    const meant = events.filter((event) => event.sequence <= last && wants(hook.doc, event))
-    return {
-      deliveries: meant.map((event) => deliveryOf(hook, event, { turn, now })),
-      next: next !== undefined && next < last ? next : undefined,
-    }
   }
 
   /** Returns false if there are no replays. */
@@ -229,28 +224,28 @@ export const createDispatcher = (tools: Deps) => {
     if (!replay) return false
     lastReplayed = replay.turn
     await store.fence()
-    const { deliveries, next } = await pageOf(replay)
-    await write(deliveries, rows.replayed(replay, next), guard).catch(unlessReplaced)
+    const { deliveries: found, next } = await deliveries.replayed(replay)
+    await deliveries.write(found, rows.replayed(replay, next), guard).catch(unlessReplaced)
     return true
   }
 
-  return createFollower<object, DispatcherState>(tools, {
+  return createFollower<object, DispatcherState>(deps, {
     name: 'webhooks',
     complaint: 'webhooks could not be queued',
     gatherMs: 10,
     wanted: async () => ({}),
     begin: async (_wanted, guard) => ({ guard, seen: 0, noted: 0, isReplaying: true, isUnsure: true }),
-    async next(shift) {
-      if (shift.isUnsure) {
-        shift.seen = await mark.read()
-        shift.noted = shift.seen
+    async next(state) {
+      if (state.isUnsure) {
+        state.seen = await mark.read()
+        state.noted = state.seen
         audience.begin(await hooks.owners())
       }
-      shift.isUnsure = true
-      const isMore = await readNext(shift)
-      shift.isReplaying &&= await replaySome(shift.guard)
-      shift.isUnsure = false
-      return isMore || shift.isReplaying
+      state.isUnsure = true
+      const isMore = await readNext(state)
+      state.isReplaying &&= await replaySome(state.guard)
+      state.isUnsure = false
+      return isMore || state.isReplaying
     },
     end: async () => undefined,
   }).job

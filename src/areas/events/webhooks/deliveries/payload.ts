@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterOf, beforeOf, type FeedEvent } from '../../../../events/events.ts'
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
-import { isObject, type Json } from '../../../../lib/json.ts'
+import { isObject, type Json, present } from '../../../../lib/json.ts'
 import { actionWord } from '../rules.ts'
 import type { Webhook } from '../schema.ts'
 
@@ -20,18 +20,9 @@ export interface WebhookEvent {
 
 export const webhookEventOf = (event: FeedEvent): WebhookEvent => {
   const { type, kind, recordId, accountId, at, action } = event
-  const after = afterOf(event)
   const before = action === 'deleted' ? beforeOf(event) : undefined
-  return {
-    type,
-    kind,
-    record_id: recordId,
-    account_id: accountId,
-    at,
-    ...(action === undefined ? {} : { action }),
-    ...(after === undefined ? {} : { after }),
-    ...(before === undefined ? {} : { before }),
-  }
+  const texts = present({ action, after: afterOf(event), before })
+  return { type, kind, record_id: recordId, account_id: accountId, at, ...texts }
 }
 
 /** A leg of a switch to itself. */
@@ -48,8 +39,6 @@ export interface WebhookPayload {
 
 const ofFamily = (hook: string) => hook === 'object' || hook === 'cdr' || hook === 'notifications'
 
-const eventRef = ({ type, kind, action }: WebhookEvent) => ({ type, kind, action })
-
 export const hookEventOf = ({ hook }: Webhook, { type }: WebhookEvent) => (ofFamily(hook) ? hook : type)
 
 /** Call records and notices add the fields of the record. */
@@ -59,12 +48,12 @@ const flat = (hook: Webhook, event: WebhookEvent): Json => ({
   id: event.record_id,
   account_id: event.account_id,
   type: hook.hook === 'notifications' ? hook.custom_data?.type : event.kind,
-  action: actionWord(eventRef(event)),
+  action: actionWord(event),
 })
 
 const nested = (hook: Webhook, event: WebhookEvent): Json => ({
   action: 'event',
-  name: hook.hook === 'object' ? actionWord(eventRef(event)) : hookEventOf(hook, event),
+  name: hook.hook === 'object' ? actionWord(event) : hookEventOf(hook, event),
   account_id: event.account_id,
   timestamp: gregorianOfUnix(event.at / 1000),
   data: {
@@ -127,23 +116,19 @@ const withQuery = (uri: string, query: string) => {
 export const parcelOf = (hook: Webhook, event: WebhookEvent): WebhookPayload => {
   const payload = payloadOf(hook, event)
   if (hook.http_verb === 'get') {
-    const query = formOf(payload)
-    return { method: 'GET', url: withQuery(hook.uri, query), content: query, contentType: undefined }
+    const content = formOf(payload)
+    return { method: 'GET', url: withQuery(hook.uri, content), content, contentType: undefined }
   }
-  const method = hook.http_verb === 'put' ? 'PUT' : 'POST'
-  return hook.format === 'json'
-    ? { method, url: hook.uri, content: JSON.stringify(payload), contentType: 'application/json' }
-    : {
-        method,
-        url: hook.uri,
-        content: formOf(payload),
-        contentType: 'application/x-www-form-urlencoded',
-      }
+  const [content, contentType] =
+    hook.format === 'json'
+      ? [JSON.stringify(payload), 'application/json']
+      : [formOf(payload), 'application/x-www-form-urlencoded']
+  return { method: hook.http_verb === 'put' ? 'PUT' : 'POST', url: hook.uri, content, contentType }
 }
 
 /** The newest key first. */
 export const keysOf = ({ security_settings: { sha256_key: key, previous_key: previous } = {} }: Webhook) =>
-  key === undefined ? [] : [key, ...(previous === undefined ? [] : [previous])]
+  key === undefined ? [] : [key, previous].filter((one) => one !== undefined)
 
 const firstPauseMs = 3000
 const maxRetryPauseMs = 3_600_000
@@ -173,15 +158,11 @@ export const triesLeft = ({ attempts, since, now }: { attempts: number; since: n
   return left
 }
 
-const isSuccess = (status: number) => status >= 200 && status < 300
-
-/** Temporary failures. */
-const mayPass = (status: number) => status === 408 || status === 429 || status >= 500
-
 export type Verdict = 'success' | 'again' | 'failed'
 
 /** Redirects are not followed. */
 export const verdictOf = (status: number): Verdict => {
-  if (isSuccess(status)) return 'success'
-  return mayPass(status) ? 'again' : 'failed'
+  if (status >= 200 && status < 300) return 'success'
+  const isTemporary = status === 408 || status === 429 || status >= 500
+  return isTemporary ? 'again' : 'failed'
 }

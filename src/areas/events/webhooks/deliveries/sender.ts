@@ -8,6 +8,7 @@ import { isOutage } from '../../../../lib/failure.ts'
 import { evictOldest } from '../../../../lib/forget-oldest.ts'
 import { createBatcher } from '../../../../lib/gathering.ts'
 import { randomHex } from '../../../../lib/ids.ts'
+import { inParallel } from '../../../../lib/in-parallel.ts'
 import { describeError } from '../../../../lib/log.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import type { DepsOf } from '../../../area.ts'
@@ -58,45 +59,47 @@ interface Turn {
 
 interface Note {
   /** The account whose attempts are logged: its server may be unreachable. */
-  loggedBy: string | undefined
+  loggedBy?: string
   statements: readonly Statement[]
 }
 
-/** Sends queued deliveries. One process at a time serves a webhook, so that deliveries of one record stay in order. */
-export const createSender = (tools: Deps) => {
-  const { store, settings, leases, rounds, feed, log, hooks, rows, attempts, courier, sending, switchOff } =
-    tools
+const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
+
+/** Sends one delivery, and writes what came of it. */
+const createAttempts = ({ store, feed, log, rows, attempts, courier }: Deps) => {
   const { clock } = store
-  const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
-  /** Disabled webhooks, and until when (Unix milliseconds) their deliveries are not checked. */
-  const held = new Map<string, number>()
-  const begun = new Map<string, number>()
-  let lastLookedAt = ''
-  /** No further work begins in a slot. */
-  let isEnding = false
 
-  const noteTogether = async (all: readonly Note[]) => {
-    await store.writeUnrecorded(all.flatMap(({ statements }) => statements))
-    return all.map(() => undefined)
-  }
+  const note = createBatcher(
+    maxNoted,
+    async (all: readonly Note[]) => {
+      await store.writeUnrecorded(all.flatMap(({ statements }) => statements))
+      return all.map(() => undefined)
+    },
+    ({ loggedBy = '' }) => loggedBy,
+  )
 
-  const gather = createBatcher(maxNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
-
-  const note = (statements: readonly Statement[]) => gather({ loggedBy: undefined, statements })
+  const rest = (delivery: Delivery, dueAt: number | undefined) =>
+    dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt)
 
   const consequences = (turn: Turn, delivery: Delivery, { dueAt, verdict }: Tried): Statement[] => {
-    const fate = dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt)
-    if (verdict !== 'success') return [...fate, rows.failing(turn.place, clock.now())]
-    return turn.failingSince === undefined ? fate : [...fate, rows.sound(delivery.hookId)]
+    if (verdict !== 'success') return [...rest(delivery, dueAt), rows.failing(turn.place, clock.now())]
+    return [
+      ...rest(delivery, dueAt),
+      ...(turn.failingSince === undefined ? [] : [rows.sound(delivery.hookId)]),
+    ]
   }
 
   /** The result counts more than the log of attempts: otherwise a delivery would be repeated until the log can be written. */
-  const settle = async ({ accountId }: Delivery, attempt: Tried['attempt'], fate: readonly Statement[]) => {
+  const settle = async (
+    { accountId }: Delivery,
+    attempt: Tried['attempt'],
+    statements: readonly Statement[],
+  ) => {
     try {
-      await gather({ loggedBy: accountId, statements: [attempts.add(accountId, attempt), ...fate] })
+      await note({ loggedBy: accountId, statements: [attempts.add(accountId, attempt), ...statements] })
     } catch (error) {
       if (!isOutage(error)) throw error
-      await note(fate)
+      await note({ statements })
     }
   }
 
@@ -106,7 +109,7 @@ export const createSender = (tools: Deps) => {
     const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
     log.write('error', 'a webhook could not be told', facts)
     const dueAt = nextTry({ attempts: tries + 1, since, now: clock.now() })
-    await note(dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt))
+    await note({ statements: rest(delivery, dueAt) })
   }
 
   const send = async (turn: Turn, hook: WebhookRecord, { sequence, attempts: tries, since }: Delivery) => {
@@ -115,33 +118,39 @@ export const createSender = (tools: Deps) => {
     // The event has expired.
     if (!event || isLeftOut(hook.doc, event)) return 'nothing'
     const { trace } = found.author
-    return courier.send(
-      hook,
-      { eventId: sequenceText(sequence), event, trace, attempts: tries, since },
-      turn.signal,
-    )
+    const errand = { eventId: sequenceText(sequence), event, trace, attempts: tries, since }
+    return courier.send(hook, errand, turn.signal)
   }
 
   /** Returns whether the next delivery of the record may follow. */
-  const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
+  return async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
     const tried = await send(turn, hook, delivery).catch((error) => noteFault(delivery, error))
     if (!tried) return false
-    if (tried === 'nothing') return note([rows.forget(delivery)]).then(() => true)
+    if (tried === 'nothing') {
+      await note({ statements: [rows.forget(delivery)] })
+      return true
+    }
     await settle(delivery, tried.attempt, consequences(turn, delivery, tried))
     turn.failingSince = tried.verdict === 'success' ? undefined : (turn.failingSince ?? clock.now())
     return tried.dueAt === undefined
   }
+}
 
-  const isDone = (turn: Turn) => turn.signal.aborted || turn.isOver()
+const isDone = (turn: Turn) => turn.signal.aborted || turn.isOver()
+
+/** Serves a webhook for one turn. `hold`: its deliveries need not be checked for a while. */
+const createTurns = (deps: Deps, hold: (hookId: string) => void) => {
+  const { store, settings, hooks, rows, switchOff } = deps
+  const { clock } = store
+  const deliver = createAttempts(deps)
 
   /** A failed delivery is repeated before later ones of the record. */
-  const tellLane = async (turn: Turn, hook: WebhookRecord, lane: string) => {
+  const sendLane = async (turn: Turn, hook: WebhookRecord, lane: string) => {
     const waiting = await rows.ofLane(hook.id, lane, ofLaneAtOnce)
     const [first] = waiting
     if (first && first.dueAt > clock.now()) return rows.lineUp(first)
     for (const delivery of waiting) {
-      if (isDone(turn)) return
-      if (!(await deliver(turn, hook, delivery))) return
+      if (isDone(turn) || !(await deliver(turn, hook, delivery))) return
     }
   }
 
@@ -153,54 +162,60 @@ export const createSender = (tools: Deps) => {
       for (const lane of found) lanes.add(lane)
       if (found.length < lookedAt) break
     }
-    return [...lanes]
+    return lanes
   }
 
-  const tellAll = async (turn: Turn, hook: WebhookRecord, lanes: readonly string[], atOnce: number) => {
-    const waiting = lanes.values()
-    const work = async () => {
-      for (const lane of waiting) {
-        if (isDone(turn)) return
-        await tellLane(turn, hook, lane)
-      }
-    }
-    // The lease is held until all workers end.
-    const ended = await Promise.allSettled(Array.from({ length: atOnce }, work))
-    for (const one of ended) if (one.status === 'rejected') throw one.reason
-  }
-
-  /** Deliveries of a disabled webhook wait for three days in total. */
-  const hold = async (turn: Turn) => {
-    const { hookId } = turn.place
-    held.set(hookId, clock.now() + deliveryLeaseMs)
-    evictOldest(held, maxKnown)
-    await rows.forgetBefore(hookId, clock.now() - maxDeliveryLifeMs, turn.signal)
-  }
-
-  const carryOut = async (turn: Turn) => {
+  return async (turn: Turn) => {
     const { hookId, accountId } = turn.place
     while (!isDone(turn)) {
       // Another process may have changed the webhook.
       await store.fence()
       const { deliveries_at_once: atOnce } = await settings.of(webhookSettings)
       const lanes = await dueLanes(hookId, atOnce)
-      if (lanes.length === 0) return
+      if (lanes.size === 0) return
       const hook = await hooks.find(accountId, hookId)
       if (!hook) return store.writeUnrecorded(rows.forgetHook(hookId))
-      if (!hook.doc.enabled) return hold(turn)
-      await tellAll(turn, hook, lanes, atOnce)
+      if (!hook.doc.enabled) {
+        hold(hookId)
+        // Deliveries of a disabled webhook wait for three days in total.
+        return rows.forgetBefore(hookId, clock.now() - maxDeliveryLifeMs, turn.signal)
+      }
+      await inParallel(
+        lanes,
+        atOnce,
+        (lane) => sendLane(turn, hook, lane),
+        () => isDone(turn),
+      )
       const { failingSince } = turn
       if (failingSince !== undefined && clock.now() - failingSince >= disableAfterMs)
         await switchOff(hook, turn.lease)
     }
   }
+}
+
+/** Sends queued deliveries. One process at a time serves a webhook, so that deliveries of one record stay in order. */
+export const createSender = (deps: Deps): ScheduledJob => {
+  const { store, leases, rounds, log, hooks, rows, sending } = deps
+  const { clock } = store
+  const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
+  /** Disabled webhooks, and until when (Unix milliseconds) their deliveries are not checked. */
+  const held = new Map<string, number>()
+  const begun = new Map<string, number>()
+  let lastLookedAt = ''
+  /** No further work begins in a slot. */
+  let isEnding = false
+
+  const serve = createTurns(deps, (hookId) => {
+    held.set(hookId, clock.now() + deliveryLeaseMs)
+    evictOldest(held, maxKnown)
+  })
 
   const take = async (place: HookPlace, signal: AbortSignal) => {
     const lease = await leases.take(`webhook/${place.hookId}`)
-    if (!lease) return void (await sleep(occupiedPauseMs, undefined, { signal }).catch(() => undefined))
+    if (!lease) return wait(occupiedPauseMs, signal)
     const begun = performance.now()
     try {
-      await carryOut({
+      await serve({
         place,
         lease,
         signal: AbortSignal.any([signal, lease.lost]),
@@ -213,37 +228,33 @@ export const createSender = (tools: Deps) => {
   }
 
   /** Slow receivers of one account leave slots for others. */
-  const mayBegin = ({ accountId }: HookPlace) =>
+  const mayBegin = ({ accountId, hookId }: HookPlace) =>
+    !turns.has(hookId) &&
     turns
       .values()
       .filter((turn) => turn.accountId === accountId)
       .take(turnsOfAccount)
       .toArray().length < turnsOfAccount
 
-  const isHeld = async ({ accountId, hookId }: HookPlace) => {
-    if ((held.get(hookId) ?? 0) <= clock.now()) return false
-    return (await hooks.find(accountId, hookId))?.doc.enabled === false
-  }
+  const isHeld = async ({ accountId, hookId }: HookPlace) =>
+    (held.get(hookId) ?? 0) > clock.now() && (await hooks.find(accountId, hookId))?.doc.enabled === false
 
-  const longestWithoutTurn = (due: readonly HookPlace[]) =>
-    due.toSorted((a, b) => (begun.get(a.hookId) ?? 0) - (begun.get(b.hookId) ?? 0))
-
-  const begin = (place: HookPlace, signal: AbortSignal) => {
-    begun.delete(place.hookId)
-    begun.set(place.hookId, performance.now())
+  const begin = ({ hookId, accountId }: HookPlace, signal: AbortSignal) => {
+    begun.delete(hookId)
+    begun.set(hookId, performance.now())
     evictOldest(begun, maxKnown)
-    const turn = take(place, signal)
+    const turn = take({ hookId, accountId }, signal)
       .catch(async (error) => {
         if (signal.aborted) return
-        const facts = { hook_id: place.hookId, account_id: place.accountId, error: describeError(error) }
+        const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
         log.write('error', 'a webhook could not be told', facts)
-        await sleep(lookEveryMs, undefined, { signal }).catch(() => undefined)
+        await wait(lookEveryMs, signal)
       })
       .finally(() => {
-        turns.delete(place.hookId)
+        turns.delete(hookId)
         sending.ring()
       })
-    turns.set(place.hookId, { accountId: place.accountId, turn })
+    turns.set(hookId, { accountId, turn })
   }
 
   const beginTurns = async (signal: AbortSignal) => {
@@ -251,14 +262,15 @@ export const createSender = (tools: Deps) => {
     const due = await rows.dueHooks(clock.now(), lastLookedAt, hooksAtOnce)
     const isMore = due.length === hooksAtOnce
     lastLookedAt = isMore ? (due.at(-1)?.hookId ?? '') : ''
-    for (const place of longestWithoutTurn(due)) {
+    const longestWithoutTurn = due.toSorted((a, b) => (begun.get(a.hookId) ?? 0) - (begun.get(b.hookId) ?? 0))
+    for (const place of longestWithoutTurn) {
       if (turns.size >= hooksAtOnce) return
-      if (!turns.has(place.hookId) && mayBegin(place) && !(await isHeld(place))) begin(place, signal)
+      if (mayBegin(place) && !(await isHeld(place))) begin(place, signal)
     }
     if (isMore) sending.ring()
   }
 
-  const round: ScheduledJob = {
+  return {
     // Each process has its own job.
     name: `webhook deliveries of ${randomHex(8)}`,
     everySeconds: 1,
@@ -273,6 +285,4 @@ export const createSender = (tools: Deps) => {
       await Promise.all(turns.values().map(({ turn }) => turn))
     },
   }
-
-  return { round }
 }

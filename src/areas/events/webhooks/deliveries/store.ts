@@ -136,143 +136,134 @@ const leaseLost = () => failure(lostLease, {})
 const keyOf = ({ hookId, lane, sequence, turn }: Delivery) => [hookId, lane, sequence, turn]
 const theKey = 'hook_id = $1 AND lane = $2 AND sequence = $3 AND turn = $4'
 
-export const createDeliveryStore = (store: Store) => {
-  const { all, words, writeUnrecorded } = store
-  return {
-    add: (rows: readonly Omit<Delivery, 'attempts'>[]): readonly Statement[] =>
-      words.forEachRow({
-        shape: added,
-        rows: rows.map(({ hookId, lane, sequence, turn, accountId, dueAt, since }) => ({
-          hook_id: hookId,
-          lane,
-          sequence,
-          turn,
-          account_id: accountId,
-          due_at: dueAt,
-          since,
-        })),
-        params: [],
-        sql: (given) => `INSERT INTO webhook_deliveries
+const tablesOfHook = ['webhook_deliveries', 'webhook_replays', 'webhook_failures']
+
+const rowsOf = (tables: readonly string[], column: 'hook_id' | 'account_id', id: string): Statement[] =>
+  tables.map((name) => ({ sql: `DELETE FROM ${name} WHERE ${column} = $1`, params: [id] }))
+
+/** Further deliveries of the record wait for the next attempt. */
+const laneDueAt = ({ hookId, lane }: Delivery, dueAt: number): Statement => ({
+  sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
+  params: [hookId, lane, dueAt],
+})
+
+const deliveryReads = ({ all }: Store) => ({
+  /** In the order of their ids. */
+  dueHooks: async (now: number, after: string, limit: number): Promise<HookPlace[]> =>
+    places.list(await all(dueHooks, [after, now, limit])),
+
+  /** Due lanes, oldest first; a lane repeats for each of its deliveries. */
+  async dueLanes(hookId: string, now: number, except: readonly string[], limit: number): Promise<string[]> {
+    const others = except.length === 0 ? '' : `AND lane NOT IN (${placeholders(except.length, 4)})`
+    const sql = `SELECT ${lanes.columns} FROM webhook_deliveries WHERE hook_id = $1 AND due_at <= $2 ${others}
+      ORDER BY due_at, sequence LIMIT $3`
+    return lanes.list(await all(sql, [hookId, now, limit, ...except])).map(({ lane }) => lane)
+  },
+
+  ofLane: async (hookId: string, lane: string, limit: number): Promise<Delivery[]> =>
+    deliveries.list(await all(ofLane, [hookId, lane, limit])),
+
+  /** Round robin over all replays. */
+  async nextReplay(after: string): Promise<Replay | undefined> {
+    const select = `SELECT ${replays.columns} FROM webhook_replays`
+    const behind = replays.first(await all(`${select} WHERE turn > $1 ORDER BY turn LIMIT 1`, [after]))
+    return behind ?? replays.first(await all(`${select} ORDER BY turn LIMIT 1`))
+  },
+
+  /** Unix milliseconds; undefined: the last attempt succeeded. */
+  async failingSince(hookId: string): Promise<number | undefined> {
+    const [row] = await all('SELECT since FROM webhook_failures WHERE hook_id = $1', [hookId])
+    return row === undefined ? undefined : Number(row.since)
+  },
+})
+
+export const createDeliveryStore = (store: Store) => ({
+  ...deliveryReads(store),
+
+  add: (rows: readonly Omit<Delivery, 'attempts'>[]): readonly Statement[] =>
+    store.words.forEachRow({
+      shape: added,
+      rows: rows.map(({ hookId, accountId, dueAt, ...row }) => ({
+        ...row,
+        hook_id: hookId,
+        account_id: accountId,
+        due_at: dueAt,
+      })),
+      params: [],
+      sql: (given) => `INSERT INTO webhook_deliveries
           (hook_id, lane, sequence, turn, account_id, due_at, since, attempts)
         SELECT hook_id, lane, sequence, turn, account_id, due_at, since, 0 FROM ${given}`,
-        orElse: leaseLost,
-      }),
+      orElse: leaseLost,
+    }),
 
-    /** In the order of their ids. */
-    dueHooks: async (now: number, after: string, limit: number): Promise<HookPlace[]> =>
-      places.list(await all(dueHooks, [after, now, limit])),
+  forget: (delivery: Delivery): Statement => ({
+    sql: `DELETE FROM webhook_deliveries WHERE ${theKey}`,
+    params: keyOf(delivery),
+  }),
 
-    /** Due lanes, oldest first; a lane repeats for each of its deliveries. */
-    async dueLanes(hookId: string, now: number, except: readonly string[], limit: number): Promise<string[]> {
-      const others = except.length === 0 ? '' : `AND lane NOT IN (${placeholders(except.length, 4)})`
-      const sql = `SELECT ${lanes.columns} FROM webhook_deliveries WHERE hook_id = $1 AND due_at <= $2 ${others}
-      ORDER BY due_at, sequence LIMIT $3`
-      return lanes.list(await all(sql, [hookId, now, limit, ...except])).map(({ lane }) => lane)
-    },
-
-    ofLane: async (hookId: string, lane: string, limit: number): Promise<Delivery[]> =>
-      deliveries.list(await all(ofLane, [hookId, lane, limit])),
-
-    forget: (delivery: Delivery): Statement => ({
-      sql: `DELETE FROM webhook_deliveries WHERE ${theKey}`,
+  postpone: (delivery: Delivery, dueAt: number): Statement[] => [
+    {
+      sql: `UPDATE webhook_deliveries SET attempts = attempts + 1 WHERE ${theKey}`,
       params: keyOf(delivery),
-    }),
-
-    /** Further deliveries of the record wait for the next attempt. */
-    postpone: (delivery: Delivery, dueAt: number): Statement[] => [
-      {
-        sql: `UPDATE webhook_deliveries SET attempts = attempts + 1 WHERE ${theKey}`,
-        params: keyOf(delivery),
-      },
-      {
-        sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
-        params: [delivery.hookId, delivery.lane, dueAt],
-      },
-    ],
-
-    lineUp: ({ hookId, lane, dueAt }: Delivery) =>
-      writeUnrecorded([
-        {
-          sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
-          params: [hookId, lane, dueAt],
-        },
-      ]),
-
-    hurry: (hookId: string, now: number): Statement => ({
-      sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at > $2',
-      params: [hookId, now],
-    }),
-
-    /** The rows of a deleted webhook. */
-    forgetHook: (hookId: string): Statement[] =>
-      ['webhook_deliveries', 'webhook_replays', 'webhook_failures'].map((name) => ({
-        sql: `DELETE FROM ${name} WHERE hook_id = $1`,
-        params: [hookId],
-      })),
-
-    forgetAccount: (accountId: string): Statement[] =>
-      ['webhook_deliveries', 'webhook_replays', 'webhook_failures', 'webhook_attempts'].map((name) => ({
-        sql: `DELETE FROM ${name} WHERE account_id = $1`,
-        params: [accountId],
-      })),
-
-    /** Deliveries of an expired time. */
-    forgetBefore: (hookId: string, since: number, signal: AbortSignal) =>
-      expireRows(
-        store,
-        {
-          table: 'webhook_deliveries',
-          key: ['hook_id', 'lane', 'sequence', 'turn'],
-          where: 'hook_id = $1 AND since < $2',
-          params: [hookId, since],
-        },
-        signal,
-      ),
-
-    /** Replaces the replay in progress of the webhook. */
-    askReplay: (replay: Replay): Statement[] => [
-      { sql: 'DELETE FROM webhook_replays WHERE hook_id = $1', params: [replay.hookId] },
-      { sql: "DELETE FROM webhook_deliveries WHERE hook_id = $1 AND turn <> ''", params: [replay.hookId] },
-      insertReplay(replay),
-    ],
-
-    /** Round robin over all replays. */
-    async nextReplay(after: string): Promise<Replay | undefined> {
-      const select = `SELECT ${replays.columns} FROM webhook_replays`
-      const behind = replays.first(await all(`${select} WHERE turn > $1 ORDER BY turn LIMIT 1`, [after]))
-      return behind ?? replays.first(await all(`${select} ORDER BY turn LIMIT 1`))
     },
+    laneDueAt(delivery, dueAt),
+  ],
 
-    /** Undefined: the replay is complete. Fails with `datastore_conflict` if it was replaced. */
-    replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
-      sequence === undefined
-        ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn], expect: stillAsked }
-        : {
-            sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1',
-            params: [turn, sequence],
-            expect: stillAsked,
-          },
+  lineUp: (delivery: Delivery) => store.writeUnrecorded([laneDueAt(delivery, delivery.dueAt)]),
 
-    /** Unix milliseconds; undefined: the last attempt succeeded. */
-    async failingSince(hookId: string): Promise<number | undefined> {
-      const [row] = await all('SELECT since FROM webhook_failures WHERE hook_id = $1', [hookId])
-      return row === undefined ? undefined : Number(row.since)
-    },
+  hurry: (hookId: string, now: number): Statement => ({
+    sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at > $2',
+    params: [hookId, now],
+  }),
 
-    /** Inserts nothing for a deleted webhook. */
-    failing: ({ hookId, accountId }: HookPlace, since: number): Statement => ({
-      sql: `INSERT INTO webhook_failures (hook_id, account_id, since)
+  forgetHook: (hookId: string) => rowsOf(tablesOfHook, 'hook_id', hookId),
+
+  forgetAccount: (accountId: string) =>
+    rowsOf([...tablesOfHook, 'webhook_attempts'], 'account_id', accountId),
+
+  /** Deliveries of an expired time. */
+  forgetBefore: (hookId: string, since: number, signal: AbortSignal) =>
+    expireRows(
+      store,
+      {
+        table: 'webhook_deliveries',
+        key: ['hook_id', 'lane', 'sequence', 'turn'],
+        where: 'hook_id = $1 AND since < $2',
+        params: [hookId, since],
+      },
+      signal,
+    ),
+
+  /** Replaces the replay in progress of the webhook. */
+  askReplay: (replay: Replay): Statement[] => [
+    { sql: 'DELETE FROM webhook_replays WHERE hook_id = $1', params: [replay.hookId] },
+    { sql: "DELETE FROM webhook_deliveries WHERE hook_id = $1 AND turn <> ''", params: [replay.hookId] },
+    insertReplay(replay),
+  ],
+
+  /** Undefined: the replay is complete. Fails with `datastore_conflict` if it was replaced. */
+  replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
+    sequence === undefined
+      ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn], expect: stillAsked }
+      : {
+          sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1',
+          params: [turn, sequence],
+          expect: stillAsked,
+        },
+
+  /** Inserts nothing for a deleted webhook. */
+  failing: ({ hookId, accountId }: HookPlace, since: number): Statement => ({
+    sql: `INSERT INTO webhook_failures (hook_id, account_id, since)
       SELECT id, account_id, CAST($3 AS BIGINT) FROM records
         WHERE account_id = $2 AND kind = 'webhook' AND id = $1
       ON CONFLICT (hook_id) DO NOTHING`,
-      params: [hookId, accountId, since],
-    }),
+    params: [hookId, accountId, since],
+  }),
 
-    sound: (hookId: string): Statement => ({
-      sql: 'DELETE FROM webhook_failures WHERE hook_id = $1',
-      params: [hookId],
-    }),
-  }
-}
+  sound: (hookId: string): Statement => ({
+    sql: 'DELETE FROM webhook_failures WHERE hook_id = $1',
+    params: [hookId],
+  }),
+})
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
