@@ -44,12 +44,7 @@ interface NoticedDoc {
   notifications?: unknown
 }
 
-interface NoticeDoc {
-  enabled?: unknown
-  threshold?: unknown
-}
-
-const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc => {
+const noticeOf = (doc: NoticedDoc | undefined) => {
   const notice = memberOf(doc?.notifications, 'low_balance')
   return { enabled: memberOf(notice, 'enabled'), threshold: memberOf(notice, 'threshold') }
 }

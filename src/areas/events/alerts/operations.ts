@@ -11,6 +11,7 @@ import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import { createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../storage/change-set.ts'
+import { commitChange } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
@@ -52,31 +53,37 @@ const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
   userId: actor.user?.id,
 })
 
-export type Alerts = ReturnType<typeof createAlerts>
+/** A user hides an alert for itself, an API key for its account. */
+const hiderOf = ({ accountId, user }: Actor): ClaimHolder =>
+  user ? { accountId, kind: userKind, id: user.id } : { accountId, kind: 'account', id: accountId }
 
-export const createAlerts = ({ store, settings, accounts, mail, generated }: Deps) => {
-  const alerts = createAlertStore(store)
+const keysOfReader = (actor: Actor, account: AccountRecord) =>
+  new Set(keysFor(readerOf(actor, account)).map(keyText))
+
+const mayRemove = (actor: Actor, account: AccountRecord, alert: AlertStored) =>
+  isSuperduper(actor) || (privLevelOf(actor) === 'admin' && isOnlyFor(alert.doc, account.id))
+
+interface Core extends Deps {
+  alerts: ReturnType<typeof createAlertStore>
+  now(): number
+  isEnabled(): Promise<boolean>
+}
+
+/** What single readers see. */
+const createReading = ({ store, settings, alerts, generated, now, isEnabled }: Core) => {
   const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
-  const now = () => gregorianNow(store.clock)
 
-  /** A user hides an alert for itself, an API key for its account. */
-  const hiderOf = ({ accountId, user }: Actor): ClaimHolder =>
-    user ? { accountId, kind: userKind, id: user.id } : { accountId, kind: 'account', id: accountId }
-
-  const hiddenBy = async (actor: Actor): Promise<readonly string[]> =>
-    (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
-
-  const textsFor = (reader: Reader) => keysFor(reader).map(keyText)
+  const hiddenBy = async (actor: Actor) => (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
 
   const stored = async (actor: Actor, account: AccountRecord): Promise<AlertRow[]> => {
-    const texts = textsFor(readerOf(actor, account))
+    const keys = keysOfReader(actor, account)
     const gone = new Set(await hiddenBy(actor))
-    const found = (await alerts.under(texts)).filter(({ id, doc }) => !gone.has(id) && !isExpired(doc, now()))
-    const seen = new Set(texts)
+    const found = await alerts.under([...keys])
     return found
+      .filter(({ id, doc }) => !gone.has(id) && !isExpired(doc, now()))
       .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
       .flatMap(({ id, doc, created }) => {
-        const key = keyFor(doc, seen)
+        const key = keyFor(doc, keys)
         return key ? [rowOf(id, doc, { key, clearable: true, created })] : []
       })
   }
@@ -85,134 +92,21 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
     const alert = await alerts.find(systemScope, id)
     if (!alert || isExpired(alert.doc, now())) return undefined
     if (isSuperduper(actor)) return alert
-    const isFor = keyFor(alert.doc, new Set(textsFor(readerOf(actor, account))))
+    const isFor = keyFor(alert.doc, keysOfReader(actor, account))
     return isFor && !(await hiddenBy(actor)).includes(id) ? alert : undefined
   }
 
-  /** Admins of named accounts also get an email. */
-  const tellAdmins = async (set: ChangeSet, { title, message, category = '', to }: Alert) => {
-    const named = to.flatMap(keysOf).filter(([, audience]) => audience === 'admins')
-    for (const id of new Set(named.map(([type]) => type))) {
-      const account = await accounts.find(id)
-      if (!account) continue
-      const text = typeof message === 'string' ? message : JSON.stringify(message)
-      const values = { 'alert.title': title, 'alert.message': text, 'alert.category': category }
-      await mail.notify(set, { notice: alertNotice, account, to: [], values })
-    }
-  }
-
-  /** Of an alert for all accounts, the operator's subscribers get the event. */
-  const tellSubscribers = async (set: ChangeSet, { id, doc, docText }: AlertStored) => {
-    const named = await Promise.all([...new Set(doc.to.flatMap(accountsIn))].map(accounts.find))
-    const ids = named.flatMap((account) => (account ? [account.id] : []))
-    for (const accountId of ids.length > 0 ? ids : [systemScope])
-      set.happened({ accountId, type: 'alert.raised', kind: 'alert', id, after: docText })
-  }
-
-  const put = async (set: ChangeSet, alert: AlertStored) => {
-    alerts.insert(set, alert)
-    await tellSubscribers(set, alert)
-  }
-
-  const hide = async (author: Author, actor: Actor, alert: AlertStored) => {
+  const hide = async (set: ChangeSet, actor: Actor, alert: AlertStored) => {
     const owner = hiderOf(actor)
     const before = await hidden.find(owner)
     const known = await Promise.all(
       (before?.doc.alerts ?? []).map(async (id) => ((await alerts.find(systemScope, id)) ? [id] : [])),
     )
-    const set = new ChangeSet(author)
     hidden.put(set, owner, before, { alerts: [...known.flat(), alert.id] })
-    await store.commit(set)
-  }
-
-  const mayRemove = (actor: Actor, account: AccountRecord, alert: AlertStored) =>
-    isSuperduper(actor) || (privLevelOf(actor) === 'admin' && isOnlyFor(alert.doc, account.id))
-
-  const removeEnded = async () => {
-    const first = await alerts.firstToEnd(perRound)
-    const ended = first.filter(({ doc }) => isExpired(doc, now()))
-    const set = new ChangeSet({ requestId: 'alerts' })
-    for (const alert of ended) alerts.remove(set, alert)
-    if (ended.length > 0) await store.commit(set)
-    return ended.length === perRound
-  }
-
-  const round: ScheduledJob = {
-    name: 'alerts',
-    everySeconds: 60,
-    due: async () => (await alerts.firstToEnd(1)).some(({ doc }) => isExpired(doc, now())),
-    async run(signal) {
-      while ((await removeEnded()) && !signal.aborted);
-    },
-  }
-
-  const isEnabled = async () => (await settings.of(alertSettings)).enabled
-
-  /** Adds an alert that the server raises, unless there is one with the same cause. */
-  const show = async (set: ChangeSet, cause: string, doc: Alert): Promise<boolean> => {
-    if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return false
-    await put(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
-    return true
   }
 
   return {
-    round,
-
     removeWith: hidden.removeWith,
-
-    /** Users without an account are looked up in this one. */
-    async recipientWarnings(account: AccountRecord, to: Alert['to']): Promise<Warning[]> {
-      const isUser = async (accountId: string, id: string) =>
-        (await store.records.find(accountId, userKind, id)) !== undefined
-      const isKnownRecipient = async ([type, value]: ReturnType<typeof keysOf>[number]) => {
-        if (type === 'all' || type === 'resellers') return true
-        if (type === 'user') return isUser(account.id, String(value))
-        if (type === 'descendants') return (await accounts.find(value[0] ?? '')) !== undefined
-        const isGroup = value === 'users' || value === 'admins'
-        return (await accounts.find(type)) !== undefined && (isGroup || isUser(type, String(value)))
-      }
-      const found = await Promise.all(to.map((one) => Promise.all(keysOf(one).map(isKnownRecipient))))
-      return found.flatMap((known, index) =>
-        known.includes(true)
-          ? []
-          : [{ path: `to.${index}`, message: 'No account and no user of this account has this id' }],
-      )
-    },
-
-    isPast: (time: number | undefined) => isExpired({ expiration_date: time } as Alert, now()),
-
-    async assertEnabled() {
-      if (!(await isEnabled())) throw failure(alertsDisabled, {})
-    },
-
-    async create(author: Author, doc: Alert): Promise<AlertStored> {
-      const set = new ChangeSet(author)
-      const alert = alerts.draft(systemScope, { doc, hidden: {} })
-      await put(set, alert)
-      await tellAdmins(set, doc)
-      await store.commit(set)
-      return alert
-    },
-
-    show,
-
-    /** Imported alerts send no email. */
-    adoption: {
-      schema: Alert,
-      ...importingInto(alerts, ({ doc }) => ({
-        doc: { title: '', message: '', from: [], to: [], ...doc },
-        hidden: {},
-      })),
-    } satisfies Importer,
-
-    async raise(set: ChangeSet, cause: string, doc: Alert) {
-      if (await show(set, cause, doc)) await tellAdmins(set, doc)
-    },
-
-    async withdraw(set: ChangeSet, cause: string) {
-      const alert = await alerts.holder(causeClaim(cause))
-      if (alert) alerts.remove(set, alert)
-    },
 
     async list(actor: Actor, account: AccountRecord): Promise<AlertRow[]> {
       const { check_system_alerts: checksStored } = await settings.of(alertCheckSettings)
@@ -231,20 +125,137 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Dep
       const alert = await visible(actor, account, id)
       if (!alert) {
         const isGenerated = (await generated.of(account)).some((row) => row.id === id)
-        if (isGenerated)
-          throw failure(forbidden, {
-            message: 'this alert is not clearable: it ends with its cause',
-            cause: id,
-          })
-        throw failure(badIdentifier, { cause: id })
+        if (!isGenerated) throw failure(badIdentifier, { cause: id })
+        const message = 'this alert is not clearable: it ends with its cause'
+        throw failure(forbidden, { message, cause: id })
       }
-      if (!mayRemove(actor, account, alert)) await hide(author, actor, alert)
-      else {
-        const set = new ChangeSet(author)
-        alerts.remove(set, alert)
-        await store.commit(set)
-      }
+      await commitChange(store, author, (set) =>
+        mayRemove(actor, account, alert) ? alerts.remove(set, alert) : hide(set, actor, alert),
+      )
       return alert
     },
+  }
+}
+
+/** New alerts: those of users, and those that the server raises. */
+const createRaising = ({ store, accounts, mail, alerts, isEnabled }: Core) => {
+  /** Admins of named accounts also get an email. */
+  const notifyAdmins = async (set: ChangeSet, { title, message, category = '', to }: Alert) => {
+    const named = to.flatMap(keysOf).filter(([, audience]) => audience === 'admins')
+    for (const id of new Set(named.map(([type]) => type))) {
+      const account = await accounts.find(id)
+      if (!account) continue
+      const text = typeof message === 'string' ? message : JSON.stringify(message)
+      const values = { 'alert.title': title, 'alert.message': text, 'alert.category': category }
+      await mail.notify(set, { notice: alertNotice, account, to: [], values })
+    }
+  }
+
+  /** Of an alert for all accounts, the operator's subscribers get the event. */
+  const put = async (set: ChangeSet, alert: AlertStored) => {
+    alerts.insert(set, alert)
+    const { id, doc, docText: after } = alert
+    const named = await Promise.all([...new Set(doc.to.flatMap(accountsIn))].map(accounts.find))
+    const ids = named.flatMap((account) => (account ? [account.id] : []))
+    for (const accountId of ids.length > 0 ? ids : [systemScope])
+      set.happened({ accountId, type: 'alert.raised', kind: 'alert', id, after })
+  }
+
+  /** Adds an alert that the server raises, unless there is one with the same cause. */
+  const show = async (set: ChangeSet, cause: string, doc: Alert): Promise<boolean> => {
+    if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return false
+    await put(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
+    return true
+  }
+
+  return {
+    show,
+
+    async raise(set: ChangeSet, cause: string, doc: Alert) {
+      if (await show(set, cause, doc)) await notifyAdmins(set, doc)
+    },
+
+    async withdraw(set: ChangeSet, cause: string) {
+      const alert = await alerts.holder(causeClaim(cause))
+      if (alert) alerts.remove(set, alert)
+    },
+
+    async create(author: Author, doc: Alert): Promise<AlertStored> {
+      const alert = alerts.draft(systemScope, { doc, hidden: {} })
+      await commitChange(store, author, async (set) => {
+        await put(set, alert)
+        await notifyAdmins(set, doc)
+      })
+      return alert
+    },
+
+    /** Users without an account are looked up in this one. */
+    async recipientWarnings(account: AccountRecord, to: Alert['to']): Promise<Warning[]> {
+      const isUser = async (accountId: string, id: string) =>
+        (await store.records.find(accountId, userKind, id)) !== undefined
+      const isAccount = async (id: string) => (await accounts.find(id)) !== undefined
+      const isKnownRecipient = async ([type, value]: ReturnType<typeof keysOf>[number]) => {
+        if (type === 'all' || type === 'resellers') return true
+        if (type === 'user') return isUser(account.id, String(value))
+        if (type === 'descendants') return isAccount(value[0] ?? '')
+        const isGroup = value === 'users' || value === 'admins'
+        return (await isAccount(type)) && (isGroup || isUser(type, String(value)))
+      }
+      const found = await Promise.all(to.map((one) => Promise.all(keysOf(one).map(isKnownRecipient))))
+      const message = 'No account and no user of this account has this id'
+      return found.flatMap((known, index) => (known.includes(true) ? [] : [{ path: `to.${index}`, message }]))
+    },
+  }
+}
+
+/** Deletes alerts that have ended. */
+const expiryOf = ({ store, alerts, now }: Core): ScheduledJob => {
+  const removeEnded = async () => {
+    const first = await alerts.firstToEnd(perRound)
+    const ended = first.filter(({ doc }) => isExpired(doc, now()))
+    const set = new ChangeSet({ requestId: 'alerts' })
+    for (const alert of ended) alerts.remove(set, alert)
+    if (ended.length > 0) await store.commit(set)
+    return ended.length === perRound
+  }
+
+  return {
+    name: 'alerts',
+    everySeconds: 60,
+    due: async () => (await alerts.firstToEnd(1)).some(({ doc }) => isExpired(doc, now())),
+    async run(signal) {
+      while ((await removeEnded()) && !signal.aborted);
+    },
+  }
+}
+
+export type Alerts = ReturnType<typeof createAlerts>
+
+export const createAlerts = (deps: Deps) => {
+  const { store, settings } = deps
+  const alerts = createAlertStore(store)
+  const now = () => gregorianNow(store.clock)
+  const isEnabled = async () => (await settings.of(alertSettings)).enabled
+  const core = { ...deps, alerts, now, isEnabled }
+
+  return {
+    ...createReading(core),
+    ...createRaising(core),
+    round: expiryOf(core),
+
+    isPast: (time: number | undefined) => isExpired({ expiration_date: time }, now()),
+
+    async assertEnabled() {
+      if (!(await isEnabled())) throw failure(alertsDisabled, {})
+    },
+
+    /** Imported alerts send no email. */
+    adoption: {
+      schema: Alert,
+      ...importingInto(alerts, ({ doc }) => ({
+        doc: { title: '', message: '', from: [], to: [], ...doc },
+        hidden: {},
+      })),
+    } satisfies Importer,
   }
 }

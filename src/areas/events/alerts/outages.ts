@@ -21,11 +21,6 @@ export interface Watched {
   alertOf(host: string, reason: string, masterId: string): Alert
 }
 
-interface Outage {
-  since: number
-  isRaised: boolean
-}
-
 // A restart of the other system is not reported.
 const alertAfterMs = 60_000
 
@@ -35,7 +30,7 @@ export type Outages = ReturnType<typeof createOutages>
 export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) => {
   const { requestId, noun, causeOf, alertOf } = watched
   const { clock } = store
-  const outages = new Map<string, Outage>()
+  const outages = new Map<string, { since: number; isRaised: boolean }>()
 
   const commit = (add: (set: ChangeSet) => Promise<void>) =>
     retrying(async () => {

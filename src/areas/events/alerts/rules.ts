@@ -70,16 +70,11 @@ const unknownRecipient =
 
 export const recipientProblems = (to: readonly Recipient[]): Problems =>
   Object.fromEntries(
-    to.flatMap((recipient, index) =>
-      keysOf(recipient).length > 0
-        ? []
-        : [
-            [
-              `to.${index}`,
-              { enum: { message: unknownRecipient, value: [recipient.type, recipient.value].flat() } },
-            ],
-          ],
-    ),
+    to.flatMap((recipient, index) => {
+      const value = [recipient.type, recipient.value].flat()
+      const problem = { enum: { message: unknownRecipient, value } }
+      return keysOf(recipient).length > 0 ? [] : [[`to.${index}`, problem]]
+    }),
   )
 
 export interface Reader {
@@ -95,13 +90,15 @@ export interface Reader {
 export const keysFor = (reader: Reader): Key[] => {
   const { accountId, above, isReseller, isAdmin, userId } = reader
   const seen: Audience[] = isAdmin ? ['users', 'admins'] : ['users']
-  return [
-    ...(userId === undefined
+  const own: Key[] =
+    userId === undefined
       ? []
-      : ([
+      : [
           [accountId, userId],
           ['user', userId],
-        ] as const)),
+        ]
+  return [
+    ...own,
     ...seen.flatMap((audience): Key[] => [
       [accountId, audience],
       ...(isReseller ? ([['resellers', audience]] as const) : []),
@@ -115,7 +112,7 @@ export const keysFor = (reader: Reader): Key[] => {
 export const keyFor = (alert: Alert, texts: ReadonlySet<string>): Key | undefined =>
   alert.to.flatMap(keysOf).find((key) => texts.has(keyText(key)))
 
-export const isExpired = ({ expiration_date: end }: Pick<Alert, 'expiration_date'>, now: number) =>
+export const isExpired = ({ expiration_date: end }: { expiration_date?: number | undefined }, now: number) =>
   end !== undefined && end <= now
 
 /** Whether only one account and its sub-accounts see the alert: then its admins may remove it. */
@@ -132,16 +129,7 @@ export const rowOf = (
   more: { key: Key; clearable: boolean; created?: number },
 ) => {
   const { title, message, category, level, metadata, from, expiration_date } = alert
-  const flat = present({
-    id,
-    title,
-    message,
-    category,
-    level,
-    metadata,
-    from,
-    expiration_date,
-    created: more.created,
-  })
-  return { ...flat, key: more.key, value: flat, clearable: more.clearable } as unknown as AlertRow
+  const { key, clearable, created } = more
+  const flat = present({ id, title, message, category, level, metadata, from, expiration_date, created })
+  return { ...flat, key, value: flat, clearable } as unknown as AlertRow
 }
