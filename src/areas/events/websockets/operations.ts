@@ -4,6 +4,7 @@ import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import { describeError } from '../../../lib/log.ts'
+import type { Statement } from '../../../storage/db.ts'
 import type { DepsOf } from '../../area.ts'
 import { createWebSocketStore, type OpenKey, type OpenPage, type OpenRow } from './store.ts'
 
@@ -22,36 +23,30 @@ export type Directory = ReturnType<typeof createDirectory>
 export const createDirectory = ({ store, leases, log }: DepsOf<'store' | 'leases' | 'log'>) => {
   const rows = createWebSocketStore(store)
   const name = `websockets/${randomHex(8)}`
-  const changed = new Map<string, { key: OpenKey; row: OpenRow | undefined }>()
+  /** What is to be written, by connection and account. */
+  let changed = new Map<string, Statement>()
   let lease: Lease | undefined
   let writing = Promise.resolve()
   let isWaiting = false
 
-  const assertLease = async () => {
-    if (lease && !lease.lost.aborted) return
-    lease = await leases.take(name)
-  }
-
   const write = async () => {
     isWaiting = false
-    const batch = [...changed.values()]
-    changed.clear()
-    if (batch.length === 0) return
+    const batch = changed
+    changed = new Map()
+    if (batch.size === 0) return
     try {
-      await assertLease()
-      await rows.write(batch.map(({ key, row }) => (row ? rows.put(row) : rows.remove(key))))
+      if (!lease || lease.lost.aborted) lease = await leases.take(name)
+      await store.writeUnrecorded([...batch.values()])
     } catch (error) {
       log.write('warn', 'open WebSockets could not be written down', { error: describeError(error) })
       // Newer changes of the same connection win.
-      for (const one of batch) {
-        const at = `${one.key.accountId}/${one.key.id}`
-        if (!changed.has(at)) changed.set(at, one)
-      }
+      changed = new Map([...batch, ...changed])
     }
   }
 
-  /** Changes during a write become one further write. */
-  const written = () => {
+  /** Resolves when it is written. Changes during a write become one further write. */
+  const put = ({ accountId, id }: OpenKey, statement: Statement) => {
+    changed.set(`${accountId}/${id}`, statement)
     if (!isWaiting) {
       isWaiting = true
       writing = writing.then(write)
@@ -62,38 +57,25 @@ export const createDirectory = ({ store, leases, log }: DepsOf<'store' | 'leases
   const living = async () => {
     const known = await rows.leases()
     const held = await Promise.all(known.map((one) => leases.isHeld(one)))
-    return {
-      alive: known.filter((_one, index) => held[index]),
-      dead: known.filter((_one, index) => !held[index]),
-    }
+    return Map.groupBy(known, (_one, index) => held[index])
   }
 
   const tidy: ScheduledJob = {
     name: 'websockets',
     everySeconds: 60,
     async run() {
-      const { dead } = await living()
-      for (const one of dead) await rows.removeOf(one)
+      for (const dead of (await living()).get(false) ?? []) await rows.removeOf(dead)
     },
   }
 
   return {
     tidy,
 
-    /** Resolves when the row is stored. */
-    note(row: Omit<OpenRow, 'lease'>) {
-      changed.set(`${row.accountId}/${row.id}`, { key: row, row: { ...row, lease: name } })
-      return written()
-    },
+    note: (row: Omit<OpenRow, 'lease'>) => put(row, rows.put({ ...row, lease: name })),
 
-    forget(key: OpenKey) {
-      changed.set(`${key.accountId}/${key.id}`, { key, row: undefined })
-      return written()
-    },
+    forget: (key: OpenKey) => put(key, rows.remove(key)),
 
-    async page(question: OpenPage) {
-      return rows.page(question, (await living()).alive)
-    },
+    page: async (question: OpenPage) => rows.page(question, (await living()).get(true) ?? []),
 
     async get(key: OpenKey): Promise<OpenRow> {
       const row = await rows.find(key)
@@ -102,7 +84,8 @@ export const createDirectory = ({ store, leases, log }: DepsOf<'store' | 'leases
     },
 
     async stop() {
-      await written()
+      await writing
+      if (changed.size > 0) await write()
       if (lease) await rows.removeOf(name)
     },
   }

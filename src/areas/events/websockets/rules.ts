@@ -39,22 +39,13 @@ const wildcard = '*'
 
 const isOneOf = (words: readonly string[], word: string) => word === wildcard || words.includes(word)
 
-const isCallBinding = (parts: readonly string[]) => parts.length === 2 && isOneOf(callEvents, parts[0] ?? '')
-
-const isConferenceBinding = ([what = '', ...ids]: readonly string[]) =>
-  (what === 'event' && (ids.length === 1 || ids.length === 2)) || (what === 'command' && ids.length === 1)
-
-const isFaxBinding = (parts: readonly string[]) =>
-  parts.length === 2 && (parts[0] === 'status' || parts[0] === 'object')
-
-const isDocumentBinding = ([action = '', type = '', ...rest]: readonly string[]) =>
-  rest.length === 0 && isOneOf(documentActions, action) && isOneOf(documentTypes, type)
-
 const forms: Readonly<Record<string, (parts: readonly string[]) => boolean>> = {
-  call: isCallBinding,
-  conference: isConferenceBinding,
-  fax: isFaxBinding,
-  object: isDocumentBinding,
+  call: ([event = '', ...ids]) => ids.length === 1 && isOneOf(callEvents, event),
+  conference: ([what, ...ids]) =>
+    ids.length === 1 ? what === 'event' || what === 'command' : ids.length === 2 && what === 'event',
+  fax: ([what, ...ids]) => ids.length === 1 && (what === 'status' || what === 'object'),
+  object: ([action = '', type = '', ...rest]) =>
+    rest.length === 0 && isOneOf(documentActions, action) && isOneOf(documentTypes, type),
 }
 
 export const bindingOf = (text: string): Binding | undefined => {

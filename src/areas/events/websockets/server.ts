@@ -38,18 +38,6 @@ export const createWebSocketServer = ({ feed, store, settings, directory, node, 
       })
   }
 
-  const enter = (conversation: Conversation) => {
-    open.add(conversation)
-    judging ??= setInterval(judge, judgeMilliseconds).unref()
-  }
-
-  const leave = (conversation: Conversation) => {
-    open.delete(conversation)
-    if (open.size > 0) return
-    clearInterval(judging)
-    judging = undefined
-  }
-
   const upgrade: Upgrade = {
     paths: ['/v2/websockets/connect', '/'],
     application: 'blackhole',
@@ -70,19 +58,18 @@ export const createWebSocketServer = ({ feed, store, settings, directory, node, 
     },
 
     open(connection: Connection) {
-      const conversation = createConversation({
-        store,
-        directory,
-        subscriptions,
-        node,
-        connection,
-        mostSubscriptions,
-      })
-      enter(conversation)
+      const deps = { store, directory, subscriptions, node, connection, mostSubscriptions }
+      const conversation = createConversation(deps)
+      open.add(conversation)
+      judging ??= setInterval(judge, judgeMilliseconds).unref()
       return {
         ...conversation,
         end() {
-          leave(conversation)
+          open.delete(conversation)
+          if (open.size === 0) {
+            clearInterval(judging)
+            judging = undefined
+          }
           conversation.end()
         },
       }

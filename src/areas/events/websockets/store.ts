@@ -24,8 +24,6 @@ export type OpenRow = RowOf<typeof websockets>
 
 export type OpenKey = Pick<OpenRow, 'accountId' | 'id'>
 
-const put = websockets.upsert('accountId', 'id')
-
 export interface OpenPage {
   accountId: string
   after?: readonly [string, string] | undefined
@@ -34,14 +32,12 @@ export interface OpenPage {
 }
 
 export const createWebSocketStore = ({ all, writeUnrecorded }: Store) => ({
-  put: (row: OpenRow): Statement => put(row),
+  put: websockets.upsert('accountId', 'id'),
 
   remove: ({ accountId, id }: OpenKey): Statement => ({
     sql: 'DELETE FROM websockets WHERE account_id = $1 AND id = $2',
     params: [accountId, id],
   }),
-
-  write: (statements: readonly Statement[]) => writeUnrecorded(statements),
 
   removeOf: (lease: string) =>
     writeUnrecorded([{ sql: 'DELETE FROM websockets WHERE lease = $1', params: [lease] }]),
