@@ -1,5 +1,5 @@
 import { accountMember, superduper } from '../../../auth/policies.ts'
-import { get, type Route } from '../../../http/route.ts'
+import { get } from '../../../http/route.ts'
 import { anyText, integer, must, open } from '../../../lib/schema.ts'
 import { version } from '../../../version.ts'
 import { area } from '../../area.ts'
@@ -21,18 +21,15 @@ const facts = () => ({
   runtime: `node ${process.version}`,
 })
 
-const aboutRoutes = (): Route[] => [
-  get('/v2/about', { summary: 'Read what this server is', allow: superduper, answers: About, run: facts }),
-  get('/v2/accounts/{account_id}/about', {
-    summary: 'Read what this server is',
-    allow: accountMember,
-    answers: About,
-    run: facts,
-  }),
-]
+const route = { summary: 'Read what this server is', answers: About, run: facts }
 
 export const aboutArea = area({
   name: 'about',
   describes: { about: 'What this server is.' },
-  create: () => ({ routes: aboutRoutes() }),
+  create: () => ({
+    routes: [
+      get('/v2/about', { ...route, allow: superduper }),
+      get('/v2/accounts/{account_id}/about', { ...route, allow: accountMember }),
+    ],
+  }),
 })

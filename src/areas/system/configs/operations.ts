@@ -1,14 +1,14 @@
+import type { TSchema } from 'typebox'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure, type Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { visibleSecrets, withoutSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
 import { isSettingsName, mergeSections, withoutDefaults } from '../../../settings/sections.ts'
 import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
-import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
-import { createCollection, putDocument } from '../../../storage/collection.ts'
+import { type Author, systemScope } from '../../../storage/change-set.ts'
+import { type Collection, createCollection, putDocument } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
-import type { SecretsOf } from '../../../storage/sealing.ts'
-import type { Store } from '../../../storage/store.ts'
+import { commitChange } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
@@ -16,21 +16,7 @@ import { validPartOf } from '../../valid-part.ts'
 import type { SystemConfigs, UpdateMode } from '../system-configs/operations.ts'
 import { configsSettings } from './settings.ts'
 
-const accountConfigKind = 'account_config'
-
 export type AccountConfigStored = StoredRecord<Json, Record<never, never>>
-
-const createAccountConfigStore = (store: Store, secrets: SecretsOf) =>
-  createCollection<Json, Record<never, never>>(store, {
-    kind: accountConfigKind,
-    secrets,
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
-  })
-
-/** Inherited layers, the system's first, without the secrets of their owners. */
-const belowAccount = (schema: object | undefined, layers: readonly Json[]) =>
-  mergeSections(...layers.map((layer) => withoutSecrets(schema, layer)))
 
 interface Deps extends DepsOf<'declared' | 'store' | 'settings' | 'node' | 'validate'> {
   accounts: Accounts
@@ -55,6 +41,24 @@ export const unnamed = 'default'
 const idOf = (name: string) => `${prefix}${name}`
 const nameOf = (id: string) => id.slice(prefix.length)
 
+/** Imported values that are invalid here are dropped. */
+const importerOf = (
+  collection: Collection<Json, Record<never, never>>,
+  schemaOf: (id: string) => TSchema | undefined,
+  validate: Deps['validate'],
+): Importer => ({
+  ...importingInto(collection, async ({ id, doc }) => {
+    const schema = schemaOf(id)
+    return { doc: schema ? (await validPartOf(validate, schema, doc)).doc : doc, hidden: {} }
+  }),
+  async leavesOut({ id, doc }) {
+    const schema = schemaOf(id)
+    if (!schema) return []
+    const { removed, unsolved } = await validPartOf(validate, schema, doc)
+    return [...removed.map(({ place }) => place.join('.')), ...unsolved]
+  },
+})
+
 export type AccountConfigs = ReturnType<typeof createAccountConfigs>
 
 /** Settings documents with values per account. Documents that hold for the whole system are not shown to accounts. */
@@ -64,7 +68,12 @@ export const createAccountConfigs = (tools: Deps) => {
   const hasAccountLevel = (name: string) => Object.hasOwn(accountLevels, name)
   const schemaOf = (id: string) => (hasAccountLevel(nameOf(id)) ? accountLevels[nameOf(id)] : undefined)
   const documentSchemaOf = (name: string) => (Object.hasOwn(documents, name) ? documents[name] : undefined)
-  const collection = createAccountConfigStore(store, schemaOf)
+  const collection = createCollection<Json, Record<never, never>>(store, {
+    kind: 'account_config',
+    secrets: schemaOf,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
 
   const assertReadable = async (name: string) => {
     if (!isSettingsName(name)) throw failure(badIdentifier, { cause: name.slice(0, 200) })
@@ -83,44 +92,27 @@ export const createAccountConfigs = (tools: Deps) => {
   const ownValues = async (accountId: string, name: string): Promise<Json> =>
     (await collection.find(accountId, idOf(name)))?.doc ?? {}
 
-  const layersBelow = async (account: AccountRecord, name: string) => {
+  /** Inherited values, without the secrets of their owners. */
+  const valuesBelow = async (account: AccountRecord, name: string) => {
     const resellerId = await accounts.resellerOf(account)
     const system = await systemValues(name)
-    return resellerId === account.id ? [system] : [system, await ownValues(resellerId, name)]
+    const layers = resellerId === account.id ? [system] : [system, await ownValues(resellerId, name)]
+    return mergeSections(...layers.map((layer) => withoutSecrets(documentSchemaOf(name), layer)))
   }
 
-  const remove = async (author: Author, record: AccountConfigStored) => {
-    const set = new ChangeSet(author)
-    collection.remove(set, record)
-    await store.commit(set)
-  }
+  const remove = (author: Author, record: AccountConfigStored) =>
+    commitChange(store, author, (set) => collection.remove(set, record))
 
-  const save = async (author: Author, subject: AccountConfigSubject, doc: Json) => {
-    const set = new ChangeSet(author)
-    const after = putDocument(set, collection, subject, { before: subject.record, doc, hidden: {} })
-    await store.commit(set)
-    return after
-  }
+  const save = (author: Author, subject: AccountConfigSubject, doc: Json) =>
+    commitChange(store, author, (set) =>
+      putDocument(set, collection, subject, { before: subject.record, doc, hidden: {} }),
+    )
 
   const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: UpdateMode) =>
     withStoredSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
 
-  /** Imported values that are invalid here are dropped. */
-  const adoption: Importer = {
-    ...importingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
-      const schema = schemaOf(id)
-      return { doc: schema ? (await validPartOf(validate, schema, doc)).doc : doc, hidden: {} }
-    }),
-    async leavesOut({ id, doc }) {
-      const schema = schemaOf(id)
-      if (!schema) return []
-      const { removed, unsolved } = await validPartOf(validate, schema, doc)
-      return [...removed.map(({ place }) => place.join('.')), ...unsolved]
-    },
-  }
-
   return {
-    adoption,
+    adoption: importerOf(collection, schemaOf, validate),
 
     async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
       await assertReadable(name)
@@ -129,7 +121,7 @@ export const createAccountConfigs = (tools: Deps) => {
         id: idOf(name),
         accountId: account.id,
         record,
-        below: belowAccount(documentSchemaOf(name), await layersBelow(account, name)),
+        below: await valuesBelow(account, name),
         ...(record ? { revision: record.revision } : {}),
         doc: record?.doc ?? {},
       }

@@ -1,4 +1,4 @@
-import { accountMember, anyToken } from '../../../auth/policies.ts'
+import { accountMember, anyToken, type Policy } from '../../../auth/policies.ts'
 import type { Listing } from '../../../http/response/listing.ts'
 import { ListResponse } from '../../../http/response/responses.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
@@ -12,8 +12,6 @@ export const Found = open(
 )
 
 const FoundBy = keyed(list(Found), { title: 'Search results by field' })
-
-const inAccount = '/v2/accounts/{account_id}/search'
 
 // Rows for each field of a search by several fields.
 const maxOfEach = 50
@@ -63,38 +61,27 @@ export const searchRoutes = (search: Search): Route[] => {
     return Object.fromEntries(await Promise.all(found))
   }
 
+  const routesAt = (path: string, place: string, allow: Policy, accountIdOf: (call: Call) => string) => [
+    get(path, {
+      summary: `Search below ${place}`,
+      allow,
+      query,
+      answers: Found,
+      list: true,
+      run: (call) => one(call, accountIdOf(call)),
+    }),
+    get(`${path}/multi`, {
+      summary: `Search below ${place} by several fields at once`,
+      allow,
+      query: multiQuery,
+      answers: FoundBy,
+      isLong: true,
+      run: (call) => several(call, accountIdOf(call)),
+    }),
+  ]
+
   return [
-    get('/v2/search', {
-      summary: "Search below the caller's account",
-      allow: anyToken,
-      query,
-      answers: Found,
-      list: true,
-      run: (call) => one(call, call.actor.accountId),
-    }),
-    get('/v2/search/multi', {
-      summary: "Search below the caller's account by several fields at once",
-      allow: anyToken,
-      query: multiQuery,
-      answers: FoundBy,
-      isLong: true,
-      run: (call) => several(call, call.actor.accountId),
-    }),
-    get(inAccount, {
-      summary: 'Search below an account',
-      allow: accountMember,
-      query,
-      answers: Found,
-      list: true,
-      run: (call) => one(call, call.account.id),
-    }),
-    get(`${inAccount}/multi`, {
-      summary: 'Search below an account by several fields at once',
-      allow: accountMember,
-      query: multiQuery,
-      answers: FoundBy,
-      isLong: true,
-      run: (call) => several(call, call.account.id),
-    }),
+    ...routesAt('/v2/search', "the caller's account", anyToken, ({ actor }) => actor.accountId),
+    ...routesAt('/v2/accounts/{account_id}/search', 'an account', accountMember, ({ account }) => account.id),
   ]
 }

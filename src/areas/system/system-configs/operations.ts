@@ -12,11 +12,10 @@ import { visibleSecrets, withStoredSecrets } from '../../../lib/secrets.ts'
 import { defaultsOf, isSettingsName } from '../../../settings/sections.ts'
 import { type SettingsDoc, settingsKind } from '../../../settings/settings.ts'
 import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
-import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { type Author, type ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, putDocument, readsOf } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
-import type { SecretsOf } from '../../../storage/sealing.ts'
-import type { Store } from '../../../storage/store.ts'
+import { commitChange, type Store } from '../../../storage/store.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { Declared, DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
@@ -34,14 +33,6 @@ import {
 
 type SystemConfigHidden = Record<never, never>
 export type SystemConfigStored = StoredRecord<SettingsDoc, SystemConfigHidden>
-
-const createSystemConfigStore = (store: Store, secrets?: SecretsOf) =>
-  createCollection<SettingsDoc, SystemConfigHidden>(store, {
-    kind: settingsKind,
-    ...(secrets ? { secrets } : {}),
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
-  })
 
 interface Deps extends DepsOf<'store' | 'node' | 'validate'> {
   declared: Pick<Declared, 'settings'>
@@ -73,10 +64,16 @@ const unknownDocument =
 
 const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
 
-export type SystemConfigs = ReturnType<typeof createSystemConfigs>
+/** Works on each section. */
+const mapSections = async (sections: SettingsDoc, work: (section: string, values: Json) => Promise<Json>) =>
+  Object.fromEntries(
+    await Promise.all(
+      Object.entries(sections).map(async ([section, values]) => [section, await work(section, values)]),
+    ),
+  ) as SettingsDoc
 
-export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Deps) => {
-  const collection = createSystemConfigStore(store, (name) => documentShape(schemaOf(name)))
+/** The schemas of documents, and what follows from them for a section. */
+const createSchemas = ({ declared, node, validate, tlsProblems }: Deps) => {
   const partials = new Map<string, TSchema>()
 
   const schemaOf = (name: string) =>
@@ -90,7 +87,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     return partial
   }
 
-  const judged = async (name: string, section: Json) => {
+  const validated = async (name: string, section: Json) => {
     const schema = partialSchema(name)
     if (!schema) return { value: section, sound: section, problems: {} }
     const { value, sound, problems } = await validate(schema, section)
@@ -99,132 +96,92 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
 
   /** Only changed files, or all when TLS is enabled: an older file may be missing. */
   const fileProblems = async (
-    subject: SystemConfigSubject,
+    { name, sections, defaults }: SystemConfigSubject,
     section: string,
     values: Json,
-  ): Promise<Problems> => {
+  ): Promise<[string, Problems[string]][]> => {
     const isFollowedHere = section === 'default' || section === node
-    if (subject.name !== 'crossbar' || !isFollowedHere) return {}
-    const before = effectiveSection(subject.sections, section, subject.defaults)
-    const after = effectiveSection({ ...subject.sections, [section]: values }, section, subject.defaults)
+    if (name !== 'crossbar' || !isFollowedHere) return []
+    const before = effectiveSection(sections, section, defaults)
+    const after = effectiveSection({ ...sections, [section]: values }, section, defaults)
     const changed = tlsKeys.filter((key) => !sameJson(before[key], after[key]))
-    if (changed.length === 0) return {}
+    if (changed.length === 0) return []
     const found = Object.entries(await tlsProblems(after))
-    return Object.fromEntries(found.filter(([key]) => after.use_ssl === true || changed.includes(key)))
+    return found.filter(([key]) => after.use_ssl === true || changed.includes(key))
   }
 
-  const judgeSection = async (
-    subject: SystemConfigSubject,
-    section: string,
-    values: Json,
-  ): Promise<Problems> => {
-    const { sound, problems } = await judged(subject.name, values)
-    const files = Object.entries(await fileProblems(subject, section, sound))
-    return joinProblems(
-      Object.fromEntries(files.filter(([key]) => !(key in problems))),
-      sectionProblems(subject.name, sound),
-      problems,
-    )
+  return {
+    schemaOf,
+    shapeOf: (name: string) => documentShape(schemaOf(name)),
+
+    defaultsOf(name: string) {
+      const schema = schemaOf(name)
+      return schema ? defaultsOf(schema) : {}
+    },
+
+    async problems(subject: SystemConfigSubject, section: string, values: Json): Promise<Problems> {
+      const { sound, problems } = await validated(subject.name, values)
+      const files = await fileProblems(subject, section, sound)
+      return joinProblems(
+        Object.fromEntries(files.filter(([key]) => !(key in problems))),
+        sectionProblems(subject.name, sound),
+        problems,
+      )
+    },
+
+    cast: (name: string, sections: SettingsDoc) =>
+      mapSections(sections, async (_section, values) => (await validated(name, values)).value),
+
+    /** The valid part of an imported section, and the paths of the rest. */
+    async validPart(name: string, section: Json): Promise<{ doc: Json; failing: string[] }> {
+      const schema = partialSchema(name)
+      const valid = schema && (await validPartOf(validate, schema, section))
+      const { rest, removed, remove } = createRemoval(valid?.doc ?? section)
+      remove(Object.keys(sectionProblems(name, rest)).map((path) => path.split('.', 1)))
+      const places = [...(valid?.removed ?? []), ...removed].map(({ place }) => place.join('.'))
+      return { doc: rest, failing: [...places, ...(valid?.unsolved ?? [])] }
+    },
   }
+}
 
-  const cast = async (name: string, sections: SettingsDoc): Promise<SettingsDoc> => {
-    const entries = Object.entries(sections).map(async ([section, values]) => {
-      const { value } = await judged(name, values)
-      return [section, value] as const
-    })
-    return Object.fromEntries(await Promise.all(entries))
-  }
+type Schemas = ReturnType<typeof createSchemas>
 
-  const save = async (author: Author, subject: SystemConfigSubject, sections: SettingsDoc) => {
-    const { name, record, defaults } = subject
-    const doc = storedHalf(await cast(name, sections), defaults)
-    const set = new ChangeSet(author)
-    const after = putDocument(
-      set,
-      collection,
-      { accountId: systemScope, id: name },
-      { before: record, doc, hidden: {} },
-    )
-    await store.commit(set)
-    return after
-  }
+const assertName = (name: string) => {
+  if (!isSettingsName(name)) throw failure(badIdentifier, { cause: name.slice(0, 200) })
+}
 
-  const wholeOf = ({ name, sections }: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode) =>
-    withStoredSecrets(documentShape(schemaOf(name)), given, sections, sent) as SettingsDoc
+type Configs = ReturnType<typeof createConfigs>
 
-  const sectionOf = (
-    { name, sections }: SystemConfigSubject,
-    section: string,
-    { values, sent }: SentSection,
-  ) => withStoredSecrets(schemaOf(name), values, sectionIn(sections, section) ?? {}, sent)
+const createConfigs = (store: Store, shapeOf: Schemas['shapeOf']) =>
+  createCollection<SettingsDoc, SystemConfigHidden>(store, {
+    kind: settingsKind,
+    secrets: shapeOf,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
 
+const configReads = (configs: Configs, { schemaOf, shapeOf, defaultsOf }: Schemas) => {
   const assertKnown = ({ name, record }: SystemConfigSubject) => {
     if (!record && !schemaOf(name)) throw failure(badIdentifier, { cause: name })
   }
 
-  /** The valid part of an imported section, and the paths of the rest. */
-  const followable = async (name: string, section: Json): Promise<{ doc: Json; failing: string[] }> => {
-    const schema = partialSchema(name)
-    const valid = schema && (await validPartOf(validate, schema, section))
-    const { rest, removed, remove } = createRemoval(valid?.doc ?? section)
-    remove(Object.keys(sectionProblems(name, rest)).map((path) => path.split('.', 1)))
-    const places = [...(valid?.removed ?? []), ...removed].map(({ place }) => place.join('.'))
-    return { doc: rest, failing: [...places, ...(valid?.unsolved ?? [])] }
+  const subject = async (name: string): Promise<SystemConfigSubject> => {
+    assertName(name)
+    const record = await configs.find(systemScope, name)
+    const sections = record?.doc ?? {}
+    const revision = record ? { revision: record.revision } : {}
+    return { name, record, sections, defaults: defaultsOf(name), ...revision, doc: sections }
   }
 
-  const soundSections = async (name: string, sections: SettingsDoc): Promise<SettingsDoc> =>
-    Object.fromEntries(
-      await Promise.all(
-        Object.entries(sections).map(async ([section, values]) => [
-          section,
-          (await followable(name, values)).doc,
-        ]),
-      ),
-    )
-
   return {
-    ...readsOf(collection),
-
-    /** Imports the valid part of each section. */
-    adoption: {
-      ...importingInto(collection, async ({ id, doc }) => {
-        const schema = schemaOf(id)
-        const sections = await soundSections(id, doc as SettingsDoc)
-        return { doc: storedHalf(sections, schema ? defaultsOf(schema) : {}), hidden: {} }
-      }),
-      async leavesOut({ id, doc }) {
-        const left: string[] = []
-        for (const [section, values] of Object.entries(doc as SettingsDoc))
-          for (const key of (await followable(id, values)).failing) left.push(`${section}.${key}`)
-        return left
-      },
-    } satisfies Importer,
-
-    /** The document must not exist. */
-    addTo(set: ChangeSet, name: string, sections: SettingsDoc) {
-      collection.insert(set, collection.draft(systemScope, { doc: sections, hidden: {} }, name))
-    },
-
-    async subject(name: string): Promise<SystemConfigSubject> {
-      if (!isSettingsName(name)) throw failure(badIdentifier, { cause: name.slice(0, 200) })
-      const record = await collection.find(systemScope, name)
-      const schema = schemaOf(name)
-      const sections = record?.doc ?? {}
-      return {
-        name,
-        record,
-        sections,
-        defaults: schema ? defaultsOf(schema) : {},
-        ...(record ? { revision: record.revision } : {}),
-        doc: sections,
-      }
-    },
+    ...readsOf(configs),
+    subject,
 
     /** A PATCH is merged into one section. */
     async sectionSubject(name: string, section: string): Promise<SystemConfigSubject> {
-      const subject = await this.subject(name)
-      if (!isSettingsName(section)) throw failure(badIdentifier, { cause: section.slice(0, 200) })
-      return { ...subject, doc: sectionIn(subject.sections, section) ?? {} }
+      const found = await subject(name)
+      assertName(section)
+      return { ...found, doc: sectionIn(found.sections, section) ?? {} }
     },
 
     /** `default`, or all sections, with inherited values. */
@@ -244,8 +201,7 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return effectiveSection(subject.sections, section, subject.defaults)
     },
 
-    shown: (name: string, sections: SettingsDoc) =>
-      visibleSecrets(documentShape(schemaOf(name)), sections) as SettingsDoc,
+    shown: (name: string, sections: SettingsDoc) => visibleSecrets(shapeOf(name), sections) as SettingsDoc,
 
     shownSection: (name: string, values: Json) => visibleSecrets(schemaOf(name), values),
 
@@ -261,34 +217,84 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       const schema = schemaOf(name)
       return schema ? warningsOf(schema, values) : []
     },
+  }
+}
+
+/** Imports the valid part of each section. */
+const importerOf = (configs: Configs, { validPart, defaultsOf }: Schemas): Importer => ({
+  ...importingInto(configs, async ({ id, doc }) => {
+    const sections = await mapSections(
+      doc as SettingsDoc,
+      async (_section, values) => (await validPart(id, values)).doc,
+    )
+    return { doc: storedHalf(sections, defaultsOf(id)), hidden: {} }
+  }),
+  async leavesOut({ id, doc }) {
+    const left: string[] = []
+    for (const [section, values] of Object.entries(doc as SettingsDoc))
+      for (const key of (await validPart(id, values)).failing) left.push(`${section}.${key}`)
+    return left
+  },
+})
+
+export type SystemConfigs = ReturnType<typeof createSystemConfigs>
+
+export const createSystemConfigs = (deps: Deps) => {
+  const { store } = deps
+  const schemas = createSchemas(deps)
+  const { schemaOf, shapeOf, problems, cast } = schemas
+  const configs = createConfigs(store, shapeOf)
+
+  const save = async (author: Author, subject: SystemConfigSubject, sections: SettingsDoc) => {
+    const { name: id, record: before, defaults } = subject
+    const doc = storedHalf(await cast(id, sections), defaults)
+    return commitChange(store, author, (set) =>
+      putDocument(set, configs, { accountId: systemScope, id }, { before, doc, hidden: {} }),
+    )
+  }
+
+  const wholeOf = ({ name, sections }: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode) =>
+    withStoredSecrets(shapeOf(name), given, sections, sent) as SettingsDoc
+
+  const sectionOf = (
+    { name, sections }: SystemConfigSubject,
+    section: string,
+    { values, sent }: SentSection,
+  ) => withStoredSecrets(schemaOf(name), values, sectionIn(sections, section) ?? {}, sent)
+
+  const remove = async (author: Author, { name, record }: SystemConfigSubject) => {
+    if (!record) throw failure(badIdentifier, { cause: name })
+    await commitChange(store, author, (set) => configs.remove(set, record))
+    return record
+  }
+
+  return {
+    ...configReads(configs, schemas),
+    adoption: importerOf(configs, schemas),
+    remove,
+
+    /** The document must not exist. */
+    addTo: (set: ChangeSet, name: string, sections: SettingsDoc) =>
+      configs.insert(set, configs.draft(systemScope, { doc: sections, hidden: {} }, name)),
 
     async judge(subject: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode): Promise<Problems> {
       const sections = wholeOf(subject, given, sent)
       const found: Problems[] = [nameProblems(sections)]
-      for (const [section, values] of Object.entries(sections)) {
-        found.push(underPath(sectionPath(section), await judgeSection(subject, section, values)))
-      }
+      for (const [section, values] of Object.entries(sections))
+        found.push(underPath(sectionPath(section), await problems(subject, section, values)))
       return joinProblems(...found)
     },
 
-    judgeSection: (subject: SystemConfigSubject, section: string, { values, sent }: SentSection) =>
-      judgeSection(subject, section, sectionOf(subject, section, { values, sent })),
+    judgeSection: (subject: SystemConfigSubject, section: string, given: SentSection) =>
+      problems(subject, section, sectionOf(subject, section, given)),
 
     replace: (author: Author, subject: SystemConfigSubject, given: SettingsDoc, sent: UpdateMode) =>
       save(author, subject, wholeOf(subject, given, sent)),
 
     async replaceSection(author: Author, subject: SystemConfigSubject, section: string, given: SentSection) {
       const values = sectionOf(subject, section, given)
-      const saved = await save(author, subject, { ...subject.sections, [section]: values })
-      return { record: saved, values: sectionIn(saved.doc, section) ?? {} }
-    },
-
-    async remove(author: Author, { name, record }: SystemConfigSubject) {
-      if (!record) throw failure(badIdentifier, { cause: name })
-      const set = new ChangeSet(author)
-      collection.remove(set, record)
-      await store.commit(set)
-      return record
+      const record = await save(author, subject, { ...subject.sections, [section]: values })
+      return { record, values: sectionIn(record.doc, section) ?? {} }
     },
 
     /** The document is removed with its last section. */
@@ -296,8 +302,8 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       const values = sectionIn(subject.sections, section)
       if (!subject.record || !values) throw failure(badIdentifierList, { values: [section] })
       const { [section]: _removed, ...rest } = subject.sections
-      if (Object.keys(rest).length === 0) return { record: await this.remove(author, subject), values }
-      return { record: await save(author, subject, rest), values }
+      const isLast = Object.keys(rest).length === 0
+      return { record: await (isLast ? remove(author, subject) : save(author, subject, rest)), values }
     },
   }
 }

@@ -24,15 +24,10 @@ const section = `${one}/{section}` as const
 /** Clients send the id of a response back: it is ignored. */
 const prepare = ({ id: _id, ...sections }: Json): Json => sections
 
-const metadataOf = (record: SystemConfigStored | undefined, id: string) => ({
-  id,
-  ...(record ? { created: record.created, modified: record.modified } : {}),
-})
-
-const configResponse = (id: string, record: SystemConfigStored | undefined, data: Json, extra: Json = {}) =>
+const configResponse = (id: string, record: SystemConfigStored | undefined, data: Json, extra: Json) =>
   answer({
     data: { id, ...data },
-    metadata: { ...metadataOf(record, id), ...extra },
+    metadata: { id, ...(record ? { created: record.created, modified: record.modified } : {}), ...extra },
     ...(record ? { revision: record.revision } : {}),
   })
 
@@ -51,11 +46,11 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     record: (record) => ({ ...configs.shown(record.id, record.doc), id: record.id }),
   }
 
-  const told = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
+  const warningsIn = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
 
   const shownWhole = ({ name }: SystemConfigSubject, record: SystemConfigStored, extra: Json = {}) =>
     configResponse(name, record, configs.shown(name, record.doc), {
-      ...told(configs.warnings(name, record.doc)),
+      ...warningsIn(configs.warnings(name, record.doc)),
       ...extra,
     })
 
@@ -65,44 +60,35 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     { record, values, extra }: { record: SystemConfigStored | undefined; values: Json; extra?: Json },
   ) =>
     configResponse(`${name}/${part}`, record, configs.shownSection(name, values), {
-      ...told(configs.sectionWarnings(name, values)),
+      ...warningsIn(configs.sectionWarnings(name, values)),
       ...extra,
     })
 
   const common = { allow: superduper, answers: SystemConfigRecord }
+  const onOne = { ...common, subject }
+  const onSection = { ...common, subject: sectionSubject }
+
+  type OfOne = Call<typeof one, Json, SystemConfigSubject>
+  type OfSection = Call<typeof section, Json, SystemConfigSubject>
 
   const writing = (sent: UpdateMode) => ({
-    ...common,
-    subject,
+    ...onOne,
     prepare,
-    judge: ({ subject: config, data }: { subject: SystemConfigSubject; data: Json }) =>
+    judge: ({ subject: config, data }: Pick<OfOne, 'subject' | 'data'>) =>
       configs.judge(config, data as SettingsDoc, sent),
-    async run({ author, subject: config, data }: Call<typeof one, Json, SystemConfigSubject>) {
-      return shownWhole(config, await configs.replace(author, config, data as SettingsDoc, sent))
-    },
+    run: async ({ author, subject: config, data }: OfOne) =>
+      shownWhole(config, await configs.replace(author, config, data as SettingsDoc, sent)),
   })
 
   const writingSection = (sent: UpdateMode) => ({
-    ...common,
-    subject: sectionSubject,
+    ...onSection,
     prepare,
     body: SystemConfigSection,
-    judge: ({
-      subject: config,
-      path,
-      data,
-    }: {
-      subject: SystemConfigSubject
-      path: { section: string }
-      data: Json
-    }) => configs.judgeSection(config, path.section, { values: data, sent }),
-    async run({ author, subject: config, path, data }: Call<typeof section, Json, SystemConfigSubject>) {
-      const given = { values: data, sent }
-      return shownPart(
-        config,
-        path.section,
-        await configs.replaceSection(author, config, path.section, given),
-      )
+    judge: ({ subject: config, path, data }: Pick<OfSection, 'subject' | 'path' | 'data'>) =>
+      configs.judgeSection(config, path.section, { values: data, sent }),
+    async run({ author, subject: config, path, data }: OfSection) {
+      const saved = await configs.replaceSection(author, config, path.section, { values: data, sent })
+      return shownPart(config, path.section, saved)
     },
   })
 
@@ -117,32 +103,18 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     get(one, {
       summary: 'Read a settings document, its default section filled with the values nobody set',
       record: { kind: 'system_config' },
-      ...common,
-      subject,
+      ...onOne,
       query: { with_defaults: { flag: 'true fills every section' } },
-      run: (call) => {
-        const { name, record } = call.subject
+      run(call) {
+        const { name, record, sections } = call.subject
         const view = wantsAll(call) ? 'all' : 'default'
-        const warnings = told(configs.warnings(name, call.subject.sections))
-        const { fields } = configResponse(
-          name,
-          record,
-          configs.shown(name, configs.read(call.subject, view)),
-          warnings,
-        )
+        const data = configs.shown(name, configs.read(call.subject, view))
+        const { fields } = configResponse(name, record, data, warningsIn(configs.warnings(name, sections)))
         return answer({ ...fields, ...(record ? { etag: `${record.revision}-${view}` } : {}) })
       },
     }),
-    put(one, {
-      summary: 'Create a settings document',
-      ...writing('whole'),
-      body: SystemConfig,
-    }),
-    post(one, {
-      summary: 'Replace a settings document',
-      ...writing('whole'),
-      body: SystemConfig,
-    }),
+    put(one, { summary: 'Create a settings document', ...writing('whole'), body: SystemConfig }),
+    post(one, { summary: 'Replace a settings document', ...writing('whole'), body: SystemConfig }),
     patch(one, {
       summary: 'Change values of a settings document',
       ...writing('changed'),
@@ -150,8 +122,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     }),
     del(one, {
       summary: 'Delete a settings document: its defaults hold again',
-      ...common,
-      subject,
+      ...onOne,
       run: async ({ author, subject: config }) => {
         const record = await configs.remove(author, config)
         return shownWhole(config, record, { deleted: true })
@@ -159,26 +130,20 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     }),
     get(section, {
       summary: 'Read a section of a settings document, filled with what lies below it',
-      ...common,
-      subject: sectionSubject,
+      ...onSection,
       run: ({ subject: config, path }) => {
         const values = configs.readSection(config, path.section)
-        const { fields } = shownPart(config, path.section, { record: config.record, values })
-        return answer(fields)
+        return shownPart(config, path.section, { record: config.record, values })
       },
     }),
-    post(section, {
-      summary: 'Replace a section of a settings document',
-      ...writingSection('whole'),
-    }),
+    post(section, { summary: 'Replace a section of a settings document', ...writingSection('whole') }),
     patch(section, {
       summary: 'Change values of a section of a settings document',
       ...writingSection('changed'),
     }),
     del(section, {
       summary: 'Delete a section of a settings document',
-      ...common,
-      subject: sectionSubject,
+      ...onSection,
       fails: [badIdentifierList],
       run: async ({ author, subject: config, path }) => {
         const removed = await configs.removeSection(author, config, path.section)

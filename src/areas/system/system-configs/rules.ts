@@ -9,14 +9,12 @@ import { moduleProblems } from '../../../settings/auth-modules.ts'
 import { isSettingsName, mergeSections, withoutDefaults } from '../../../settings/sections.ts'
 import type { SettingsDoc } from '../../../settings/settings.ts'
 
-const defaultSection = 'default'
-
 export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =>
   Object.hasOwn(doc, section) ? doc[section] : undefined
 
 /** Defaults of the schema, and for a node the default section. */
 const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
-  section === defaultSection ? defaults : mergeSections(defaults, sectionIn(doc, defaultSection))
+  section === 'default' ? defaults : mergeSections(defaults, sectionIn(doc, 'default'))
 
 export const effectiveSection = (doc: SettingsDoc, section: string, defaults: Json) =>
   mergeSections(belowSection(doc, section, defaults), sectionIn(doc, section))
@@ -92,26 +90,22 @@ const costProblems = (costs: Json, path: string, depth = 1): Problems => {
   return problems
 }
 
+const invalidValue = (path: string, message: string, value: unknown): Problems => ({
+  [path]: { invalid: { message, value } },
+})
+
 /** The environment sets the plain listener. */
 const listenerProblems = ({ use_plaintext: isPlain, port }: Json): Problems => ({
   ...(isPlain === false
-    ? {
-        use_plaintext: {
-          invalid: {
-            message:
-              'The plain listener cannot be switched off: CROSSPOINT_HOST=127.0.0.1, read at the start, keeps it to this machine',
-            value: false,
-          },
-        },
-      }
+    ? invalidValue(
+        'use_plaintext',
+        'The plain listener cannot be switched off: CROSSPOINT_HOST=127.0.0.1, read at the start, keeps it to this machine',
+        false,
+      )
     : {}),
   ...(port === undefined
     ? {}
-    : {
-        port: {
-          invalid: { message: 'The port is what CROSSPOINT_PORT says, read at the start', value: port },
-        },
-      }),
+    : invalidValue('port', 'The port is what CROSSPOINT_PORT says, read at the start', port)),
 })
 
 const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs, ...listener }: Json): Problems => ({
@@ -153,7 +147,7 @@ const isAddress = (text: string) => /^https?:\/\//.test(text) && URL.canParse(te
 const imageProblems = (path: string, image: unknown): Problems => {
   if (typeof image !== 'string' || isAddress(image) || pictureIn(image)) return {}
   const message = 'Must be an address, or a PNG, JPEG, GIF, WebP or ICO as a data URL in base64'
-  return { [path]: { invalid: { message, value: image.slice(0, 100) } } }
+  return invalidValue(path, message, image.slice(0, 100))
 }
 
 const appProblems = ({ apps }: Json): Problems =>
