@@ -4,13 +4,14 @@ import { type BatchDeps, createBatches } from '../../../batches/batches.ts'
 import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
-import { type Author, ChangeSet, type ClaimHolder } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import type { Author, ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
+import { commitChange, retrying, type Store } from '../../../storage/store.ts'
 import type { Migration } from '../../area.ts'
 import { createMigrationRunner } from './runner.ts'
 import {
   createMigrationStore,
   isSameReach,
+  type MigrationStore,
   orderedIn,
   performerOf,
   type Reach,
@@ -52,76 +53,77 @@ const notNow = () =>
 const notKnown = () =>
   invalid({ migration: { invalid: { message: 'There is no such migration', migration: 'not found' } } })
 
+const viewOf = async (run: StoredRun, books: MigrationStore) => {
+  const { id, state, since, succeeded: performed, failed } = run
+  const { includesDescendants, includesResellers, requested, total, performer } = orderedIn(run)
+  const { started, skipped, changed } = runPositionIn(run.position)
+  const isDone = state === 'ended'
+  const ended = isDone ? gregorianOfUnix(since / 1000) : undefined
+  const statusBefore = started === undefined ? 'waiting' : 'running'
+  return {
+    id,
+    status: isDone ? 'finished' : statusBefore,
+    include_descendants: includesDescendants,
+    include_resellers: includesResellers,
+    requested_time: requested,
+    started_time: started ?? ended,
+    ended_time: ended,
+    total,
+    performed,
+    failed,
+    skipped,
+    changed,
+    failures: failed > 0 ? await books.failures(run, maxFailures) : [],
+    ...performer,
+  }
+}
+
+/** A new run, or the current one if it does the same. */
+const startRun = (
+  { actor, author, account, id: migration, reach }: MigrationRequest,
+  { store, runs }: { store: Store; runs: MigrationStore['runs'] },
+) =>
+  retrying(async (): Promise<StoredRun | undefined> => {
+    const key = { accountId: account.id, id: newId(store.clock.now()) }
+    const latest = await runs.latest(account.id, migration)
+    if (latest?.state === 'executing') {
+      if (isSameReach(orderedIn(latest), reach)) return latest
+      throw failure(datastoreConflict, { message: 'this migration is running here, for other accounts' })
+    }
+    const { idempotency: _, ...kept } = author
+    const { includesDescendants: include_descendants, includesResellers: include_resellers } = reach
+    const detail = {
+      ...reach,
+      author: kept,
+      performer: performerOf(actor),
+      requested: gregorianNow(store.clock),
+      total: include_descendants ? account.tally + 1 : 1,
+    }
+    await commitChange(store, author, (set) => {
+      runs.removeEnded(set, account.id, migration)
+      set.add(runs.insert(key, 'executing', { subject: migration, detail }))
+      const after = JSON.stringify({ migration, include_descendants, include_resellers })
+      set.record({ accountId: account.id, kind: 'migration_run', id: key.id, action: 'created', after })
+    })
+    return runs.run(key)
+  })
+
 export type Migrations = ReturnType<typeof createMigrations>
 
-export const createMigrations = ({ store, migrations, ...tools }: Deps) => {
+export const createMigrations = ({ store, migrations, ...deps }: Deps) => {
   const books = createMigrationStore(store)
   const { runs } = books
   const known = new Map(Object.entries(migrations))
   const batches = createBatches({
-    ...tools,
+    ...deps,
     base: store,
     runs,
     maxConcurrentRuns: async () => 1,
     turnMs,
-    work: createMigrationRunner({ store, books, log: tools.log, find: (id) => known.get(id) }),
+    work: createMigrationRunner({ store, books, log: deps.log, find: (id) => known.get(id) }),
   })
 
-  const view = async (run: StoredRun) => {
-    const { id, state, since, succeeded: performed, failed } = run
-    const { includesDescendants, includesResellers, requested, total, performer } = orderedIn(run)
-    const { started, skipped, changed } = runPositionIn(run.position)
-    const isDone = state === 'ended'
-    const ended = isDone ? gregorianOfUnix(since / 1000) : undefined
-    const underWay = started === undefined ? 'waiting' : 'running'
-    return {
-      id,
-      status: isDone ? 'finished' : underWay,
-      include_descendants: includesDescendants,
-      include_resellers: includesResellers,
-      requested_time: requested,
-      started_time: started ?? ended,
-      ended_time: ended,
-      total,
-      performed,
-      failed,
-      skipped,
-      changed,
-      failures: failed > 0 ? await books.failures(run, maxFailures) : [],
-      ...performer,
-    }
-  }
-
-  /** A new run, or the current one if it does the same. */
-  const enter = ({ actor, author, account, id: migration, reach }: MigrationRequest) =>
-    retrying(async (): Promise<StoredRun | undefined> => {
-      const key = { accountId: account.id, id: newId(store.clock.now()) }
-      const latest = await runs.latest(account.id, migration)
-      const open = latest?.state === 'executing' ? latest : undefined
-      if (open && isSameReach(orderedIn(open), reach)) return open
-      if (open)
-        throw failure(datastoreConflict, { message: 'this migration is running here, for other accounts' })
-      const { idempotency: _, ...kept } = author
-      const detail = {
-        ...reach,
-        author: kept,
-        performer: performerOf(actor),
-        requested: gregorianNow(store.clock),
-        total: reach.includesDescendants ? account.tally + 1 : 1,
-      }
-      const set = new ChangeSet(author)
-      runs.removeEnded(set, account.id, migration)
-      set.add(runs.insert(key, 'executing', { subject: migration, detail }))
-      const after = JSON.stringify({
-        migration,
-        include_descendants: reach.includesDescendants,
-        include_resellers: reach.includesResellers,
-      })
-      set.record({ accountId: account.id, kind: 'migration_run', id: key.id, action: 'created', after })
-      await store.commit(set)
-      return runs.run(key)
-    })
-
+  /** The run when it has ended, or after some time. */
   const awaited = async (run: StoredRun): Promise<StoredRun> => {
     batches.wake()
     let latest = run
@@ -136,9 +138,8 @@ export const createMigrations = ({ store, migrations, ...tools }: Deps) => {
     jobs: batches.jobs,
     stop: batches.stop,
 
-    async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
-      books.removeWithAccount(set, accountId)
-    },
+    removeWith: async (set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) =>
+      books.removeWithAccount(set, accountId),
 
     list: () => Object.fromEntries([...known].map(([id, { description }]) => [id, description])),
 
@@ -154,7 +155,7 @@ export const createMigrations = ({ store, migrations, ...tools }: Deps) => {
         ...(performed
           ? { performed_time: performed.at, changed: performed.changed, ...performed.performer }
           : {}),
-        ...(run ? { run: await view(run) } : {}),
+        ...(run ? { run: await viewOf(run, books) } : {}),
       }
     },
 
@@ -162,18 +163,13 @@ export const createMigrations = ({ store, migrations, ...tools }: Deps) => {
     async perform(order: MigrationRequest) {
       if (order.moment !== 'now') throw notNow()
       if (!known.has(order.id)) throw notKnown()
-      const entered = await enter(order)
-      if (!entered) throw failure(badIdentifier, { cause: order.account.id })
-      const run = await awaited(entered)
+      const started = await startRun(order, { store, runs })
+      if (!started) throw failure(badIdentifier, { cause: order.account.id })
+      const run = await awaited(started)
       const isDone = run.state === 'ended'
-      const isShort = run.succeeded <= maxIds
-      return {
-        isDone,
-        data: {
-          ...(isDone && isShort ? { performed_on: await books.performedBy(run, maxIds) } : {}),
-          run: await view(run),
-        },
-      }
+      const isListed = isDone && run.succeeded <= maxIds
+      const performed = isListed ? { performed_on: await books.performedBy(run, maxIds) } : {}
+      return { isDone, data: { ...performed, run: await viewOf(run, books) } }
     },
   }
 }

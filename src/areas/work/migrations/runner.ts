@@ -3,6 +3,7 @@ import { endsTheWork, type RunProgress } from '../../../batches/batches.ts'
 import type { Step, StepwiseWork } from '../../../jobs/steps.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
+import { present } from '../../../lib/json.ts'
 import { describeError } from '../../../lib/log.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
@@ -36,16 +37,8 @@ interface RunState extends Ordered, RunPosition {
 /** Without a step the account was skipped or failed. */
 interface Planned {
   account: AccountRecord
-  author: Author
   step?: Step
   problem?: string
-}
-
-interface TurnResult {
-  set: ChangeSet
-  performed: string[]
-  failed: [accountId: string, problem: string][]
-  skipped: number
 }
 
 const runStateOf = ({ run }: RunProgress<Ordered>): RunState => {
@@ -69,130 +62,124 @@ const publicText = (error: unknown) =>
 const statementCount = ({ step }: Planned) =>
   (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
 
+const earlierPartOf = ({ halfDone }: RunState, { id }: AccountRecord) =>
+  halfDone?.accountId === id ? halfDone : undefined
+
 /** Including earlier turns. */
-const soFar = ({ halfDone }: RunState, { account, step, problem }: Planned) => {
-  const before = halfDone?.accountId === account.id ? halfDone : undefined
+const soFar = (state: RunState, { account, step, problem }: Planned) => {
+  const before = earlierPartOf(state, account)
   return {
     changed: (before?.changed ?? 0) + (step?.changed ?? 0),
-    problem: problem ?? step?.problem ?? before?.problem,
+    ...present({ problem: problem ?? step?.problem ?? before?.problem }),
   }
 }
 
-const halfOf = (standing: RunState, begun: Planned) => {
-  const { changed, problem } = soFar(standing, begun)
-  const position = begun.step?.next ?? ''
-  return { accountId: begun.account.id, position, changed, ...(problem === undefined ? {} : { problem }) }
+const planOne = async (state: RunState, { plan }: MigrationWork, account: AccountRecord, index: number) => {
+  const isLeftOut = account.id !== state.rootId && account.hidden.isReseller && !state.includesResellers
+  if (isLeftOut) return { account }
+  const position = earlierPartOf(state, account)?.position
+  return { account, step: await plan(turnAuthor(state, index), account, position) }
 }
 
-/** Processes the accounts of a run in turns. Each turn is one commit, with the position of the run. */
-export const createMigrationRunner = ({ store, books, log, find }: Deps) => {
-  const { clock } = store
-
-  const planOne = async (standing: RunState, work: MigrationWork, account: AccountRecord, index: number) => {
-    const { halfDone, rootId, includesResellers } = standing
-    const author = turnAuthor(standing, index)
-    const isSkipped = account.id !== rootId && account.hidden.isReseller && !includesResellers
-    if (isSkipped) return { account, author }
-    const position = halfDone?.accountId === account.id ? halfDone.position : undefined
-    return { account, author, step: await work.plan(author, account, position) }
-  }
-
-  /** Plans some accounts concurrently, up to the first failure. */
-  const planSome = async (
-    standing: RunState,
-    work: MigrationWork,
-    accounts: readonly AccountRecord[],
-    from: number,
-  ) => {
+/** As many accounts as fit. The last one may be incomplete. An account that fails gets its own turn. */
+const planTurn = async (
+  targets: readonly AccountRecord[],
+  state: RunState,
+  work: MigrationWork,
+  isTimeUp: () => boolean,
+): Promise<Planned[]> => {
+  const planned: Planned[] = []
+  let size = 0
+  while (planned.length < targets.length) {
+    const from = planned.length
+    // The first one alone: if it is large, the others would be planned in vain.
+    const next = targets.slice(from, from + (from === 0 ? 1 : work.accountsAtOnce))
     const results = await Promise.allSettled(
-      accounts.map((account, index) => planOne(standing, work, account, from + index)),
+      next.map((account, index) => planOne(state, work, account, from + index)),
     )
-    const plans: Planned[] = []
     for (const result of results) {
-      if (result.status === 'fulfilled') plans.push(result.value)
-      else if (from + plans.length === 0) throw result.reason
-      else return { isBroken: true, plans }
-    }
-    return { isBroken: false, plans }
-  }
-
-  /** As many accounts as fit. The last one may be incomplete. An account that fails gets its own turn. */
-  const plan = async (standing: RunState, work: MigrationWork, most: number): Promise<Planned[]> => {
-    const planned: Planned[] = []
-    const until = clock.now() + turnMs
-    const targets = await books.targets(standing, most)
-    let size = 0
-    while (planned.length < targets.length) {
-      const from = planned.length
-      // The first one alone: if it is large, the others would be planned in vain.
-      const next = targets.slice(from, from + (from === 0 ? 1 : work.accountsAtOnce))
-      const { isBroken, plans } = await planSome(standing, work, next, from)
-      for (const one of plans) {
-        size += statementCount(one)
-        if (planned.length > 0 && size > statementsPerTurn) return planned
-        planned.push(one)
-        if (one.step?.next !== undefined) return planned
+      if (result.status === 'rejected') {
+        if (planned.length === 0) throw result.reason
+        return planned
       }
-      if (isBroken || clock.now() > until) return planned
+      const one: Planned = result.value
+      size += statementCount(one)
+      if (planned.length > 0 && size > statementsPerTurn) return planned
+      planned.push(one)
+      if (one.step?.next !== undefined) return planned
     }
-    return planned
+    if (isTimeUp()) return planned
   }
+  return planned
+}
 
-  const note = (outcome: TurnResult, standing: RunState, done: Planned, at: number) => {
-    const { set, performed, failed } = outcome
-    const { id: accountId } = done.account
-    const { changed, problem } = soFar(standing, done)
-    if (!done.step && problem === undefined) {
-      outcome.skipped += 1
-      return
-    }
-    requireRecord(set, holderOf(done.account))
-    if (problem !== undefined) {
-      failed.push([accountId, problem])
-      return
-    }
-    performed.push(accountId)
-    const { id: runId, migration, performer } = standing
-    set.add(books.performed({ accountId, migration, runId, at, performer, changed }))
-    const after = JSON.stringify({ performed_time: at, changed, ...performer })
-    set.record({ accountId, kind: 'migration', id: migration, action: 'edited', after })
-  }
-
-  const enter = async (
+/** Returns a function that commits what was planned, with the position of the run. */
+const createEntries =
+  ({ store: { clock }, books }: Deps) =>
+  async (
     progress: RunProgress<Ordered>,
-    standing: RunState,
+    state: RunState,
     planned: readonly Planned[],
     begunAt: number,
-  ) => {
+  ): Promise<void> => {
+    const { id: runId, migration, performer } = state
     const at = gregorianNow(clock)
-    const set = new ChangeSet(turnAuthor(standing, accountsPerTurn))
-    const outcome: TurnResult = { set, performed: [], failed: [], skipped: 0 }
+    const set = new ChangeSet(turnAuthor(state, accountsPerTurn))
+    const performed: string[] = []
+    const failed: [accountId: string, problem: string][] = []
     const last = planned.at(-1)
     const begun = last?.step?.next === undefined ? undefined : last
     const ended = begun ? planned.slice(0, -1) : planned
-    for (const done of ended) note(outcome, standing, done, at)
+    let { skipped } = state
+    for (const done of ended) {
+      const { id: accountId } = done.account
+      const { changed, problem } = soFar(state, done)
+      if (done.step || problem !== undefined) requireRecord(set, holderOf(done.account))
+      if (problem !== undefined) failed.push([accountId, problem])
+      else if (!done.step) skipped += 1
+      else {
+        performed.push(accountId)
+        set.add(books.performed({ accountId, migration, runId, at, performer, changed }))
+        const after = JSON.stringify({ performed_time: at, changed, ...performer })
+        set.record({ accountId, kind: 'migration', id: migration, action: 'edited', after })
+      }
+    }
     if (begun) requireRecord(set, holderOf(begun.account))
     const behind = ended.at(-1)
-    const place: RunPosition = {
-      place: behind ? books.placeOf(standing.rootId, behind.account.id) : standing.place,
-      turn: standing.turn + 1,
-      started: standing.started ?? at,
-      skipped: standing.skipped + outcome.skipped,
-      changed: planned.reduce((sum, { step }) => sum + (step?.changed ?? 0), standing.changed),
-      ...(begun ? { halfDone: halfOf(standing, begun) } : {}),
+    const position: RunPosition = {
+      place: behind ? books.placeOf(state.rootId, behind.account.id) : state.place,
+      turn: state.turn + 1,
+      started: state.started ?? at,
+      skipped,
+      changed: planned.reduce((sum, { step }) => sum + (step?.changed ?? 0), state.changed),
+      ...(begun
+        ? {
+            halfDone: {
+              accountId: begun.account.id,
+              position: begun.step?.next ?? '',
+              ...soFar(state, begun),
+            },
+          }
+        : {}),
     }
     const isOnRecord = set.changes.length > 0
     await progress.enter({
-      succeeded: outcome.performed.length,
-      failed: outcome.failed.length,
-      output: { columns: ['account_id'], rows: outcome.performed.map((account_id) => ({ account_id })) },
-      failedRows: outcome.failed,
+      succeeded: performed.length,
+      failed: failed.length,
+      output: { columns: ['account_id'], rows: performed.map((account_id) => ({ account_id })) },
+      failedRows: failed,
       changes: [...planned.flatMap(({ step }) => step?.sets ?? []), ...(isOnRecord ? [set] : [])],
       statements: isOnRecord ? [] : set.statements,
-      position: JSON.stringify(place),
+      position: JSON.stringify(position),
       workedMs: Math.max(0, clock.now() - begunAt),
     })
   }
+
+/** Processes the accounts of a run in turns. Each turn is one commit. */
+export const createMigrationRunner = (deps: Deps) => {
+  const { store, books, log, find } = deps
+  const { clock } = store
+  const enter = createEntries(deps)
 
   const end = async (progress: RunProgress<Ordered>) => {
     const { rootId, id, migration, author, skipped, changed } = runStateOf(progress)
@@ -206,25 +193,26 @@ export const createMigrationRunner = ({ store, books, log, find }: Deps) => {
   /** Whether an account was left. */
   const turn = async (progress: RunProgress<Ordered>, most: number) => {
     const begunAt = clock.now()
-    const standing = runStateOf(progress)
-    const work = find(standing.migration)
-    const planned = work ? await plan(standing, work, most) : []
-    if (planned.length > 0) await enter(progress, standing, planned, begunAt)
+    const state = runStateOf(progress)
+    const work = find(state.migration)
+    if (!work) return false
+    const targets = await books.targets(state, most)
+    const planned = await planTurn(targets, state, work, () => clock.now() > begunAt + turnMs)
+    if (planned.length > 0) await enter(progress, state, planned, begunAt)
     return planned.length > 0
   }
 
   /** Records the failure of the next account and skips it. */
   const giveUp = async (progress: RunProgress<Ordered>, error: unknown) => {
-    const standing = runStateOf(progress)
-    const [account] = await books.targets(standing, 1)
+    const state = runStateOf(progress)
+    const [account] = await books.targets(state, 1)
     if (!account) return false
     log.write('error', 'a migration failed for an account', {
-      migration: standing.migration,
+      migration: state.migration,
       account: account.id,
       error: describeError(error),
     })
-    const failed = { account, author: turnAuthor(standing, 0), problem: publicText(error) }
-    await enter(progress, standing, [failed], clock.now())
+    await enter(progress, state, [{ account, problem: publicText(error) }], clock.now())
     return true
   }
 

@@ -6,7 +6,7 @@ import { isTrue } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { recordColumns } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { accountsOfTreeSql, integer, json, type RowOf, table, text } from '../../../storage/table.ts'
+import { accountsOfTreeSql, integer, json, table, text } from '../../../storage/table.ts'
 
 export interface Reach {
   includesDescendants: boolean
@@ -53,13 +53,6 @@ export const performerOf = ({ accountId, account, user, claims }: Actor): Perfor
 export const isSameReach = (one: Reach, other: Reach) =>
   one.includesDescendants === other.includesDescendants && one.includesResellers === other.includesResellers
 
-interface HalfDone {
-  accountId: string
-  position: string
-  changed: number
-  problem?: string
-}
-
 /** Progress of a run besides its counters. */
 export interface RunPosition {
   /** The last account; empty at the start. */
@@ -70,7 +63,7 @@ export interface RunPosition {
   started?: number
   skipped: number
   changed: number
-  halfDone?: HalfDone
+  halfDone?: { accountId: string; position: string; changed: number; problem?: string }
 }
 
 export const runPositionIn = (position: string | undefined): RunPosition =>
@@ -104,17 +97,6 @@ const performances = table('migrations_performed', {
 
 const performed = performances.pick('runId', 'at', 'performer', 'changed')
 
-export type Performed = RowOf<typeof performed>
-
-const putPerformed = performances.upsert('accountId', 'migration')
-
-export interface Targets {
-  rootId: string
-  /** The last account; empty at the start. */
-  place: string
-  includesDescendants: boolean
-}
-
 // Sorts after the empty text and before every id: the root account is done.
 const behindRoot = '0'
 
@@ -125,40 +107,38 @@ export const createMigrationStore = (store: Store) => {
 
   /** The first lines by account id. Only the root account is out of order. */
   const lowest = async (run: StoredRun, name: 'out' | 'failed', limit: number) => {
-    const lines: (string | undefined)[][] = []
+    const lines: [accountId: string, problem: string][] = []
     for await (const { content } of runs.parts.read(run, name)) {
       const parser = createCsvParser()
-      lines.push(...[...parser.push(content), ...parser.end()].map(({ cells }) => cells))
+      for (const { cells } of [...parser.push(content), ...parser.end()])
+        lines.push([cells[0] ?? '', cells[1] ?? ''])
       if (lines.length > limit) break
     }
-    return lines
-      .map(([accountId = '', problem = '']) => ({ accountId, problem }))
-      .sort((one, other) => (one.accountId < other.accountId ? -1 : 1))
-      .slice(0, limit)
+    return lines.sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, limit)
   }
 
   return {
     runs,
 
-    async performedOn(accountId: string, migration: string): Promise<Performed | undefined> {
-      return performed.first(
-        await store.all(
-          `SELECT ${performed.columns} FROM migrations_performed WHERE account_id = $1 AND migration = $2`,
-          [accountId, migration],
-        ),
-      )
+    async performedOn(accountId: string, migration: string) {
+      const sql = `SELECT ${performed.columns} FROM migrations_performed WHERE account_id = $1 AND migration = $2`
+      return performed.first(await store.all(sql, [accountId, migration]))
     },
 
     performedBy: async (run: StoredRun, limit: number): Promise<string[]> =>
-      (await lowest(run, 'out', limit)).map(({ accountId }) => accountId),
+      (await lowest(run, 'out', limit)).map(([accountId]) => accountId),
 
     failures: async (run: StoredRun, limit: number) =>
-      (await lowest(run, 'failed', limit)).map(({ accountId, problem }) => ({
-        account_id: accountId,
-        message: problem,
-      })),
+      (await lowest(run, 'failed', limit)).map(([account_id, message]) => ({ account_id, message })),
 
-    async targets({ rootId, place, includesDescendants }: Targets, limit: number): Promise<AccountRecord[]> {
+    async targets(
+      {
+        rootId,
+        place,
+        includesDescendants,
+      }: { rootId: string } & Pick<RunPosition, 'place'> & Pick<Reach, 'includesDescendants'>,
+      limit: number,
+    ): Promise<AccountRecord[]> {
       if (place === '') {
         const root = await store.records.find(rootId, accountKind, rootId)
         return root ? [root] : []
@@ -178,7 +158,7 @@ export const createMigrationStore = (store: Store) => {
 
     placeOf: (rootId: string, accountId: string) => (accountId === rootId ? behindRoot : accountId),
 
-    performed: putPerformed,
+    performed: performances.upsert('accountId', 'migration'),
 
     removeWithAccount(set: ChangeSet, accountId: string) {
       set.run('DELETE FROM migrations_performed WHERE account_id = $1', [accountId])
