@@ -39,7 +39,7 @@ const narrowed = (content: Buffer, kept: readonly number[]) => {
     .join('')
 }
 
-export async function* inputBytes(parts: AsyncIterable<BatchPart>): AsyncGenerator<Uint8Array> {
+export async function* contents(parts: AsyncIterable<BatchPart>): AsyncGenerator<Uint8Array> {
   for await (const { content } of parts) yield content
 }
 

@@ -155,25 +155,17 @@ const csvTextOf = (value: unknown) => {
   return typeof value === 'number' ? plainDecimal(value) : String(value)
 }
 
-/**
- * JSON records as CSV: all columns in alphabetical order. Texts are defused, because reading an input restores them.
- */
-export const csvOfRecords = (records: readonly Json[]): AsyncGenerator<Buffer> => {
-  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].sort()
-  return csvWithHeader(
-    columns,
-    (async function* () {
-      for (const record of records) {
-        yield Buffer.from(csvLine(columns.map((name) => csvTextOf(record[name]))))
-      }
-    })(),
-  )
-}
-
 export async function* csvWithHeader(
   header: readonly string[],
-  rows: AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer> {
+  rows: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   yield Buffer.from(plainCsvLine(header))
   yield* rows
+}
+
+/** JSON records as CSV: all columns in alphabetical order. Texts are defused, because reading an input restores them. */
+export const csvOfRecords = (records: readonly Json[]) => {
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].sort()
+  const lineOf = (record: Json) => Buffer.from(csvLine(columns.map((name) => csvTextOf(record[name]))))
+  return csvWithHeader(columns, records.values().map(lineOf))
 }

@@ -6,9 +6,9 @@ import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import { describeError } from '../../../lib/log.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Author } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import type { Store } from '../../../storage/store.ts'
+import { commitChange, type Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { DepsOf } from '../../area.ts'
 import type { TaskAction } from './actions.ts'
@@ -57,13 +57,6 @@ interface Deps extends DepsOf<'log'> {
   requireRoomForInput: Quotas['requireRoomForInput']
 }
 
-interface Made {
-  key: RunKey
-  intake: TaskIntake | undefined
-  parameters: Json | undefined
-  origin: Origin | undefined
-}
-
 const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
 
 const invalidRequest = (data: Json) => failure(invalidTaskRequest, { data })
@@ -74,104 +67,106 @@ const isWithoutColumns = (input: TaskInput) =>
 
 const noColumns: TaskIntake = { header: [], rowCount: 0, incomplete: [] }
 
-export const createMaker = ({ base, store, actions, find, requireRoomForInput, log }: Deps) => {
+/** Validates an input and, if the action takes one, stores it while the account's quota allows it. */
+const receive = async (
+  { input, author }: Pick<TaskOrder, 'input' | 'author'>,
+  action: TaskAction | undefined,
+  key: RunKey,
+  { store, requireRoomForInput }: Pick<Deps, 'store' | 'requireRoomForInput'>,
+): Promise<TaskIntake | undefined> => {
+  if (input.kind === 'none') return undefined
+  const chunks = input.kind === 'csv' ? input.chunks : csvOfRecords(input.records)
+  if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
+  await store.beginUpload(key)
+  let bytes = await store.inputBytes(key.accountId)
+  const keep = async (part: BatchPart) => {
+    bytes += part.content.length
+    await requireRoomForInput(author, key.accountId, bytes)
+    await store.keepInput(key, part)
+  }
+  return takeIn(chunks, { mandatory: action.mandatory, keep })
+}
+
+/** Mandatory columns; for JSON records they must be in the first one. */
+const requireSound = (action: TaskAction, input: TaskInput, intake: TaskIntake | undefined) => {
+  const missingInFirst =
+    input.kind === 'records' && action.input === 'csv'
+      ? action.mandatory.filter((name) => !Object.hasOwn(input.records[0] ?? {}, name))
+      : []
+  const problems = {
+    ...columnProblems(action, intake?.header),
+    ...(missingInFirst.length > 0 ? { missing_mandatory_fields: missingInFirst } : {}),
+    ...(intake && intake.incomplete.length > 0 ? { missing_mandatory_values: intake.incomplete } : {}),
+  }
+  if (Object.keys(problems).length > 0) throw invalidRequest({ attachment: { type: problems } })
+}
+
+const settle = async (action: TaskAction, { parameter, account }: TaskOrder): Promise<Json | undefined> => {
+  if (action.input !== 'none') return undefined
+  const named = Object.keys(action.parameters ?? {}).map((name) => [name, parameter(name)] as const)
+  const isGiven = ([, value]: (typeof named)[number]) => value !== undefined && value !== null && value !== ''
+  const given = Object.fromEntries(named.filter(isGiven))
+  if (action.settle) return action.settle(given, account)
+  return action.parameters && given
+}
+
+interface Made {
+  key: RunKey
+  intake: TaskIntake | undefined
+  parameters: Json | undefined
+  origin: Origin | undefined
+}
+
+const contentOf = (
+  { actor, author, fileName, dryRun }: TaskOrder,
+  action: TaskAction,
+  { key, intake, parameters, origin }: Made,
+  now: number,
+): Pick<TaskRecord, 'doc' | 'hidden'> => {
+  const { consent: _, ...madeBy } = author
+  return {
+    doc: {
+      account_id: key.accountId,
+      auth_account_id: actor.accountId,
+      category: action.category,
+      action: action.action,
+      status: 'pending',
+      submit_timestamp: now,
+      ...(fileName ? { file_name: fileName } : {}),
+      ...(intake ? { total_count: intake.rowCount } : {}),
+      csvs: intake ? ['in.csv'] : [],
+      ...(dryRun ? { dry_run: true } : {}),
+      ...(origin ? { [originFields[origin.how]]: origin.task.id } : {}),
+      ...(parameters ? { parameters } : {}),
+    },
+    hidden: {
+      author: madeBy,
+      authMethod: actor.method,
+      ...(actor.user ? { authUserId: actor.user.id } : {}),
+      ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
+      ...(intake ? { header: intake.header } : {}),
+      columns: outputColumns(action, intake?.header ?? []),
+    },
+  }
+}
+
+/** The price lists of the named dry run, or of the original task if it was one. */
+const termsOf = async (
+  { quoteId }: TaskOrder,
+  { accountId }: RunKey,
+  origin: Origin | undefined,
+  store: TaskStore,
+) => {
+  const shown = quoteId === undefined ? origin?.task : await store.tasks.find(accountId, quoteId)
+  const terms = shown?.doc.dry_run ? await store.terms(shown) : undefined
+  if (quoteId === undefined || terms !== undefined) return terms
+  const message = 'Must be the id of a finished dry run of this account that reports charges'
+  throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
+}
+
+export const createMaker = (deps: Deps) => {
+  const { base, store, actions, find, log } = deps
   const { clock } = base
-  const { tasks } = store
-
-  const chunksOf = (input: TaskInput) => {
-    if (input.kind === 'csv') return input.chunks
-    return input.kind === 'records' ? csvOfRecords(input.records) : undefined
-  }
-
-  /** Stores parts while the account's quota allows it. */
-  const keeperOf = async (key: RunKey, author: Author) => {
-    let bytes = await store.inputBytes(key.accountId)
-    return async (part: BatchPart) => {
-      bytes += part.content.length
-      await requireRoomForInput(author, key.accountId, bytes)
-      await store.keepInput(key, part)
-    }
-  }
-
-  /** Validates an input and, if the action takes one, stores it. */
-  const receive = async (
-    { input, author }: Pick<TaskOrder, 'input' | 'author'>,
-    action: TaskAction | undefined,
-    key: RunKey,
-  ): Promise<TaskIntake | undefined> => {
-    const chunks = chunksOf(input)
-    if (!chunks) return undefined
-    if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
-    await store.beginUpload(key)
-    return takeIn(chunks, { mandatory: action.mandatory, keep: await keeperOf(key, author) })
-  }
-
-  /** Mandatory columns; for JSON records they must be in the first one. */
-  const requireSound = (action: TaskAction, input: TaskInput, intake: TaskIntake | undefined) => {
-    const missingInFirst =
-      input.kind === 'records' && action.input === 'csv'
-        ? action.mandatory.filter((name) => !Object.hasOwn(input.records[0] ?? {}, name))
-        : []
-    const problems = {
-      ...columnProblems(action, intake?.header),
-      ...(missingInFirst.length > 0 ? { missing_mandatory_fields: missingInFirst } : {}),
-      ...(intake && intake.incomplete.length > 0 ? { missing_mandatory_values: intake.incomplete } : {}),
-    }
-    if (Object.keys(problems).length > 0) throw invalidRequest({ attachment: { type: problems } })
-  }
-
-  const settle = async (action: TaskAction, { parameter, account }: TaskOrder): Promise<Json | undefined> => {
-    if (action.input !== 'none') return undefined
-    const given: Json = {}
-    for (const name of Object.keys(action.parameters ?? {})) {
-      const value = parameter(name)
-      if (value !== undefined && value !== null && value !== '') given[name] = value
-    }
-    if (action.settle) return action.settle(given, account)
-    return action.parameters && given
-  }
-
-  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin }: Made) => {
-    const { actor, author, fileName, dryRun } = order
-    const { consent: _, ...madeBy } = author
-    return tasks.draft(
-      key.accountId,
-      {
-        doc: {
-          account_id: key.accountId,
-          auth_account_id: actor.accountId,
-          category: action.category,
-          action: action.action,
-          status: 'pending',
-          submit_timestamp: gregorianNow(clock),
-          ...(fileName ? { file_name: fileName } : {}),
-          ...(intake ? { total_count: intake.rowCount } : {}),
-          csvs: intake ? ['in.csv'] : [],
-          ...(dryRun ? { dry_run: true } : {}),
-          ...(origin ? { [originFields[origin.how]]: origin.task.id } : {}),
-          ...(parameters ? { parameters } : {}),
-        },
-        hidden: {
-          author: madeBy,
-          authMethod: actor.method,
-          ...(actor.user ? { authUserId: actor.user.id } : {}),
-          ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
-          ...(intake ? { header: intake.header } : {}),
-          columns: outputColumns(action, intake?.header ?? []),
-        },
-      },
-      key.id,
-    )
-  }
-
-  /** The price lists of the named dry run, or of the original task if it was one. */
-  const termsOf = async ({ quoteId }: TaskOrder, { accountId }: RunKey, origin: Origin | undefined) => {
-    const shown = quoteId === undefined ? origin?.task : await tasks.find(accountId, quoteId)
-    const terms = shown?.doc.dry_run ? await store.terms(shown) : undefined
-    if (quoteId === undefined || terms !== undefined) return terms
-    const message = 'Must be the id of a finished dry run of this account that reports charges'
-    throw invalid({ quote_id: { invalid: { message, value: quoteId } } })
-  }
 
   /** The order of checks decides the error of a task with several mistakes. The input is stored before the task. */
   const build = async (order: TaskOrder, key: RunKey, origin: Origin | undefined): Promise<TaskRecord> => {
@@ -183,7 +178,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
       throw failure(forbidden, { cause: `tasks of this kind may be made by: ${action.allow.name}` })
     }
     if (action && isWithoutColumns(input)) requireSound(action, input, noColumns)
-    const intake = await receive(order, action, key)
+    const intake = await receive(order, action, key, deps)
     if (!action) {
       const isKnown = actions.some((known) => known.category === category)
       throw failure(badIdentifierList, { values: [isKnown ? name : category] })
@@ -192,16 +187,17 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput, l
     if (origin && intake?.rowCount !== origin.rowCount) {
       throw failure(badIdentifier, { cause: origin.task.id, reason: refusalReasons[origin.how] })
     }
-    const terms = await termsOf(order, key, origin)
+    const terms = await termsOf(order, key, origin, store)
     const parameters = origin ? origin.task.doc.parameters : await settle(action, order)
-    const task = draft(order, action, { key, intake, parameters, origin })
-    const set = new ChangeSet(author)
-    requireRecord(set, holderOf(account))
-    if (origin) requireRecord(set, holderOf(origin.task))
-    store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })
-    // A dry run stores the terms of its end.
-    if (terms !== undefined && !order.dryRun) store.keepTerms(set, task, terms)
-    await base.commit(set)
+    const content = contentOf(order, action, { key, intake, parameters, origin }, gregorianNow(clock))
+    const task = store.tasks.draft(key.accountId, content, key.id)
+    await commitChange(base, author, (set) => {
+      requireRecord(set, holderOf(account))
+      if (origin) requireRecord(set, holderOf(origin.task))
+      store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })
+      // A dry run stores the terms of its end.
+      if (terms !== undefined && !order.dryRun) store.keepJson(set, task, 'terms', terms)
+    })
     return task
   }
 

@@ -72,16 +72,6 @@ export const createTaskStore = (store: Store) => {
     row: () => ({}),
   })
 
-  // Not in the record, whose size is limited: price lists may exceed it.
-  const keepJson = (set: ChangeSet, task: RunKey, name: 'charges' | 'terms', value: unknown) =>
-    set.add(
-      runs.parts.statement(task, name, {
-        number: 0,
-        firstRow: 0,
-        content: Buffer.from(JSON.stringify(value)),
-      }),
-    )
-
   const jsonOf = async <T>(task: RunKey, name: 'charges' | 'terms'): Promise<T | undefined> => {
     const { value: part } = await runs.parts.read(task, name).next()
     return part && JSON.parse(part.content.toString())
@@ -124,14 +114,16 @@ export const createTaskStore = (store: Store) => {
       set.add(runs.move(after, from, to))
     },
 
-    /** Charges of all payers: readers see only theirs. */
-    keepCharges: (set: ChangeSet, task: RunKey, charges: readonly PreviewedCharge[]) =>
-      keepJson(set, task, 'charges', charges),
+    /**
+     * Not in the record, whose size is limited: price lists may exceed it. `charges`: those of all payers; readers see only
+     * theirs. `terms`: the price lists that limit the charges of the rows.
+     */
+    keepJson: (set: ChangeSet, task: RunKey, name: 'charges' | 'terms', value: unknown) => {
+      const content = Buffer.from(JSON.stringify(value))
+      set.add(runs.parts.statement(task, name, { number: 0, firstRow: 0, content }))
+    },
 
     charges: (task: RunKey) => jsonOf<PreviewedCharge[]>(task, 'charges'),
-
-    /** The price lists that limit the charges of the rows. */
-    keepTerms: (set: ChangeSet, task: RunKey, terms: unknown) => keepJson(set, task, 'terms', terms),
 
     terms: (task: RunKey) => jsonOf<unknown>(task, 'terms'),
 

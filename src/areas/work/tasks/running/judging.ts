@@ -55,10 +55,8 @@ export const taskContextOf = async (
 interface Judged<Result> {
   row: InputRow
   result: Result
-  isLast: boolean
 }
 
-/** The result of a row, and whether the task ends with it. */
 export type RowVerdict = Judged<RowEnd>
 
 /** A verdict, or an external request that returns it. */
@@ -66,69 +64,66 @@ export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
 
 interface RowValidation {
   verdicts: readonly OpenVerdict[]
-  /** The action returned `stop`. */
-  stopped: boolean
-  /** What the action or a verifier threw. */
-  crash: unknown
+  /** The task ends with these rows. */
+  isOver: boolean
+  /** What a verifier threw. */
+  crash?: { error: unknown } | undefined
 }
 
-export const failedRow = (row: InputRow, error: string, isLast = false): RowVerdict => ({
+export const failedRow = (row: InputRow, error: string): RowVerdict => ({
   row,
   result: { outcome: 'failed', error },
-  isLast,
 })
 
-const badColumns = ({ verifiers = {} }: InputAction, { cells }: InputRow) =>
-  Object.keys(cells).filter((name) => {
+/** Mandatory columns without a value, and columns with an invalid one. */
+const badColumns = ({ mandatory, verifiers = {} }: InputAction, { cells }: InputRow) => {
+  const invalid = Object.keys(cells).filter((name) => {
     const cell = cells[name]
     if (!cell) return false
     const verify = Object.hasOwn(verifiers, name) ? verifiers[name] : undefined
     return !isStorable(cell) || verify?.(cell) === false
   })
-
-const emptyColumns = ({ mandatory }: InputAction, { cells }: InputRow) =>
-  mandatory.filter((name) => !cells[name])
-
-type Check = { row: InputRow; refusal?: RowVerdict; crash?: unknown }
+  return [...new Set([...mandatory.filter((name) => !cells[name]), ...invalid])]
+}
 
 /** Rows with invalid cells do not reach the action. Checking stops at a verifier that throws. */
-const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
-  const checks: Check[] = []
-  for (const row of rows) {
+const checkRows = (action: InputAction, rows: readonly InputRow[]) => {
+  const refusals = new Map<InputRow, string>()
+  for (const [index, row] of rows.entries()) {
     try {
-      const bad = [...new Set([...emptyColumns(action, row), ...badColumns(action, row)])]
-      checks.push(
-        bad.length > 0 ? { row, refusal: failedRow(row, `bad field(s) ${bad.join(' ')}`) } : { row },
-      )
+      const bad = badColumns(action, row)
+      if (bad.length > 0) refusals.set(row, `bad field(s) ${bad.join(' ')}`)
     } catch (error) {
-      return [...checks, { row, refusal: failedRow(row, 'internal', true), crash: error }]
+      refusals.set(row, 'internal')
+      return { checked: rows.slice(0, index + 1), refusals, crash: { error } }
     }
   }
-  return checks
+  return { checked: rows, refusals, crash: undefined }
 }
 
 /** Runs the action on the valid rows. Throws what it throws. */
-export const validateRow = async (
+export const validateRows = async (
   action: InputAction,
   rows: readonly InputRow[],
   context: TaskContext,
   earlier: (key: string) => unknown,
 ): Promise<RowValidation> => {
-  const checks = checkAll(action, rows)
-  const good: TaskRow[] = checks
-    .filter(({ refusal }) => !refusal)
-    .map(({ row: { number, cells, key } }) => ({ number, cells, key, earlier: earlier(key) }))
+  const { checked, refusals, crash } = checkRows(action, rows)
+  const good: TaskRow[] = checked
+    .filter((row) => !refusals.has(row))
+    .map(({ number, cells, key }) => ({ number, cells, key, earlier: earlier(key) }))
   const results = good.length > 0 ? await action.run(good, context) : []
   if (results.length !== good.length) throw new Error('the action did not give a result for each row')
   const verdicts: OpenVerdict[] = []
   const ordered = results.values()
-  for (const { row, refusal } of checks) {
-    const result = refusal?.result ?? ordered.next().value
+  for (const row of checked) {
+    const refusal = refusals.get(row)
+    const result = refusal === undefined ? ordered.next().value : failedRow(row, refusal).result
     if (!result) break
-    if (result.outcome === 'stop') return { verdicts, stopped: true, crash: undefined }
-    verdicts.push(refusal ?? { row, result, isLast: false })
+    if (result.outcome === 'stop') return { verdicts, isOver: true }
+    verdicts.push({ row, result })
   }
-  return { verdicts, stopped: false, crash: checks.at(-1)?.crash }
+  return { verdicts, isOver: crash !== undefined, crash }
 }
 
 /** Changes that must be stored before the external requests. */
@@ -138,10 +133,9 @@ export const changesBefore = (verdicts: readonly OpenVerdict[]) =>
 /** Sends the external requests. */
 export const endAll = (verdicts: readonly OpenVerdict[]): Promise<RowVerdict[]> =>
   Promise.all(
-    verdicts.map(async ({ row, result, isLast }) => ({
+    verdicts.map(async ({ row, result }) => ({
       row,
       result: result.outcome === 'asks' ? await result.end() : result,
-      isLast,
     })),
   )
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { accountKind, userKind } from '../../../../auth/identity.ts'
-import { endsTheWork, type RowResults, type RunProgress } from '../../../../batches/batches.ts'
+import { endsTheWork, type RunProgress } from '../../../../batches/batches.ts'
 import { Failure } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { describeError } from '../../../../lib/log.ts'
@@ -23,7 +23,7 @@ import {
   type OpenVerdict,
   type RowVerdict,
   taskContextOf,
-  validateRow,
+  validateRows,
 } from './judging.ts'
 
 interface Deps extends DepsOf<'settings' | 'log' | 'metrics'> {
@@ -75,30 +75,14 @@ interface Judging extends TaskWork<InputAction> {
   overlay: Overlay
 }
 
-export const createTaskRunner = ({ base, store, settings, log, metrics, mail, find }: Deps) => {
-  const finished = metrics.counter({
-    name: 'crosspoint_tasks_finished_total',
-    help: 'Tasks that ended by themselves, by how.',
-    labels: ['status'],
-  })
-  const { clock, records } = base
+interface Core extends Deps {
+  logCrash(task: TaskRecord, error: unknown): void
+  pauseAfterRow(signal: AbortSignal): Promise<void>
+}
 
-  const logCrash = (task: TaskRecord, error: unknown) =>
-    log.write('error', 'a task crashed', {
-      task_id: task.id,
-      account_id: task.accountId,
-      category: task.doc.category,
-      action: task.doc.action,
-      error: describeError(error),
-    })
-
-  const pauseAfterRow = async (signal: AbortSignal) => {
-    const { wait_after_row_ms: waitMs } = await settings.of(taskSettings)
-    if (waitMs === 0) return
-    await sleep(waitMs, undefined, { signal }).catch((error) => {
-      if (!signal.aborted) throw error
-    })
-  }
+/** Works on rows. Returns false if the task ends with them. */
+const createRowWork = ({ base, logCrash }: Core) => {
+  const { clock } = base
 
   const enter = async (judging: Judging, verdicts: readonly RowVerdict[], begunAt: number) => {
     if (verdicts.length === 0) return
@@ -112,25 +96,17 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
     overlay.note(verdicts)
   }
 
-  /** Whether the task continues after these rows. */
   const attempt = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
     const { task, action, progress, context, overlay } = judging
     const begunAt = clock.now()
-    const { crash, verdicts, stopped } = await validateRow(action, rows, context, overlay.earlier)
-    if (crash !== undefined) logCrash(task, crash)
+    const { crash, verdicts, isOver } = await validateRows(action, rows, context, overlay.earlier)
+    if (crash) logCrash(task, crash.error)
     await letRequestsRun()
     // External requests come before the commit of the rows: after a crash they are repeated.
     const changes = changesBefore(verdicts)
     if (changes.length > 0) await progress.prepare(changes)
     await enter(judging, await endAll(verdicts), begunAt)
-    return !stopped && !verdicts.some(({ isLast }) => isLast)
-  }
-
-  /** The result of a row that failed for good. */
-  const verdictOn = ({ task, action }: Judging, row: InputRow, error: unknown): RowVerdict => {
-    if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind.name)
-    logCrash(task, error)
-    return failedRow(row, 'applier crashed', true)
+    return !isOver
   }
 
   const attemptAlone = async (judging: Judging, row: InputRow): Promise<boolean> => {
@@ -141,14 +117,16 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
       })
     } catch (error) {
       if (endsTheWork(error)) throw error
-      const verdict = verdictOn(judging, row, error)
-      await enter(judging, [verdict], clock.now())
-      return !verdict.isLast
+      const isFailed = error instanceof Failure
+      if (!isFailed) logCrash(judging.task, error)
+      const text = isFailed ? (judging.action.errorOf?.(error) ?? error.kind.name) : 'applier crashed'
+      await enter(judging, [failedRow(row, text)], clock.now())
+      return isFailed
     }
   }
 
   /** A batch that fails is repeated row by row, so that only the faulty row fails. */
-  const doBatch = async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
+  return async (judging: Judging, rows: readonly InputRow[]): Promise<boolean> => {
     try {
       if (rows.length > 1) return await attempt(judging, rows)
     } catch (error) {
@@ -160,6 +138,12 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
     }
     return true
   }
+}
+
+/** Returns undefined if another process continues. */
+const createInputWork = (core: Core) => {
+  const { base, store, settings, pauseAfterRow } = core
+  const workOn = createRowWork(core)
 
   const batches = ({ task, action }: TaskWork<InputAction>, first: number) =>
     batchesOf(inputRows(store, task, action, first), async () => {
@@ -175,14 +159,13 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
     if (!context.dryRun || progress.run.done === 0) return overlay
     for await (const batch of batches(work, 1)) {
       const rows = batch.filter(({ number, key }) => number <= progress.run.done && overlay.repeats.has(key))
-      if (rows.length > 0) overlay.note((await validateRow(action, rows, context, overlay.earlier)).verdicts)
+      if (rows.length > 0) overlay.note((await validateRows(action, rows, context, overlay.earlier)).verdicts)
       if ((batch.at(-1)?.number ?? 0) >= progress.run.done) break
     }
     return overlay
   }
 
-  /** Undefined if another process continues. */
-  const runInput = async (work: TaskWork<InputAction>): Promise<End | undefined> => {
+  return async (work: TaskWork<InputAction>): Promise<End | undefined> => {
     const { task, action, progress } = work
     const terms = await store.terms(task)
     let overlay: Overlay | undefined
@@ -196,44 +179,51 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
       }
       await letRequestsRun()
       overlay ??= await recall(work, context)
-      if (!(await doBatch({ ...work, context, overlay }, rows))) return 'broken'
+      if (!(await workOn({ ...work, context, overlay }, rows))) return 'broken'
       await pauseAfterRow(progress.signal)
     }
     return (await progress.mayGoOn()) ? 'complete' : undefined
   }
+}
 
-  const entries = async function* ({ task, action, progress }: TaskWork<OutputAction>, context: TaskContext) {
+const runOutput = (
+  { task, action, progress }: TaskWork<OutputAction>,
+  { base, pauseAfterRow }: Core,
+): Promise<End | undefined> =>
+  retrying(async () => {
+    const { clock } = base
+    const context = await taskContextOf(base, task, action)
+    if (!context) {
+      await progress.enter({ failed: 1 })
+      return 'broken'
+    }
     let begunAt = clock.now()
     for await (const part of action.parts(context, progress.run.position)) {
       const { rows, failed = 0, changes = [], position } = part
-      const entry: RowResults = {
+      const workedMs = Math.max(0, clock.now() - begunAt)
+      if (!(await progress.mayGoOn())) return undefined
+      await progress.enter({
         succeeded: rows.length - failed,
         failed,
         output: { columns: task.hidden.columns, rows },
         changes: context.dryRun ? [] : changes,
         position,
-        workedMs: Math.max(0, clock.now() - begunAt),
-      }
-      yield entry
+        workedMs,
+      })
+      await pauseAfterRow(progress.signal)
       begunAt = clock.now()
     }
-  }
+    return 'complete'
+  })
 
-  const runOutput = (work: TaskWork<OutputAction>): Promise<End | undefined> =>
-    retrying(async () => {
-      const { task, action, progress } = work
-      const context = await taskContextOf(base, task, action)
-      if (!context) {
-        await progress.enter({ failed: 1 })
-        return 'broken'
-      }
-      for await (const entry of entries(work, context)) {
-        if (!(await progress.mayGoOn())) return undefined
-        await progress.enter(entry)
-        await pauseAfterRow(progress.signal)
-      }
-      return 'complete'
-    })
+/** Stores the end of a task, and reports it. */
+const createFinish = ({ base, store, metrics, mail, find }: Deps) => {
+  const { clock, records } = base
+  const finished = metrics.counter({
+    name: 'crosspoint_tasks_finished_total',
+    help: 'Tasks that ended by themselves, by how.',
+    labels: ['status'],
+  })
 
   /** Mails the user who started the task. A start by API key sends no mail. */
   const addMail = async (set: ChangeSet, { id, accountId, doc, hidden }: TaskRecord) => {
@@ -258,7 +248,7 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
     })
   }
 
-  const finish = async (task: TaskRecord, progress: RunProgress, end: End) => {
+  return async (task: TaskRecord, progress: RunProgress, end: End) => {
     const { succeeded, failed, detail, node } = progress.run
     const { accountId, id, doc, hidden } = task
     const action = find(doc.category, doc.action)
@@ -281,20 +271,47 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
     const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
     set.happened({ accountId, type, kind: 'task', id, after: after.docText })
     if (doc.dry_run && end !== 'crashed' && action?.input === 'csv' && action.foresight) {
-      store.keepCharges(set, task, await action.foresight.priced(detail))
-      store.keepTerms(set, task, await action.foresight.terms(doc.auth_account_id))
+      store.keepJson(set, task, 'charges', await action.foresight.priced(detail))
+      store.keepJson(set, task, 'terms', await action.foresight.terms(doc.auth_account_id))
     }
     await addMail(set, after)
     await progress.end(set)
     finished.labels(status).inc()
   }
+}
+
+export const createTaskRunner = (deps: Deps) => {
+  const { store, settings, log, find } = deps
+  const core: Core = {
+    ...deps,
+
+    logCrash: (task, error) =>
+      log.write('error', 'a task crashed', {
+        task_id: task.id,
+        account_id: task.accountId,
+        category: task.doc.category,
+        action: task.doc.action,
+        error: describeError(error),
+      }),
+
+    async pauseAfterRow(signal) {
+      const { wait_after_row_ms: waitMs } = await settings.of(taskSettings)
+      if (waitMs === 0) return
+      await sleep(waitMs, undefined, { signal }).catch((error) => {
+        if (!signal.aborted) throw error
+      })
+    },
+  }
+  const runInput = createInputWork(core)
+  const finish = createFinish(deps)
 
   const perform = (task: TaskRecord, progress: RunProgress) => {
     const { category, action: name } = task.doc
     const action = find(category, name)
     if (!action) throw new Error(`there is no action ${category}.${name}`)
-    if (action.input === 'csv') return runInput({ task, action, progress })
-    return runOutput({ task, action, progress })
+    return action.input === 'csv'
+      ? runInput({ task, action, progress })
+      : runOutput({ task, action, progress }, core)
   }
 
   /** Works until the task ends, is stopped, or another process takes over. */
@@ -306,7 +323,7 @@ export const createTaskRunner = ({ base, store, settings, log, metrics, mail, fi
       if (end) await finish(task, progress, end)
     } catch (error) {
       if (endsTheWork(error) || isConflict(error)) throw error
-      logCrash(task, error)
+      core.logCrash(task, error)
       await finish(task, progress, 'crashed')
     }
   }
