@@ -2,7 +2,7 @@ import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
 import { cacheKey, type Database, type Statement } from './db.ts'
 import { type RowShape, unnested } from './sql-words.ts'
-import { integer, oneOf, shape, text } from './table.ts'
+import { integer, oneOf, placeholders, shape, text } from './table.ts'
 
 type Month = number
 
@@ -116,8 +116,7 @@ const sqliteLayout = (db: Database, name: string): Layout => {
     const name = `${table} ${keys.join()}`
     let sql = inserts.get(name)
     if (!sql) {
-      const places = keys.map((_, index) => `$${index + 1}`).join(', ')
-      sql = `INSERT INTO ${table} (${keys.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING`
+      sql = `INSERT INTO ${table} (${keys.join(', ')}) VALUES (${placeholders(keys.length)}) ON CONFLICT DO NOTHING`
       inserts.set(name, sql)
     }
     return sql
@@ -148,20 +147,16 @@ const postgresLayout = (db: Database, name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
   const shapes = new Map<string, RowShape>()
 
-  const typesOfColumns = async () => {
+  const readShape = async (keys: readonly string[]): Promise<RowShape> => {
     const rows = await db.all(
       `SELECT attname::text AS name,
           CASE WHEN atttypid IN ('bigint'::regtype, 'integer'::regtype) THEN 'integer' ELSE format_type(atttypid, NULL) END AS type
         FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
       [name],
     )
-    return new Map(postgresColumns.list(rows).map((column) => [column.name, column.type]))
-  }
-
-  const readShape = async (keys: readonly string[]): Promise<RowShape> => {
-    const known = await typesOfColumns()
+    const types = new Map(postgresColumns.list(rows).map((column) => [column.name, column.type]))
     const columns = keys.map((key) => {
-      const type = known.get(key)
+      const type = types.get(key)
       if (!type) throw new Error(`${name} has no column ${key}`)
       return [key, type] as const
     })
@@ -225,26 +220,28 @@ export const isMissing = (error: unknown) =>
 
 export type MonthlyTable = ReturnType<typeof createMonthlyTable>
 
-/** Rows by month, so that a month can be dropped: partitions in PostgreSQL, separate tables in SQLite (schema/calls.ts). */
-export const createMonthlyTable = (db: Database, name: string) => {
-  const layout = db.engine === 'sqlite' ? sqliteLayout(db, name) : postgresLayout(db, name)
-  const [scope, kind] = [systemScope, 'monthly_tables']
+const [scope, kind] = [systemScope, 'monthly_tables']
+
+const monthOf = ({ month }: { month: Month }) => month
+
+const isWithin = (month: Month, { first, last }: MonthRange) => month >= first && month <= last
+
+/** The months of a table by state, cached until one changes. */
+const createMonthList = (db: Database, name: string) => {
   const key = cacheKey(scope, kind, name)
   let known: Promise<Known> | undefined
   db.onStale((keys) => {
     if (keys === 'everything' || keys.includes(key)) known = undefined
   })
 
-  const load = async () => {
+  const load = async (): Promise<Known> => {
     const rows = registered.list(
       await db.all(`SELECT ${registered.columns} FROM monthly_tables WHERE name = $1 ORDER BY month`, [name]),
     )
-    const monthsOf = (wanted: string) =>
-      rows.filter(({ state }) => state === wanted).map(({ month }) => month)
-    const archived = rows.filter(({ state }) => state === 'archived')
+    const { present = [], dropped = [], archived = [] } = Object.groupBy(rows, ({ state }) => state)
     return {
-      present: monthsOf('present'),
-      dropped: monthsOf('dropped'),
+      present: present.map(monthOf),
+      dropped: dropped.map(monthOf),
       archived: new Map(archived.map(({ month, changes }) => [month, changes])),
     }
   }
@@ -259,34 +256,72 @@ export const createMonthlyTable = (db: Database, name: string) => {
     return loading
   }
 
-  const isWithin = (month: Month, { first, last }: MonthRange) => month >= first && month <= last
-
-  /** Fails if rows of one were archived since then. */
-  const presentIn = async (range: MonthRange, since: ArchivedMonths) => {
-    const { present, archived } = await learn()
-    for (const [month, times] of archived)
-      if (isWithin(month, range) && since.get(month) !== times) throw new MonthMoved(month)
-    return present.filter((month) => isWithin(month, range))
+  return {
+    learn,
+    forget() {
+      known = undefined
+    },
+    /** Fails if rows of one were archived since then. */
+    async presentIn(range: MonthRange, since: ArchivedMonths) {
+      const { present, archived } = await learn()
+      for (const [month, times] of archived)
+        if (isWithin(month, range) && since.get(month) !== times) throw new MonthMoved(month)
+      return present.filter((month) => isWithin(month, range))
+    },
   }
+}
 
-  const runAll = (set: ChangeSet, statements: readonly string[]) => {
-    for (const sql of statements) set.run(sql, [])
-  }
+const runAll = (set: ChangeSet, statements: readonly string[]) => {
+  for (const sql of statements) set.run(sql, [])
+}
+
+/** Drops and archives months. */
+const monthRemoval = (name: string, layout: Layout) => ({
+  /** Running queries finish first, or it fails: see `isInUse`. */
+  drop(set: ChangeSet, month: Month) {
+    runAll(set, layout.drop(month))
+    set.run(forget, [name, month, 'present']).run(forget, [name, month, 'archiving'])
+    set.run(register, [name, month, 'dropped']).outdate(scope, kind, name)
+  },
+  /** From the commit on, changes of the month's rows are counted. */
+  beginArchiving(set: ChangeSet, month: Month) {
+    runAll(set, layout.still(month))
+    set.run(forget, [name, month, 'archiving']).run(register, [name, month, 'archiving'])
+  },
+  /** Removes the archived month. Fails the set if a row has changed since the beginning, or if the month was dropped. */
+  endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure) {
+    runAll(set, layout.alone(month))
+    set.run(unchanged, [name, month, 'archiving'], { rows: 1, orElse })
+    runAll(set, layout.drop(month))
+    set.run(forget, [name, month, 'present'], { rows: 1, orElse })
+    set.run(register, [name, month, 'archived']).run(countChange, [name, month, 'archived'])
+    set.outdate(scope, kind, name)
+  },
+  abandonArchiving: (set: ChangeSet, month: Month) => void set.run(forget, [name, month, 'archiving']),
+  /** The archive of the month was removed. */
+  forgetArchived: (set: ChangeSet, month: Month) =>
+    void set.run(forget, [name, month, 'archived']).outdate(scope, kind, name),
+})
+
+/** Rows by month, so that a month can be dropped: partitions in PostgreSQL, separate tables in SQLite (schema/calls.ts). */
+export const createMonthlyTable = (db: Database, name: string) => {
+  const layout = db.engine === 'sqlite' ? sqliteLayout(db, name) : postgresLayout(db, name)
+  const list = createMonthList(db, name)
 
   const make = async (set: ChangeSet, month: Month) => {
     runAll(set, await layout.create(month))
-    set.run(register, [name, month, 'present'])
-    set.outdate(scope, kind, name)
+    set.run(register, [name, month, 'present']).outdate(scope, kind, name)
   }
 
   const noteChange = (month: Month): Statement => ({ sql: countChange, params: [name, month, 'archiving'] })
 
   return {
-    months: async (): Promise<readonly Month[]> => (await learn()).present,
+    ...monthRemoval(name, layout),
+    months: async () => (await list.learn()).present,
     /** Also months that have a table again. */
-    droppedMonths: async (): Promise<readonly Month[]> => (await learn()).dropped,
+    droppedMonths: async () => (await list.learn()).dropped,
     /** A month has a table again if more rows came in. */
-    archivedMonths: async (): Promise<ArchivedMonths> => (await learn()).archived,
+    archivedMonths: async () => (await list.learn()).archived,
     /**
      * SQL after FROM. Conditions on an index, and its order, apply to each month, so that LIMIT reads only what it returns.
      * SQLite requires that the columns of ORDER BY are selected.
@@ -297,14 +332,14 @@ export const createMonthlyTable = (db: Database, name: string) => {
       range: MonthRange,
       query: (from: string, months: readonly Month[]) => Promise<T>,
     ): Promise<T> {
-      const since = range.archived ?? (await learn()).archived
-      const months = await presentIn(range, since)
+      const since = range.archived ?? (await list.learn()).archived
+      const months = await list.presentIn(range, since)
       try {
         return await query(layout.from(months), months)
       } catch (error) {
         if (!isMissing(error)) throw error
-        known = undefined
-        const left = await presentIn(range, since)
+        list.forget()
+        const left = await list.presentIn(range, since)
         return query(layout.from(left), left)
       }
     },
@@ -337,35 +372,6 @@ export const createMonthlyTable = (db: Database, name: string) => {
       for (const month of absent) set.run(keep, [name, month, 'present'], none)
       for (const month of [...present, ...absent])
         set.run(keep, [name, month, 'dropped'], none).run(keep, [name, month, 'archived'], none)
-    },
-    /** Running queries finish first, or it fails: see `isInUse`. */
-    drop(set: ChangeSet, month: Month) {
-      runAll(set, layout.drop(month))
-      set.run(forget, [name, month, 'present']).run(forget, [name, month, 'archiving'])
-      set.run(register, [name, month, 'dropped'])
-      set.outdate(scope, kind, name)
-    },
-    /** From the commit on, changes of the month's rows are counted. */
-    beginArchiving(set: ChangeSet, month: Month) {
-      runAll(set, layout.still(month))
-      set.run(forget, [name, month, 'archiving'])
-      set.run(register, [name, month, 'archiving'])
-    },
-    /** Removes the archived month. Fails the set if a row has changed since the beginning, or if the month was dropped. */
-    endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure) {
-      runAll(set, layout.alone(month))
-      set.run(unchanged, [name, month, 'archiving'], { rows: 1, orElse })
-      runAll(set, layout.drop(month))
-      set.run(forget, [name, month, 'present'], { rows: 1, orElse })
-      set.run(register, [name, month, 'archived'])
-      set.run(countChange, [name, month, 'archived'])
-      set.outdate(scope, kind, name)
-    },
-    abandonArchiving: (set: ChangeSet, month: Month) => void set.run(forget, [name, month, 'archiving']),
-    /** The archive of the month was removed. */
-    forgetArchived(set: ChangeSet, month: Month) {
-      set.run(forget, [name, month, 'archived'])
-      set.outdate(scope, kind, name)
     },
   }
 }
