@@ -1,6 +1,8 @@
 import { badIdentifier, type Failure, failure } from '../lib/failure.ts'
+import { evictOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { newId, randomHex } from '../lib/ids.ts'
+import { sameJson } from '../lib/json.ts'
 import { maskSecrets } from '../lib/secrets.ts'
 import type { ChangeSet, Claim, ClaimHolder } from './change-set.ts'
 import {
@@ -44,103 +46,82 @@ interface Content<Doc, Hidden> {
   hidden: Hidden
 }
 
+const claimKey = ({ scope, name, value }: Claim) => `${scope}\n${name}\n${value}`
+
 const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === b.name && a.value === b.value
 
 const maxInBatch = 500
 const maxHolders = 20_000
 
-const createHolderMemory = () => {
-  const holders = new Map<string, ClaimHolder>()
-  const keyOf = ({ scope, name, value }: Claim) => `${scope}\n${name}\n${value}`
+/** Makes records of documents, and reads their claims and counts. */
+const contentOf = <Doc extends object, Hidden extends object>(
+  kind: string,
+  definition: CollectionDefinition<Doc, Hidden>,
+) => {
+  type Stored = StoredRecord<Doc, Hidden>
+
+  const auditedText = ({ doc, hidden }: Stored) => JSON.stringify({ ...doc, ...definition.audited?.(hidden) })
+
   return {
-    recall: (claim: Claim) => holders.get(keyOf(claim)),
-    remember(claim: Claim, holder: ClaimHolder) {
-      const [oldest] = holders.size < maxHolders ? [] : holders.keys()
-      if (oldest !== undefined) holders.delete(oldest)
-      holders.set(keyOf(claim), holder)
+    build: (
+      place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'> & {
+        tally?: number
+        revision?: string
+      },
+      { doc, hidden }: Content<Doc, Hidden>,
+    ): Stored =>
+      new StoredRecord<Doc, Hidden>({
+        ...place,
+        kind,
+        ownerId: definition.ownerId?.(doc) ?? '',
+        sortKey: definition.sortKey?.(doc, place.id) ?? place.id,
+        revision: place.revision ?? randomHex(16),
+        docText: JSON.stringify(doc),
+        hiddenText: JSON.stringify(hidden),
+        rowText: maskSecrets(JSON.stringify({ id: place.id, ...definition.row?.(doc, hidden) })),
+      }),
+
+    claimsOf: (record: Stored) =>
+      (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value)),
+
+    countsOf: ({ doc }: Stored) => definition.counts?.(doc) ?? [],
+
+    auditedTexts(before: Stored, after: Stored) {
+      if (!definition.audited || before.hiddenText === after.hiddenText) return undefined
+      return { before: auditedText(before), after: auditedText(after) }
     },
   }
 }
 
-/** Stores one kind of document. Writes go into the caller's change set. */
-export const createCollection = <Doc extends object, Hidden extends object>(
-  { records, clock, sealing }: Store,
-  definition: CollectionDefinition<Doc, Hidden>,
+type ContentOf<Doc extends object, Hidden extends object> = ReturnType<typeof contentOf<Doc, Hidden>>
+
+const reading = <Doc extends object, Hidden extends object>(
+  { records }: Store,
+  kind: ReturnType<typeof kindOf<Doc, Hidden>>,
+  { claimsOf, countsOf }: ContentOf<Doc, Hidden>,
 ) => {
-  const kind = kindOf<Doc, Hidden>(definition.kind)
   type Stored = StoredRecord<Doc, Hidden>
-  if (definition.secrets) sealing.declare(kind, definition.secrets)
-
-  const build = (
-    place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'> & { tally?: number; revision?: string },
-    { doc, hidden }: Content<Doc, Hidden>,
-  ): Stored =>
-    new StoredRecord<Doc, Hidden>({
-      ...place,
-      kind,
-      ownerId: definition.ownerId?.(doc) ?? '',
-      sortKey: definition.sortKey?.(doc, place.id) ?? place.id,
-      revision: place.revision ?? randomHex(16),
-      docText: JSON.stringify(doc),
-      hiddenText: JSON.stringify(hidden),
-      rowText: maskSecrets(JSON.stringify({ id: place.id, ...definition.row?.(doc, hidden) })),
-    })
-
-  const claimsOf = (record: Stored) =>
-    (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value))
-
-  const count = (set: ChangeSet, { accountId, doc }: Stored, delta: 1 | -1) => {
-    for (const [category, item] of definition.counts?.(doc) ?? []) set.count(accountId, category, item, delta)
-  }
-
-  const recount = (set: ChangeSet, before: Stored, after: Stored) => {
-    if (!definition.counts) return
-    if (JSON.stringify(definition.counts(before.doc)) === JSON.stringify(definition.counts(after.doc))) return
-    count(set, before, -1)
-    count(set, after, 1)
-  }
-
-  const auditedTexts = (before: Stored, after: Stored) => {
-    const { audited } = definition
-    if (!audited || before.hiddenText === after.hiddenText) return undefined
-    const text = ({ doc, hidden }: Stored) => JSON.stringify({ ...doc, ...audited(hidden) })
-    return { before: text(before), after: text(after) }
-  }
-
-  const memory = createHolderMemory()
+  const holders = new Map<string, ClaimHolder>()
   const find = (accountId: string, id: string) => records.find(accountId, kind, id)
-
-  async function* batches(owner: Owner, limit = maxInBatch): AsyncGenerator<Stored[]> {
-    let after: readonly [string, string] | undefined
-    for (;;) {
-      const place = after ? { after } : {}
-      const query = { ...owner, kind, limit, descending: false, long: true, ...place }
-      const batch = await records.page(query)
-      if (batch.length > 0) yield batch
-      const last = batch.at(-1)
-      if (!last || batch.length < limit) return
-      after = [last.sortKey, last.id]
-    }
-  }
+  const batches = (owner: Owner, limit = maxInBatch) => records.batches({ ...owner, kind, limit, long: true })
 
   return {
-    kind,
-
     find,
 
     /** The record that has a claim. The last known holder is read first: while it has the claim, no other record can. */
     async holder(claim: Claim): Promise<Stored | undefined> {
-      const known = memory.recall(claim)
+      const known = holders.get(claimKey(claim))
       const record = known && (await find(known.accountId, known.id))
       if (record && claimsOf(record).some(sameClaim(claim))) return record
       const holder = await records.claimant(claim)
       if (holder?.kind !== kind) return undefined
-      memory.remember(claim, holder)
+      holders.set(claimKey(claim), holder)
+      evictOldest(holders, maxHolders)
       return find(holder.accountId, holder.id)
     },
 
     async get(accountId: string, id: string): Promise<Stored> {
-      const record = await records.find(accountId, kind, id)
+      const record = await find(accountId, id)
       if (!record) throw failure(badIdentifier, { cause: id })
       return record
     },
@@ -177,10 +158,18 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     /** Read from the records. */
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
-      for await (const batch of batches({ accountId }))
-        yield batch.flatMap(({ doc }) => definition.counts?.(doc) ?? [])
+      for await (const batch of batches({ accountId })) yield batch.flatMap(countsOf)
     },
+  }
+}
 
+const drafting = <Doc extends object, Hidden extends object>(
+  { clock }: Store,
+  { build }: ContentOf<Doc, Hidden>,
+) => {
+  type Stored = StoredRecord<Doc, Hidden>
+
+  return {
     draft(accountId: string, content: Content<Doc, Hidden>, id = newId(clock.now())): Stored {
       const now = gregorianNow(clock)
       return build({ accountId, id, created: now, modified: now }, content)
@@ -192,18 +181,25 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       content: Content<Doc, Hidden>,
     ): Stored => build(place, content),
 
-    revise: (record: Stored, content: Partial<Content<Doc, Hidden>>): Stored =>
-      build(
-        {
-          accountId: record.accountId,
-          id: record.id,
-          created: record.created,
-          modified: gregorianNow(clock),
-          tally: record.tally,
-        },
-        { doc: record.doc, hidden: record.hidden, ...content },
-      ),
+    revise: (record: Stored, content: Partial<Content<Doc, Hidden>>): Stored => {
+      const { accountId, id, created, tally, doc, hidden } = record
+      const modified = gregorianNow(clock)
+      return build({ accountId, id, created, modified, tally }, { doc, hidden, ...content })
+    },
+  }
+}
 
+const writing = <Doc extends object, Hidden extends object>(
+  { sealing }: Store,
+  { claimsOf, countsOf, auditedTexts }: ContentOf<Doc, Hidden>,
+) => {
+  type Stored = StoredRecord<Doc, Hidden>
+
+  const count = (set: ChangeSet, record: Stored, delta: 1 | -1) => {
+    for (const [category, item] of countsOf(record)) set.count(record.accountId, category, item, delta)
+  }
+
+  return {
     /** Removes the claims of an imported record from other records. */
     freeNames(set: ChangeSet, record: Stored) {
       for (const claim of claimsOf(record)) set.free(claim, holderOf(record))
@@ -220,7 +216,10 @@ export const createCollection = <Doc extends object, Hidden extends object>(
         stored: sealing.shut(after, after.docText),
         audited: auditedTexts(before, after),
       })
-      recount(set, before, after)
+      if (!sameJson(countsOf(before), countsOf(after))) {
+        count(set, before, -1)
+        count(set, after, 1)
+      }
       const had = claimsOf(before)
       const has = claimsOf(after)
       for (const claim of had) if (!has.some(sameClaim(claim))) set.release(claim, holderOf(before))
@@ -234,6 +233,17 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       for (const claim of claimsOf(record)) set.release(claim, holderOf(record))
     },
   }
+}
+
+/** Stores one kind of document. Writes go into the caller's change set. */
+export const createCollection = <Doc extends object, Hidden extends object>(
+  store: Store,
+  definition: CollectionDefinition<Doc, Hidden>,
+) => {
+  const kind = kindOf<Doc, Hidden>(definition.kind)
+  if (definition.secrets) store.sealing.declare(kind, definition.secrets)
+  const content = contentOf(kind, definition)
+  return { kind, ...reading(store, kind, content), ...drafting(store, content), ...writing(store, content) }
 }
 
 export type Collection<Doc extends object, Hidden extends object> = ReturnType<

@@ -155,6 +155,43 @@ const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) =>
     ORDER BY ${order} LIMIT $3`
 }
 
+const claimReads = (db: Database) => {
+  const startingWith = async (selected: string, names: readonly string[], limit: number, after: string) => {
+    const [scope = '', name = '', prefix = ''] = names
+    if (!isStorable(prefix)) return []
+    return db.all(
+      `SELECT ${selected} FROM claims
+        WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 AND value > $6 ORDER BY value LIMIT $5`,
+      [scope, name, prefix, `${prefix}\u{10ffff}`, limit, after],
+    )
+  }
+
+  return {
+    async claimant(claim: Claim): Promise<ClaimHolder | undefined> {
+      if (!isStorable(claim.value)) return undefined
+      return holders.first(
+        await db.all(
+          `SELECT ${holders.columns} FROM claims WHERE account_id = $1 AND name = $2 AND value = $3`,
+          [claim.scope, claim.name, claim.value],
+        ),
+      )
+    },
+
+    /** Values of claims that start with `prefix`, after `after`. */
+    async names(scope: string, name: string, prefix: string, limit: number, after = ''): Promise<string[]> {
+      const found = await startingWith('value', [scope, name, prefix], limit, after)
+      return found.map(({ value }) => String(value))
+    },
+
+    /** Their holders. */
+    claimants: async (scope: string, name: string, prefix: string, limit: number, after = '') =>
+      holders.list(await startingWith(holders.columns, [scope, name, prefix], limit, after)),
+  }
+}
+
+const bytesOf = ({ docText, hiddenText, rowText }: StoredRecord) =>
+  2 * (docText.length + hiddenText.length + rowText.length)
+
 /** Documents of all areas: cached reads; writes go into change sets. */
 export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usualCacheBytes) => {
   const cache = createRecordCache<StoredRecord | undefined>(cacheBytes)
@@ -179,8 +216,7 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
   const load = async (accountId: string, kind: string, id: string) => {
     const [row] = await db.all(select, [accountId, kind, id])
     const value = row && toRecord(row)
-    const bytes = value ? 2 * (value.docText.length + value.hiddenText.length + value.rowText.length) : 0
-    return { value, bytes }
+    return { value, bytes: value ? bytesOf(value) : 0 }
   }
 
   const readPage = (query: PageQuery, selected: string) => {
@@ -190,6 +226,20 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     return long ? db.scan(sql, params) : db.all(sql, params)
   }
 
+  /** All pages of a list, in ascending order. */
+  async function* batches<K extends string>(query: Omit<PageQuery<K>, 'after' | 'descending'>) {
+    let after: PageQuery['after']
+    for (;;) {
+      const place = after ? { after } : {}
+      const rows = await readPage({ ...query, ...place, descending: false }, stored.columns)
+      const found = toRecords(query.kind, rows)
+      if (found.length > 0) yield found
+      const last = found.at(-1)
+      if (!last || found.length < query.limit) return
+      after = [last.sortKey, last.id]
+    }
+  }
+
   return {
     /** Changes with any record. */
     era: () => era,
@@ -197,6 +247,10 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     lookups: cache.lookups,
 
     counts: createRecordCounts(db),
+
+    ...claimReads(db),
+
+    batches,
 
     /** The account comes first: no look-up crosses accounts. */
     async find<K extends string>(accountId: string, kind: K, id: string) {
@@ -216,14 +270,8 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     async few<K extends string>(accountId: string, kind: K): Promise<readonly RecordOf<K>[]> {
       const list = await lists(accountId, kind, async () => {
         const found: StoredRecord[] = []
-        for (;;) {
-          const last = found.at(-1)
-          const after = last ? { after: [last.sortKey, last.id] as const } : {}
-          const query = { accountId, kind, limit: fewAtOnce, descending: false, ...after }
-          const page = await readPage(query, stored.columns)
-          found.push(...page.map(toRecord))
-          if (page.length < fewAtOnce) return found
-        }
+        for await (const batch of batches({ accountId, kind, limit: fewAtOnce })) found.push(...batch)
+        return found
       })
       return list as readonly RecordOf<K>[]
     },
@@ -252,45 +300,6 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
         if (!last || rows.length < batch) return
         after = [last.kind, last.id]
       }
-    },
-
-    async claimant(claim: Claim): Promise<ClaimHolder | undefined> {
-      if (!isStorable(claim.value)) return undefined
-      return holders.first(
-        await db.all(
-          `SELECT ${holders.columns} FROM claims WHERE account_id = $1 AND name = $2 AND value = $3`,
-          [claim.scope, claim.name, claim.value],
-        ),
-      )
-    },
-
-    /** Values of claims that start with `prefix`, after `after`. */
-    async names(scope: string, name: string, prefix: string, limit: number, after = ''): Promise<string[]> {
-      if (!isStorable(prefix)) return []
-      const found = await db.all(
-        `SELECT value FROM claims
-          WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 AND value > $6 ORDER BY value LIMIT $5`,
-        [scope, name, prefix, `${prefix}\u{10ffff}`, limit, after],
-      )
-      return found.map(({ value }) => String(value))
-    },
-
-    /** Holders of claims that start with `prefix`, after `after`. */
-    async claimants(
-      scope: string,
-      name: string,
-      prefix: string,
-      limit: number,
-      after = '',
-    ): Promise<ClaimHolder[]> {
-      if (!isStorable(prefix)) return []
-      return holders.list(
-        await db.all(
-          `SELECT ${holders.columns} FROM claims
-            WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 AND value > $6 ORDER BY value LIMIT $5`,
-          [scope, name, prefix, `${prefix}\u{10ffff}`, limit, after],
-        ),
-      )
     },
   }
 }
