@@ -101,6 +101,33 @@ const readOnly = 'is a standby, or read-only'
 
 const dismiss = (client: pg.Client) => void client.end().catch(nothing)
 
+/** Asks all hosts at once; the one promoted last wins. */
+const search = async (
+  urls: readonly string[],
+  probe: (host: string) => Promise<ReachedServer>,
+): Promise<ReachedServer> => {
+  const found: ReachedServer[] = []
+  const complaints: string[] = []
+  const first = Promise.withResolvers<void>()
+  const asking = urls.map(async (host) => {
+    try {
+      found.push(await probe(host))
+      first.resolve()
+    } catch (error) {
+      complaints.push(`${hostIn(host)}: ${messageOf(error)}`)
+    }
+  })
+  const all = Promise.all(asking)
+  await Promise.race([first.promise, all])
+  const grace = Promise.withResolvers<void>()
+  const timer = setTimeout(grace.resolve, graceMilliseconds)
+  await Promise.race([grace.promise, all])
+  clearTimeout(timer)
+  const [newest] = found.toSorted((one, other) => other.timeline - one.timeline)
+  if (!newest) throw new Error(`no server takes writes (${complaints.join('; ')})`)
+  return newest
+}
+
 /** `onMoved` is called when another server takes the writes, or the same one after a promotion: older sessions are useless. */
 export const createServers = (url: string, onMoved: () => void = nothing) => {
   const urls = eachHostOf(url)
@@ -146,30 +173,6 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     return { url: host, timeline: standing.timeline }
   }
 
-  /** Asks all hosts at once; the one promoted last wins. */
-  const search = async (): Promise<ReachedServer> => {
-    const found: ReachedServer[] = []
-    const complaints: string[] = []
-    const first = Promise.withResolvers<void>()
-    const asking = urls.map(async (host) => {
-      try {
-        found.push(await probe(host))
-        first.resolve()
-      } catch (error) {
-        complaints.push(`${hostIn(host)}: ${messageOf(error)}`)
-      }
-    })
-    const all = Promise.all(asking)
-    await Promise.race([first.promise, all])
-    const grace = Promise.withResolvers<void>()
-    const timer = setTimeout(grace.resolve, graceMilliseconds)
-    await Promise.race([grace.promise, all])
-    clearTimeout(timer)
-    const [newest] = found.toSorted((one, other) => other.timeline - one.timeline)
-    if (!newest) throw new Error(`no server takes writes (${complaints.join('; ')})`)
-    return newest
-  }
-
   const settleOn = (found: ReachedServer) => {
     const before = last
     last = found
@@ -182,7 +185,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     const [only] = urls
     if (!hasRivals && only !== undefined) return { url: only, timeline: 0 }
     if (last && !isInDoubt) return last
-    searching ??= search().finally(() => {
+    searching ??= search(urls, probe).finally(() => {
       searching = undefined
     })
     const found = await searching

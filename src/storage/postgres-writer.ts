@@ -170,6 +170,146 @@ interface Run {
 const heldUp = () =>
   failure(datastoreUnreachable, {}, new Error('the synchronous standby of the database does not confirm'))
 
+/** Writes that wait for a transaction. A write whose batch failed waits again. */
+const createWriteQueue = (announce: StaleListener) => {
+  const batchListeners: ((batch: CommittedBatch) => void)[] = []
+  let waiting: PendingWrite[] = []
+
+  const retry = (entries: PendingWrite[]) => {
+    waiting = [...entries, ...waiting]
+  }
+
+  return {
+    length: () => waiting.length,
+    add: (entry: PendingWrite) => void waiting.push(entry),
+    retry,
+
+    take() {
+      const loner = waiting.findIndex((entry) => entry.alone)
+      const size = loner < 0 ? writesPerBatch : Math.max(1, Math.min(loner, writesPerBatch))
+      const batch = waiting.slice(0, size)
+      waiting = waiting.slice(batch.length)
+      return batch
+    },
+
+    rejectAll(error: () => Failure) {
+      for (const entry of waiting) entry.reject(error())
+      waiting = []
+    },
+
+    settle(batch: PendingWrite[], began: number) {
+      const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
+      for (const listener of batchListeners) listener(committed)
+      for (const entry of batch) {
+        announce(entry.write.stale)
+        entry.resolve()
+      }
+    },
+
+    /** Without verdicts: joined rows were not all added. Otherwise some write touched unexpected rows. */
+    afterRollback(batch: PendingWrite[], verdicts: (Failure | undefined)[] | undefined) {
+      const [only] = batch
+      if (only && verdicts && batch.length === 1) {
+        // The winner may be a write of this process that is not announced yet.
+        announce(only.write.stale)
+        return only.reject(verdicts[0])
+      }
+      for (const [index, entry] of batch.entries()) {
+        if (!verdicts) entry.apart = true
+        else if (verdicts[index]) entry.alone = true
+      }
+      retry(batch)
+    },
+
+    afterError(batch: PendingWrite[], error: unknown, { culprit, mayHaveEffect, isLate }: Circumstances) {
+      const isLost = !isServerError(error)
+      if (isLost && (mayHaveEffect || isLate)) {
+        for (const entry of batch) entry.reject(outageOf(error))
+        return
+      }
+      const again = isLost || batch.length > 1 || isTransient(error)
+      for (const entry of batch) {
+        entry.attempts += 1
+        entry.alone ||= !isLost && (!culprit || culprit === entry || entry.attempts >= attemptsInCompany)
+        if (!again || entry.attempts > attemptsPerWrite) entry.reject(verdictOnWrite(error))
+      }
+      if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
+    },
+
+    onBatch: (listener: (batch: CommittedBatch) => void) => void batchListeners.push(listener),
+  }
+}
+
+/** Runs batches as transactions, each on one lane. */
+const createBatchRuns = (queue: ReturnType<typeof createWriteQueue>, processId: string) => {
+  const runs = new Map<Link, Run>()
+  /** Keys of batches with a pending COMMIT, by batch name. */
+  const committing = new Map<string, readonly string[]>()
+  const unanswered = new Map<string, readonly string[]>()
+  let batches = 0
+
+  return {
+    /** The server may have made these commits visible already. */
+    committing: () => [...committing.values()].flat(),
+    /** Undefined if its COMMIT got a response. */
+    keysOf: (sender: string) => committing.get(sender) ?? unanswered.get(sender),
+    lanesHeldUp: () => [...runs].flatMap(([lane, run]) => (run.isHeldUp ? [lane] : [])),
+
+    holdUp(lane: Link) {
+      const run = runs.get(lane)
+      if (!run) return
+      run.isHeldUp = true
+      for (const entry of run.batch) entry.reject(heldUp())
+      queue.rejectAll(heldUp)
+    },
+
+    async runBatch(lane: Link, batch: PendingWrite[], liesOnSeveral: () => boolean) {
+      const client = await lane.open().catch((error: unknown) => {
+        for (const entry of batch) entry.reject(error)
+        return undefined
+      })
+      if (!client) return
+      const began = performance.now()
+      const run: Run = { batch, isHeldUp: false }
+      runs.set(lane, run)
+      let isCommitting = false
+      batches += 1
+      const sender = `${processId}/${batches}`
+      const keys = batch.flatMap(({ write }) => write.stale)
+      try {
+        const payload = payloadOf(sender, keys)
+        const results = await sendTogether(lane, client, batch, { payload, liesOnSeveral: liesOnSeveral() })
+        const verdicts = results && batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
+        if (run.isHeldUp || !verdicts || verdicts.some(Boolean)) {
+          await lane.say(client, 'ROLLBACK')
+          if (!run.isHeldUp) queue.afterRollback(batch, verdicts)
+          return
+        }
+        isCommitting = true
+        committing.set(sender, keys)
+        await lane.say(client, 'COMMIT')
+        queue.settle(batch, began)
+      } catch (caught) {
+        const { reason: error, culprit } =
+          caught instanceof BrokenBatch ? caught : { reason: caught, culprit: undefined }
+        if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
+        else lane.leave(client)
+        if (isCommitting && !isServerError(error)) unanswered.set(sender, keys)
+        if (run.isHeldUp) return
+        queue.afterError(batch, error, {
+          culprit,
+          mayHaveEffect: isCommitting,
+          isLate: performance.now() - began > againMilliseconds,
+        })
+      } finally {
+        runs.delete(lane)
+        committing.delete(sender)
+        evictOldest(unanswered, maxUnanswered)
+      }
+    },
+  }
+}
+
 /**
  * Waiting writes share the next transaction: two round trips and one fsync.
  * A server that waits for its synchronous standby does not notice that a client left, so such a lane is kept; all writes fail until
@@ -180,7 +320,8 @@ export const createWriter = (
   processId: string,
   announce: StaleListener,
 ) => {
-  const runs = new Map<Link, Run>()
+  const queue = createWriteQueue(announce)
+  const { committing, keysOf, lanesHeldUp, holdUp, runBatch } = createBatchRuns(queue, processId)
   let liesOnSeveral = false
   const makeLane = (): Link => {
     const lane: Link = createLink({
@@ -192,7 +333,10 @@ export const createWriter = (
       },
       async isExcused(client) {
         const isHeldUp = await waitsForStandby(client)
-        if (isHeldUp) holdUp(lane)
+        if (isHeldUp) {
+          holdUp(lane)
+          reportIfIdle()
+        }
         return isHeldUp
       },
     })
@@ -200,177 +344,47 @@ export const createWriter = (
   }
   const lanes = Array.from({ length: lanesAtOnce }, makeLane)
   const idle = [...lanes]
-  const batchListeners: ((batch: CommittedBatch) => void)[] = []
-  /** Keys of batches with a pending COMMIT, by batch name. */
-  const committing = new Map<string, readonly string[]>()
-  const unanswered = new Map<string, readonly string[]>()
-  let batches = 0
-  let queue: PendingWrite[] = []
   let closing = false
   let onIdle: (() => void) | undefined
 
-  const lanesHeldUp = () => [...runs].flatMap(([lane, run]) => (run.isHeldUp ? [lane] : []))
-
-  const holdUp = (lane: Link) => {
-    const run = runs.get(lane)
-    if (!run) return
-    run.isHeldUp = true
-    for (const entry of [...run.batch, ...queue]) entry.reject(heldUp())
-    queue = []
-    tellIfIdle()
-  }
-
-  const tellIfIdle = () => {
-    if (queue.length === 0 && idle.length + lanesHeldUp().length === lanes.length) onIdle?.()
-  }
-
-  const takeBatch = () => {
-    const loner = queue.findIndex((entry) => entry.alone)
-    const size = loner < 0 ? writesPerBatch : Math.max(1, Math.min(loner, writesPerBatch))
-    const batch = queue.slice(0, size)
-    queue = queue.slice(batch.length)
-    return batch
-  }
-
-  const settle = (batch: PendingWrite[], began: number) => {
-    const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
-    for (const listener of batchListeners) listener(committed)
-    for (const entry of batch) {
-      announce(entry.write.stale)
-      entry.resolve()
-    }
-  }
-
-  const retry = (entries: PendingWrite[]) => {
-    queue = [...entries, ...queue]
-  }
-
-  const judge = (batch: PendingWrite[], verdicts: (Failure | undefined)[]) => {
-    const [only] = batch
-    if (only && batch.length === 1) {
-      // The winner may be a write of this process that is not announced yet.
-      announce(only.write.stale)
-      return only.reject(verdicts[0])
-    }
-    for (const [index, entry] of batch.entries()) if (verdicts[index]) entry.alone = true
-    retry(batch)
-  }
-
-  const afterError = (
-    batch: PendingWrite[],
-    error: unknown,
-    { culprit, mayHaveEffect, isLate }: Circumstances,
-  ) => {
-    const isLost = !isServerError(error)
-    if (isLost && (mayHaveEffect || isLate)) {
-      for (const entry of batch) entry.reject(outageOf(error))
-      return
-    }
-    const again = isLost || batch.length > 1 || isTransient(error)
-    for (const entry of batch) {
-      entry.attempts += 1
-      entry.alone ||= !isLost && (!culprit || culprit === entry || entry.attempts >= attemptsInCompany)
-      if (!again || entry.attempts > attemptsPerWrite) entry.reject(verdictOnWrite(error))
-    }
-    if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
-  }
-
-  const runBatch = async (lane: Link, batch: PendingWrite[]) => {
-    let client: pg.Client
-    try {
-      client = await lane.open()
-    } catch (error) {
-      for (const entry of batch) entry.reject(error)
-      return
-    }
-    const began = performance.now()
-    const run: Run = { batch, isHeldUp: false }
-    runs.set(lane, run)
-    let isCommitting = false
-    batches += 1
-    const sender = `${processId}/${batches}`
-    const keys = batch.flatMap(({ write }) => write.stale)
-    try {
-      const results = await sendTogether(lane, client, batch, {
-        payload: payloadOf(sender, keys),
-        liesOnSeveral,
-      })
-      if (!results) {
-        await lane.say(client, 'ROLLBACK')
-        if (run.isHeldUp) return
-        for (const entry of batch) entry.apart = true
-        return retry(batch)
-      }
-      const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
-      if (run.isHeldUp) await lane.say(client, 'ROLLBACK')
-      else if (verdicts.some(Boolean)) {
-        await lane.say(client, 'ROLLBACK')
-        judge(batch, verdicts)
-      } else {
-        isCommitting = true
-        committing.set(sender, keys)
-        await lane.say(client, 'COMMIT')
-        settle(batch, began)
-      }
-    } catch (caught) {
-      const { reason: error, culprit } =
-        caught instanceof BrokenBatch ? caught : { reason: caught, culprit: undefined }
-      if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
-      else lane.leave(client)
-      if (isCommitting && !isServerError(error)) unanswered.set(sender, keys)
-      if (run.isHeldUp) return
-      afterError(batch, error, {
-        culprit,
-        mayHaveEffect: isCommitting,
-        isLate: performance.now() - began > againMilliseconds,
-      })
-    } finally {
-      runs.delete(lane)
-      committing.delete(sender)
-      evictOldest(unanswered, maxUnanswered)
-    }
+  const reportIfIdle = () => {
+    if (queue.length() === 0 && idle.length + lanesHeldUp().length === lanes.length) onIdle?.()
   }
 
   const pump = () => {
-    while (queue.length > 0) {
+    while (queue.length() > 0) {
       const lane = idle.pop()
       if (!lane) return
-      runBatch(lane, takeBatch()).finally(() => {
+      runBatch(lane, queue.take(), () => liesOnSeveral).finally(() => {
         idle.push(lane)
-        if (queue.length > 0) pump()
-        else tellIfIdle()
+        if (queue.length() > 0) pump()
+        else reportIfIdle()
       })
     }
   }
 
   return {
     lanes,
-    /** The server may have made these commits visible already. */
-    committing: () => [...committing.values()].flat(),
-    /** Undefined if its COMMIT got a response. */
-    keysOf: (sender: string) => committing.get(sender) ?? unanswered.get(sender),
+    committing,
+    keysOf,
     waitsForStandby: () => lanesHeldUp().length > 0,
     write(write: Write) {
       if (closing) return Promise.reject(failure(datastoreUnreachable, {}))
       if (lanesHeldUp().length > 0) return Promise.reject(heldUp())
       return new Promise<void>((resolve, reject) => {
-        if (queue.length === 0) setImmediate(pump)
-        queue.push({ write, attempts: 0, alone: write.isAlone ?? false, apart: false, resolve, reject })
+        if (queue.length() === 0) setImmediate(pump)
+        queue.add({ write, attempts: 0, alone: write.isAlone ?? false, apart: false, resolve, reject })
       })
     },
-    load: () => ({
-      waiting: queue.length,
-      lanes: lanes.length,
-      busyLanes: lanes.length - idle.length,
-    }),
-    onBatch: (listener: (batch: CommittedBatch) => void) => void batchListeners.push(listener),
+    load: () => ({ waiting: queue.length(), lanes: lanes.length, busyLanes: lanes.length - idle.length }),
+    onBatch: queue.onBatch,
     async close() {
       closing = true
-      if (queue.length > 0 || idle.length < lanes.length) {
+      if (queue.length() > 0 || idle.length < lanes.length) {
         await new Promise<void>((resolve) => {
           onIdle = resolve
           pump()
-          tellIfIdle()
+          reportIfIdle()
         })
       }
       for (const lane of lanesHeldUp()) lane.abandon()

@@ -49,6 +49,23 @@ interface PostgresOptions {
   patienceMilliseconds?: number | undefined
 }
 
+const query = async <R>(link: Link, sql: string, params: readonly Value[]): Promise<R[]> => {
+  const began = performance.now()
+  for (let attempt = 1; ; attempt += 1) {
+    const client = await link.open()
+    try {
+      const result = await link.send(client, sql, params)
+      return result.rows as R[]
+    } catch (error) {
+      // Nothing contains such a text.
+      if (isUnstorableText(error) && params.some(isUnfindable)) return query(link, sql, params.map(findable))
+      if (isServerError(error) && !isWorkerLost(error)) throw outageOf(error)
+      if (!isServerError(error)) link.leave(client)
+      if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds) throw outageOf(error)
+    }
+  }
+}
+
 /** Processes announce commits by NOTIFY; `fence` waits for them. */
 export const openPostgres = (
   url: string,
@@ -117,25 +134,6 @@ export const openPostgres = (
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
 
-  const query = async <R>(link: Link, sql: string, params: readonly Value[]): Promise<R[]> => {
-    const began = performance.now()
-    for (let attempt = 1; ; attempt += 1) {
-      const client = await link.open()
-      try {
-        const result = await link.send(client, sql, params)
-        return result.rows as R[]
-      } catch (error) {
-        // Nothing contains such a text.
-        if (isUnstorableText(error) && params.some(isUnfindable))
-          return query(link, sql, params.map(findable))
-        if (isServerError(error) && !isWorkerLost(error)) throw outageOf(error)
-        if (!isServerError(error)) link.leave(client)
-        if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds)
-          throw outageOf(error)
-      }
-    }
-  }
-
   return {
     engine: 'postgres',
     placesAppends: false,
@@ -154,19 +152,7 @@ export const openPostgres = (
     onStale: (listener) => void listeners.push(listener),
     writeLoad: writer.load,
     onBatch: writer.onBatch,
-    async exclusively(work) {
-      await proveSessions(servers)
-      const link = createLink({ servers, patienceMilliseconds, prepare: makeWriting })
-      try {
-        const client = await link.open()
-        await client.query('BEGIN')
-        await client.query("SELECT pg_advisory_xact_lock(hashtext('crosspoint upgrades'))")
-        await work(async (sql, params = []) => (await client.query<Row>(sql, [...params])).rows)
-        await client.query('COMMIT')
-      } finally {
-        await link.close()
-      }
-    },
+    exclusively: (work) => inUpgrade(servers, patienceMilliseconds, work),
     state() {
       if (writer.waitsForStandby()) return 'standby_missing'
       return servers.isMissing() ? 'primary_missing' : undefined
@@ -191,6 +177,25 @@ const proveSessions = async (servers: Servers) => {
     throw failure(datastoreUnreachable, {}, found.find((lost) => lost.status === 'rejected')?.reason)
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()))
+  }
+}
+
+/** One transaction at a time for all processes. */
+const inUpgrade = async (
+  servers: Servers,
+  patienceMilliseconds: number,
+  work: Parameters<Database['exclusively']>[0],
+) => {
+  await proveSessions(servers)
+  const link = createLink({ servers, patienceMilliseconds, prepare: makeWriting })
+  try {
+    const client = await link.open()
+    await client.query('BEGIN')
+    await client.query("SELECT pg_advisory_xact_lock(hashtext('crosspoint upgrades'))")
+    await work(async (sql, params = []) => (await client.query<Row>(sql, [...params])).rows)
+    await client.query('COMMIT')
+  } finally {
+    await link.close()
   }
 }
 
