@@ -20,6 +20,8 @@ import {
 
 const application = 'crossbar'
 
+type Crossbar = SettingsOf<typeof crossbarSettings>
+
 interface Fare {
   clientAddress: string
   accountId: string | undefined
@@ -46,21 +48,21 @@ interface Payment {
 interface Networks {
   /** The address, or its /64. */
   network: string
+  /** The /48 of an IPv6 address. */
   site: string | undefined
 }
 
 const maxKnown = 20_000
+const known = new Map<string, Networks>()
 
-const createNetworks = () => {
-  const known = new Map<string, Networks>()
-  return (address: string): Networks => {
-    const found = known.get(address)
-    if (found) return found
-    const networks = { network: ipv6Network(address, 64) ?? address, site: ipv6Network(address, 48) }
-    known.set(address, networks)
-    evictOldest(known, maxKnown)
-    return networks
-  }
+const networksOf = (address: string): Networks => {
+  if (!address.includes(':')) return { network: address, site: undefined }
+  const found = known.get(address)
+  if (found) return found
+  const networks = { network: ipv6Network(address, 64) ?? address, site: ipv6Network(address, 48) }
+  known.set(address, networks)
+  evictOldest(known, maxKnown)
+  return networks
 }
 
 const siteSizes = new WeakMap<BucketSettings, BucketSettings>()
@@ -85,10 +87,18 @@ const sharedBucket = (place: string, size: BucketSettings): SignInBucket => ({
   inactivityMilliseconds: size.inactivityMilliseconds,
 })
 
+const sharedBuckets = (address: string, size: BucketSettings) => {
+  const { network, site } = networksOf(address)
+  const own = sharedBucket(network, size)
+  return site === undefined ? [own] : [own, sharedBucket(site, siteSizeOf(size))]
+}
+
 const withEarlier = (payment: Payment, earlier: Payment | undefined): Payment => ({
   ...payment,
   consumed: payment.consumed + (earlier?.consumed ?? 0),
 })
+
+const refusal = (retryAfterSeconds: number) => failure(tooManyRequests, { retryAfterSeconds })
 
 interface ThrottleDeps {
   settings: Settings
@@ -98,17 +108,13 @@ interface ThrottleDeps {
   rows?: SharedRows | undefined
 }
 
-/** Throttling: one bucket for each network and account, in memory. Sign-ins are also charged to a bucket of all processes. */
-export const createThrottle = ({ settings, clock, metrics, shared, rows }: ThrottleDeps) => {
+/** Takes tokens from the buckets, or fails with 429. */
+const createCharges = ({ settings, clock, metrics, shared, rows }: ThrottleDeps) => {
   const refused = metrics.counter({
     name: 'crosspoint_requests_throttled_total',
     help: 'Requests, sign-ins and commands that were refused because they came too fast.',
   })
   const buckets = createTokenBuckets({ clock, shared: rows })
-  const networksOf = createNetworks()
-  const isIPv6 = (address: string) => address.includes(':')
-  const networkOf = (address: string) => (isIPv6(address) ? networksOf(address).network : address)
-  const siteOf = (address: string) => (isIPv6(address) ? networksOf(address).site : undefined)
   const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()
 
   const bucketSettings = async (name = application) => {
@@ -119,9 +125,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return known
   }
 
-  const refusal = (retryAfterSeconds: number) => failure(tooManyRequests, { retryAfterSeconds })
-
-  const assertPaid = (charge: Charge) => {
+  const assertPaid = (charge: Charge): Payment => {
     if (!charge.allowed) {
       refused.inc()
       throw refusal(charge.retryAfterSeconds)
@@ -129,70 +133,70 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return { consumed: charge.consumed, remaining: charge.remaining }
   }
 
-  const fromBucket = async (key: string, tokens: number, name?: string): Promise<Payment> =>
-    assertPaid(buckets.consume(key, tokens, await bucketSettings(name)))
-
   /** The bucket of an IPv6 /48 is larger and is charged for all networks in it. */
-  const fromSite = (address: string, accountId: string | undefined, tokens: number, size: BucketSettings) => {
-    const site = siteOf(address)
+  const fromSite = (
+    site: string | undefined,
+    accountId: string | undefined,
+    tokens: number,
+    size: BucketSettings,
+  ) => {
     if (site === undefined) return undefined
     const charge = buckets.consume(bucketKey(site, accountId), tokens, siteSizeOf(size))
     return charge.allowed ? undefined : charge
   }
 
-  const fromNetwork = async (
-    address: string,
-    accountId: string | undefined,
-    tokens: number,
-    again = tokens,
-  ): Promise<Payment> => {
-    const size = await bucketSettings()
-    const key = bucketKey(networkOf(address), accountId)
-    const paid = assertPaid(buckets.consume(key, tokens, size, again))
-    const unpaid = fromSite(address, accountId, tokens, size)
-    if (!unpaid) return paid
-    buckets.giveBack(key, tokens, size)
-    return assertPaid(unpaid)
-  }
+  return {
+    bucketSettings,
 
-  const sharedBuckets = (address: string, size: BucketSettings) => {
-    const own = sharedBucket(networkOf(address), size)
-    const site = siteOf(address)
-    return site === undefined ? [own] : [own, sharedBucket(site, siteSizeOf(size))]
-  }
+    fromBucket: async (key: string, tokens: number, name: string): Promise<Payment> =>
+      assertPaid(buckets.consume(key, tokens, await bucketSettings(name))),
 
-  const payShared = async (address: string, cost: number, size: BucketSettings) => {
-    if (!shared || cost <= 0) return
-    const seconds = Math.ceil((cost * size.fillMilliseconds) / size.fillTokens / 1000)
-    await shared.take(sharedBuckets(address, size), cost, () => {
-      refused.inc()
-      return refusal(Math.max(1, seconds))
-    })
-  }
+    async fromNetwork(address: string, accountId: string | undefined, tokens: number, again = tokens) {
+      const size = await bucketSettings()
+      const { network, site } = networksOf(address)
+      const key = bucketKey(network, accountId)
+      const paid = assertPaid(buckets.consume(key, tokens, size, again))
+      const unpaid = fromSite(site, accountId, tokens, size)
+      if (!unpaid) return paid
+      buckets.giveBack(key, tokens, size)
+      return assertPaid(unpaid)
+    },
 
-  const chargeSignIn = async (
-    clientAddress: string,
-    endpoint: string,
-    fallback: number,
-    crossbar: SettingsOf<typeof crossbarSettings>,
-  ) => {
-    const cost = costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback })
-    const size = await bucketSettings()
-    const key = bucketKey(networkOf(clientAddress), undefined)
-    const paid = assertPaid(buckets.consumeUntil(key, cost, size))
-    const unpaid = fromSite(clientAddress, undefined, cost, size)
-    if (unpaid) assertPaid(unpaid)
-    await payShared(clientAddress, cost, size)
-    return paid
+    async fromSignIn(address: string, cost: number) {
+      const size = await bucketSettings()
+      const { network, site } = networksOf(address)
+      const paid = assertPaid(buckets.consumeUntil(bucketKey(network, undefined), cost, size))
+      const unpaid = fromSite(site, undefined, cost, size)
+      if (unpaid) assertPaid(unpaid)
+      if (!shared || cost <= 0) return paid
+      const seconds = Math.ceil((cost * size.fillMilliseconds) / size.fillTokens / 1000)
+      await shared.take(sharedBuckets(address, size), cost, () => {
+        refused.inc()
+        return refusal(Math.max(1, seconds))
+      })
+      return paid
+    },
+
+    async refundSignIn(address: string, tokens: number) {
+      const size = await bucketSettings()
+      const { network, site } = networksOf(address)
+      buckets.giveBack(bucketKey(network, undefined), tokens, size)
+      if (site !== undefined) buckets.giveBack(bucketKey(site, undefined), tokens, siteSizeOf(size))
+      await shared?.giveBack(sharedBuckets(address, size), tokens)
+    },
   }
+}
+
+/** Throttling: one bucket for each network and account, in memory. Sign-ins are also charged to a bucket of all processes. */
+export const createThrottle = (deps: ThrottleDeps) => {
+  const { bucketSettings, fromBucket, fromNetwork, fromSignIn, refundSignIn } = createCharges(deps)
+
+  const chargeSignIn = (address: string, endpoint: string, fallback: number, crossbar: Crossbar) =>
+    fromSignIn(address, costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback }))
 
   return {
     /** Takes the price of a request, or fails with 429. A sign-in that cannot pay empties the bucket. */
-    async pay(
-      fare: Fare,
-      price: Price | undefined,
-      crossbar: SettingsOf<typeof crossbarSettings>,
-    ): Promise<Payment | undefined> {
+    async pay(fare: Fare, price: Price | undefined, crossbar: Crossbar): Promise<Payment | undefined> {
       const { clientAddress, accountId, endpoint, method, readsPublic, bringsSecret } = fare
       if (price?.is === 'signIn') {
         return chargeSignIn(clientAddress, endpoint, crossbar[price.setting], crossbar)
@@ -219,7 +223,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
      */
     async payForBytes(
       { clientAddress, accountId, bytes, paidBytes = 0 }: BodyFare,
-      crossbar: SettingsOf<typeof crossbarSettings>,
+      crossbar: Crossbar,
       before: Payment | undefined,
     ): Promise<Payment | undefined> {
       if (crossbar.token_costs === 0) return before
@@ -234,21 +238,15 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
       return withEarlier(await fromNetwork(clientAddress, accountId, price, again), before)
     },
 
-    payCommand(connectionId: string, application: string, crossbar: SettingsOf<typeof crossbarSettings>) {
+    payCommand(connectionId: string, application: string, crossbar: Crossbar) {
       const question = { endpoint: application, method: 'GET', tokenCosts: crossbar.token_costs, fallback: 1 }
       return fromBucket(`${application}/${connectionId}`, costOf(question), application)
     },
 
     /** Unknown Basic credentials pay as a sign-in. Returns a function that refunds the price of a valid one. */
-    async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<typeof crossbarSettings>) {
+    async pledgeSignIn(clientAddress: string, crossbar: Crossbar) {
       const { consumed } = await chargeSignIn(clientAddress, 'user_auth', crossbar.user_auth_tokens, crossbar)
-      const size = await bucketSettings()
-      return async () => {
-        buckets.giveBack(bucketKey(networkOf(clientAddress), undefined), consumed, size)
-        const site = siteOf(clientAddress)
-        if (site !== undefined) buckets.giveBack(bucketKey(site, undefined), consumed, siteSizeOf(size))
-        await shared?.giveBack(sharedBuckets(clientAddress, size), consumed)
-      }
+      return () => refundSignIn(clientAddress, consumed)
     },
   }
 }
