@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:https'
 import { messageOf } from '../../lib/error-facts.ts'
+import type { Problems } from '../../lib/failure.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import { crossbarSettings } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -24,13 +25,13 @@ export type TlsListener = ReturnType<typeof createTlsListener>
 
 interface Serving {
   server: Server
-  /** What was asked for: 0 takes a free one. */
+  /** 0 takes a free port. */
   wantedPort: number
   port: number
   digest: string
 }
 
-// Files are looked at this often: replacing them by rename escapes a watch on the file itself.
+// A watch on the files would miss a replacement by rename.
 const pollMilliseconds = 2_000
 
 const contextOf = ({ digest: _digest, ...credentials }: Credentials) => ({
@@ -38,36 +39,36 @@ const contextOf = ({ digest: _digest, ...credentials }: Credentials) => ({
   minVersion: 'TLSv1.2' as const,
 })
 
-const reasonsOf = (problems: Record<string, Record<string, { message: string; cause?: unknown }>>) =>
+const reasonsOf = (problems: Problems) =>
   Object.entries(problems).flatMap(([key, rules]) =>
     Object.values(rules).map(({ message, cause }) => ({ setting: key, message, file: cause })),
   )
 
-/** Serves HTTPS beside plain HTTP while `use_ssl` says so. Whatever is wrong with it, plain HTTP stays as it is. */
-export const createTlsListener = (tools: Deps) => {
-  const { frame, settings, host, plainPort, isShared, isFirst, dataDir, log } = tools
+/** Logs an error once, until `settle` is called. */
+const createComplaints = (log: Log) => {
+  let latest = ''
+  return {
+    complain(message: string, fields: Record<string, unknown>) {
+      const text = JSON.stringify([message, fields])
+      if (text !== latest) log.write('error', message, fields)
+      latest = text
+    },
+    settle() {
+      latest = ''
+    },
+  }
+}
+
+type Complaints = ReturnType<typeof createComplaints>
+
+const createPort = (
+  { frame, host, plainPort, isShared, dataDir, log }: Deps,
+  { complain, settle }: Complaints,
+) => {
   const closing = new Set<Promise<void>>()
   let serving: Serving | undefined
-  let complaint = ''
-  let seen = ''
-  let poll: NodeJS.Timeout | undefined
-  let running = Promise.resolve()
-  let isWaiting = false
-  let isStopped = false
 
-  /** Says once what is wrong, not at every look. */
-  const complain = (message: string, fields: Record<string, unknown>) => {
-    const text = JSON.stringify([message, fields])
-    if (text === complaint) return
-    complaint = text
-    log.write('error', message, fields)
-  }
-
-  const settle = () => {
-    complaint = ''
-  }
-
-  /** Takes no new connection from now on; what is in flight is waited for only when the process stops. */
+  /** Takes no new connections; only the end of the process waits for the open ones. */
   const close = () => {
     if (!serving) return
     const { server, port } = serving
@@ -79,25 +80,20 @@ export const createTlsListener = (tools: Deps) => {
     closing.add(ending)
   }
 
-  const open = async (wanted: TlsSettings, credentials: Credentials) => {
-    const server = equip(
-      createServer({ ...contextOf(credentials), ...listenerOptions, handshakeTimeout: 10_000 }),
-      frame,
-    )
+  const open = async ({ ssl_port: wantedPort }: TlsSettings, credentials: Credentials) => {
+    const options = { ...contextOf(credentials), ...listenerOptions, handshakeTimeout: 10_000 }
+    const server = equip(createServer(options), frame)
     try {
-      // The system would let both listen where several threads do, and divide connections among them.
-      if (wanted.ssl_port === plainPort) throw new Error('it is the one of plain HTTP')
-      const port = await listen(server, { host, port: wanted.ssl_port, isShared })
-      // The old port goes only when the new one answers.
+      // With several threads the system would let both listen, and divide the connections between them.
+      if (wantedPort === plainPort) throw new Error('it is the one of plain HTTP')
+      const port = await listen(server, { host, port: wantedPort, isShared })
+      // The old port closes only when the new one answers.
       close()
-      serving = { server, wantedPort: wanted.ssl_port, port, digest: credentials.digest }
+      serving = { server, wantedPort, port, digest: credentials.digest }
       settle()
       log.write('info', 'HTTPS is served', { port })
     } catch (error) {
-      complain('HTTPS cannot be served on this port', {
-        port: wanted.ssl_port,
-        reason: messageOf(error),
-      })
+      complain('HTTPS cannot be served on this port', { port: wantedPort, reason: messageOf(error) })
     }
   }
 
@@ -108,41 +104,55 @@ export const createTlsListener = (tools: Deps) => {
     log.write('info', 'the TLS certificate was reloaded', { port: current.port })
   }
 
-  const serve = async (wanted: TlsSettings) => {
-    const { credentials, problems } = await inspectTls(wanted, dataDir)
-    if (!credentials) {
-      const kept = serving ? 'HTTPS goes on with the old certificate' : 'HTTPS is not served'
-      return complain(`the TLS settings cannot be used: ${kept}`, { problems: reasonsOf(problems) })
-    }
-    if (serving?.wantedPort !== wanted.ssl_port) return open(wanted, credentials)
-    if (serving.digest !== credentials.digest) renew(serving, credentials)
+  return {
+    serving: () => serving,
+    close,
+    closed: () => Promise.all(closing),
+    async serve(wanted: TlsSettings) {
+      const { credentials, problems } = await inspectTls(wanted, dataDir)
+      if (!credentials) {
+        const kept = serving ? 'HTTPS goes on with the old certificate' : 'HTTPS is not served'
+        return complain(`the TLS settings cannot be used: ${kept}`, { problems: reasonsOf(problems) })
+      }
+      if (serving?.wantedPort !== wanted.ssl_port) return open(wanted, credentials)
+      if (serving.digest !== credentials.digest) renew(serving, credentials)
+    },
   }
+}
 
-  const wantedState = (wanted: TlsSettings, stamp: string) =>
-    JSON.stringify([
-      wanted.ssl_port,
-      wanted.ssl_cert,
-      wanted.ssl_key,
-      wanted.ssl_ca_cert,
-      wanted.ssl_password,
-      stamp,
-    ])
+const stateOf = async (wanted: TlsSettings, dataDir: string) => {
+  const { ssl_port, ssl_cert, ssl_key, ssl_ca_cert, ssl_password } = wanted
+  return JSON.stringify([
+    ...[ssl_port, ssl_cert, ssl_key, ssl_ca_cert, ssl_password],
+    await stampOf(wanted, dataDir),
+  ])
+}
+
+/** Serves HTTPS next to plain HTTP while `use_ssl` is set. Its failures do not affect plain HTTP. */
+export const createTlsListener = (deps: Deps) => {
+  const { settings, isFirst, dataDir, log } = deps
+  const complaints = createComplaints(log)
+  const port = createPort(deps, complaints)
+  let seen = ''
+  let poll: NodeJS.Timeout | undefined
+  let running = Promise.resolve()
+  let isWaiting = false
+  let isStopped = false
 
   const look = async () => {
     const wanted = await settings.of(crossbarSettings)
     watch(wanted.use_ssl)
-    // A free port is one thread's alone.
+    // Only one thread can have a free port.
     const isOthers = wanted.ssl_port === 0 && !isFirst
     if (!wanted.use_ssl || isOthers) {
       seen = ''
-      settle()
-      return close()
+      complaints.settle()
+      return port.close()
     }
-    const state = wantedState(wanted, await stampOf(wanted, dataDir))
-    const isPortTaken = serving?.wantedPort !== wanted.ssl_port
-    if (state === seen && !isPortTaken) return
+    const state = await stateOf(wanted, dataDir)
+    if (state === seen && port.serving()?.wantedPort === wanted.ssl_port) return
     seen = state
-    await serve(wanted)
+    await port.serve(wanted)
   }
 
   const watch = (isOn: boolean) => {
@@ -158,11 +168,11 @@ export const createTlsListener = (tools: Deps) => {
     try {
       await look()
     } catch (error) {
-      complain('the TLS settings could not be followed', { error: describeError(error) })
+      complaints.complain('the TLS settings could not be followed', { error: describeError(error) })
     }
   }
 
-  // One look at a time; those asked for meanwhile are one further look.
+  // One look at a time. Requests for a look during one share the next.
   const follow = () => {
     if (!isWaiting) {
       isWaiting = true
@@ -173,15 +183,15 @@ export const createTlsListener = (tools: Deps) => {
 
   return {
     /** Undefined while TLS is off. */
-    port: () => serving?.port,
+    port: () => port.serving()?.port,
     /** Adapts the listener to the settings and files. */
     follow,
     async stop() {
       isStopped = true
       watch(false)
       await running
-      close()
-      await Promise.all(closing)
+      port.close()
+      await port.closed()
     },
   }
 }
