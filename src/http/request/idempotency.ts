@@ -63,19 +63,22 @@ const contextOf = (claim: Place) => `idempotency/${placeOf(claim)}`
 
 const sizeOf = ({ answer }: News) => bytesOfNews + (answer ? 2 * answer.body.length : 0)
 
-const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
-  const server = randomHex(8)
-  /** By token; until when other servers treat the request as running. */
-  const held = new Map<string, { claim: KeyClaim; until: number }>()
+interface RetryDeps {
+  clock: Clock
+  write(news: News): Promise<void>
+  /** The result is stored, or was given up. */
+  onOver(claim: KeyClaim): void
+}
+
+/** Stores results in the background, with growing pauses. */
+const createRetries = ({ clock, write, onOver }: RetryDeps) => {
   /** By key: a later request with the key replaces the result of an earlier one. */
   const untold = new Map<string, News>()
   let untoldBytes = 0
   let pauseMs = shortestPauseMs
   let timer: NodeJS.Timeout | undefined
-  let telling: Promise<void> | undefined
+  let running: Promise<void> | undefined
   let isStopped = false
-
-  const holderUntil = (until: number): KeyHolder => ({ ...thisProcess, server, until })
 
   const forget = (place: string) => {
     const news = untold.get(place)
@@ -84,41 +87,27 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
     untoldBytes -= sizeOf(news)
   }
 
-  const remember = (news: News) => {
-    forget(placeOf(news.claim))
-    if (untoldBytes + sizeOf(news) > maxBytes) return held.delete(news.claim.token)
-    untold.set(placeOf(news.claim), news)
-    untoldBytes += sizeOf(news)
-    schedule()
-  }
-
-  const write = ({ claim, answer }: News) =>
-    answer
-      ? rows.keep(claim, keyring.seal(JSON.stringify(answer), contextOf(claim)))
-      : rows.letGo(claim, holderUntil(0))
-
-  /** Whether the result is stored, or was given up. */
-  const tell = async (news: News): Promise<boolean> => {
+  const isOver = async (news: News): Promise<boolean> => {
     try {
       await write(news)
     } catch {
       if (clock.now() - news.since < longestMs) return false
     }
-    held.delete(news.claim.token)
+    onOver(news.claim)
     return true
   }
 
-  const tellSome = async () => {
+  const writeSome = async () => {
     const some = [...untold.values()].slice(0, newsAtOnce)
-    const told = await Promise.all(some.map(tell))
+    const over = await Promise.all(some.map(isOver))
     for (const [index, news] of some.entries())
-      if (told[index] && untold.get(placeOf(news.claim)) === news) forget(placeOf(news.claim))
-    return told.every(Boolean)
+      if (over[index] && untold.get(placeOf(news.claim)) === news) forget(placeOf(news.claim))
+    return over.every(Boolean)
   }
 
-  const tellAll = async () => {
+  const writeAll = async () => {
     while (untold.size > 0) {
-      if (!(await tellSome())) {
+      if (!(await writeSome())) {
         pauseMs = Math.min(pauseMs * 2, maxLockPauseMs)
         return
       }
@@ -127,16 +116,51 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
   }
 
   const schedule = () => {
-    if (timer || telling || isStopped) return
+    if (timer || running || isStopped) return
     timer = setTimeout(() => {
       timer = undefined
-      telling = tellAll().finally(() => {
-        telling = undefined
+      running = writeAll().finally(() => {
+        running = undefined
         if (untold.size > 0) schedule()
       })
-    }, pauseMs)
-    timer.unref()
+    }, pauseMs).unref()
   }
+
+  return {
+    add(news: News) {
+      forget(placeOf(news.claim))
+      if (untoldBytes + sizeOf(news) > maxBytes) return onOver(news.claim)
+      untold.set(placeOf(news.claim), news)
+      untoldBytes += sizeOf(news)
+      schedule()
+    },
+
+    at: (place: Place) => untold.get(placeOf(place)),
+
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await running
+      await writeAll()
+    },
+  }
+}
+
+const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
+  const server = randomHex(8)
+  /** By token; until when other servers treat the request as running. */
+  const held = new Map<string, { claim: KeyClaim; until: number }>()
+
+  const holderUntil = (until: number): KeyHolder => ({ ...thisProcess, server, until })
+
+  const write = ({ claim, answer }: News) =>
+    answer
+      ? rows.keep(claim, keyring.seal(JSON.stringify(answer), contextOf(claim)))
+      : rows.letGo(claim, holderUntil(0))
+
+  const release = ({ token }: KeyClaim) => void held.delete(token)
+
+  const retries = createRetries({ clock, write, onOver: release })
 
   const renew = async () => {
     const now = clock.now()
@@ -154,22 +178,7 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
     }
   }
 
-  const heartbeat = setInterval(() => void renew(), renewEveryMs)
-  heartbeat.unref()
-
-  /** Stores the result now, or retries in the background. */
-  const settle = async (claim: KeyClaim, answer: StoredResponse | undefined) => {
-    const news = { claim, answer, since: clock.now() }
-    // A released key is free at once.
-    if (!answer) held.delete(claim.token)
-    try {
-      await write(news)
-      held.delete(claim.token)
-    } catch (error) {
-      log.write('warn', 'an idempotency key is settled later', { error: describeError(error) })
-      remember(news)
-    }
-  }
+  const heartbeat = setInterval(() => void renew(), renewEveryMs).unref()
 
   return {
     /** Holds a key from before it is taken in the store. */
@@ -179,7 +188,7 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
       try {
         return await take(holderUntil(until))
       } catch (error) {
-        held.delete(claim.token)
+        release(claim)
         throw error
       }
     },
@@ -192,22 +201,29 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
 
     /** A result that is not stored yet. */
     untoldAnswer(place: Place) {
-      const news = untold.get(placeOf(place))
+      const news = retries.at(place)
       return news?.answer && { fingerprint: news.claim.fingerprint, answer: news.answer }
     },
 
     open: (claim: KeyClaim, sealed: string) =>
       JSON.parse(keyring.open(sealed, contextOf(claim))) as StoredResponse,
 
-    keep: (claim: KeyClaim, answer: StoredResponse) => settle(claim, answer),
-    letGo: (claim: KeyClaim) => settle(claim, undefined),
+    /** Stores the result now, or retries in the background. Without one the key is free at once. */
+    async settle(claim: KeyClaim, answer: StoredResponse | undefined) {
+      const news = { claim, answer, since: clock.now() }
+      if (!answer) release(claim)
+      try {
+        await write(news)
+        release(claim)
+      } catch (error) {
+        log.write('warn', 'an idempotency key is settled later', { error: describeError(error) })
+        retries.add(news)
+      }
+    },
 
     async stop() {
-      isStopped = true
       clearInterval(heartbeat)
-      clearTimeout(timer)
-      await telling
-      await tellAll()
+      await retries.stop()
     },
   }
 }
@@ -317,10 +333,10 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps
     },
 
     /** Stores the response of a request that did something. A request that failed without effect may be repeated. */
-    settle: (claim: KeyClaim, answer?: StoredResponse): Promise<void> =>
-      answer && (answer.status < 400 || (claim.hasCommitted && isLasting(answer.status)))
-        ? held.keep(claim, answer)
-        : held.letGo(claim),
+    settle(claim: KeyClaim, answer?: StoredResponse): Promise<void> {
+      const isStored = answer && (answer.status < 400 || (claim.hasCommitted && isLasting(answer.status)))
+      return held.settle(claim, isStored ? answer : undefined)
+    },
 
     round,
 
