@@ -36,7 +36,7 @@ import {
 /** The largest message of a client; a larger one closes its connection. */
 const largestMessage = 1_000_000
 const lookMilliseconds = 1000
-// Who does not take leave within this time is cut off.
+// Then open connections are destroyed.
 const leaveMilliseconds = 2000
 const retryAfterSeconds = 10
 const switchingProtocols = 101
@@ -62,7 +62,7 @@ const assertHandshake = ({ headers }: IncomingMessage) => {
 
 const refusing = new Set<FailureKind>([invalidCredentials, validationError, forbidden])
 
-/** Nobody has to bring a credential to an upgrade; a bad one is refused all the same. */
+/** The credential is optional. A bad one is rejected. */
 const assertCredential = async (exchange: RequestContext) => {
   const { headers } = exchange.request
   const credential = findCredential({ headers, envelope: {}, query: exchange.query })
@@ -73,12 +73,12 @@ const assertCredential = async (exchange: RequestContext) => {
   } catch (error) {
     if (!(error instanceof Failure) || !refusing.has(error.kind)) throw error
     const cause = 'the credential is not good'
-    // The log tells a wrong password as such.
+    // The log says if a password was wrong.
     throw failure(forbidden, { cause }, error.cause ?? cause)
   }
 }
 
-/** Sends a refusal on a connection that Node has let go of, and ends it. */
+/** Node no longer owns the connection: the response is sent and the connection ended here. */
 const refuse = (exchange: RequestContext, error: unknown) => {
   const { request, response } = exchange
   if (request.socket.destroyed) return
@@ -88,81 +88,108 @@ const refuse = (exchange: RequestContext, error: unknown) => {
   return respondFailure(exchange, error)
 }
 
-/** Clients that switch to WebSocket, at the paths of what areas offer there. */
+let protocol: WebSocketServer | undefined
+
+/** Loaded at the first use. */
+const loadProtocol = async () => {
+  const { WebSocketServer } = await import('ws')
+  protocol ??= new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: largestMessage,
+    maxFragments: 1024,
+    maxBufferedChunks: 16_384,
+  })
+  return protocol
+}
+
+const connectionOf = (
+  { frame, clientAddress, peerAddress }: RequestContext,
+  { application }: Upgrade,
+  { answer, offer }: OpenWebSocket,
+): Connection => {
+  const id = randomHex(16)
+  const settings = () => frame.settings.of(crossbarSettings)
+  return {
+    id,
+    clientAddress,
+    openedAt: frame.clock.now(),
+    pay: async () => frame.throttle.payCommand(id, application, await settings()),
+    admit: async (token) =>
+      admit({ frame, clientAddress, peerAddress, crossbar: await settings() }, { kind: 'token', token }),
+    async assertMayRead(actor, account, { endpoint, allow }) {
+      if (actor.claims?.purpose !== undefined) throw accessDenied('the token is good for one thing')
+      await assertAllowed(frame, {
+        actor,
+        account,
+        path: { account_id: account.id },
+        allow,
+        access: 'read',
+        rule: undefined,
+        method: 'GET',
+        endpoint,
+        endpointArguments: [],
+      })
+    },
+    answer,
+    offer,
+  }
+}
+
+type Seats = ReturnType<typeof createSharedCounts>
+
+/** Of an address, or an IPv6 /64. */
+const takeSeat = (seats: Seats, address: string, limits: ConnectionLimits) => {
+  const most = { ofAll: limits.connections, ofOne: limits.connectionsPerAddress }
+  const leave = seats.take(ipv6Network(address, 64) ?? address, most)
+  if (typeof leave === 'string') throw failure(tooManyRequests, { retryAfterSeconds })
+  return leave
+}
+
+/** Checks limits, the form of the request, price and credential. */
+const judge = async (exchange: RequestContext, offer: Upgrade, limits: ConnectionLimits, seats: Seats) => {
+  const { frame, request } = exchange
+  await readSettings(exchange)
+  findClientAddress(exchange)
+  const leave = takeSeat(seats, exchange.clientAddress, limits)
+  // Its `close` event has passed.
+  if (request.socket.destroyed) {
+    leave()
+    throw failure(requestTimeout, {})
+  }
+  request.socket.once('close', leave)
+  try {
+    assertHandshake(request)
+    const fare = {
+      clientAddress: exchange.clientAddress,
+      accountId: undefined,
+      endpoint: offer.application,
+      method: 'GET',
+      readsPublic: false,
+      bringsSecret: false,
+    }
+    await frame.throttle.pay(fare, undefined, exchange.crossbar)
+    await assertCredential(exchange)
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** Clients that switch to WebSocket at the paths of areas. */
 export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgrades => {
   const offerAt = new Map(offers.flatMap((offer) => offer.paths.map((path) => [path, offer] as const)))
   const open = new Set<OpenWebSocket>()
   const seats = createSharedCounts('websockets', counts)
   let looking: NodeJS.Timeout | undefined
   let isStopping = false
-  let protocol: WebSocketServer | undefined
-
-  /** Loaded at the first use. */
-  const loadProtocol = async () => {
-    const { WebSocketServer } = await import('ws')
-    protocol ??= new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: largestMessage,
-      maxFragments: 1024,
-      maxBufferedChunks: 16_384,
-    })
-    return protocol
-  }
-
-  /** From an address, or an IPv6 /64. */
-  const takeSeat = (address: string, { connections, connectionsPerAddress }: ConnectionLimits) => {
-    const most = { ofAll: connections, ofOne: connectionsPerAddress }
-    const leave = seats.take(ipv6Network(address, 64) ?? address, most)
-    if (typeof leave === 'string') throw failure(tooManyRequests, { retryAfterSeconds })
-    return leave
-  }
 
   const look = () => {
     for (const one of open) one.look()
     if (open.size > 0) return
     clearInterval(looking)
     looking = undefined
-  }
-
-  const connectionOf = (
-    exchange: RequestContext,
-    { application }: Upgrade,
-    socket: OpenWebSocket,
-  ): Connection => {
-    const { frame, clientAddress, peerAddress } = exchange
-    const { settings, clock } = frame
-    const visit = async () => ({
-      frame,
-      clientAddress,
-      peerAddress,
-      crossbar: await settings.of(crossbarSettings),
-    })
-    const id = randomHex(16)
-    return {
-      id,
-      clientAddress,
-      openedAt: clock.now(),
-      pay: async () => frame.throttle.payCommand(id, application, await settings.of(crossbarSettings)),
-      admit: async (token) => admit(await visit(), { kind: 'token', token }),
-      async assertMayRead(actor, account, { endpoint, allow }) {
-        if (actor.claims?.purpose !== undefined) throw accessDenied('the token is good for one thing')
-        await assertAllowed(frame, {
-          actor,
-          account,
-          path: { account_id: account.id },
-          allow,
-          access: 'read',
-          rule: undefined,
-          method: 'GET',
-          endpoint,
-          endpointArguments: [],
-        })
-      },
-      answer: socket.answer,
-      offer: socket.offer,
-    }
   }
 
   const begin = (exchange: RequestContext, offer: Upgrade, limits: ConnectionLimits, raw: WebSocket) => {
@@ -175,38 +202,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
     if (isStopping) socket.close(closings.goingAway)
   }
 
-  /** What is judged before a client is trusted with anything: room, the shape of the request, price, credential. */
-  const judge = async (exchange: RequestContext, offer: Upgrade, limits: ConnectionLimits) => {
-    const { frame, request } = exchange
-    await readSettings(exchange)
-    findClientAddress(exchange)
-    const leave = takeSeat(exchange.clientAddress, limits)
-    // Of who has gone before nothing is heard any more.
-    if (request.socket.destroyed) {
-      leave()
-      throw failure(requestTimeout, {})
-    }
-    request.socket.once('close', leave)
-    try {
-      assertHandshake(request)
-      const fare = {
-        clientAddress: exchange.clientAddress,
-        accountId: undefined,
-        endpoint: offer.application,
-        method: 'GET',
-        readsPublic: false,
-        bringsSecret: false,
-      }
-      await frame.throttle.pay(fare, undefined, exchange.crossbar)
-      await assertCredential(exchange)
-    } catch (error) {
-      leave()
-      throw error
-    }
-  }
-
   const take = async (frame: ServerContext, request: IncomingMessage, head: Buffer) => {
-    // Whoever goes away meanwhile has gone.
     request.socket.on('error', () => request.socket.destroy())
     const exchange = new RequestContext(frame, request, new ServerResponse(request), randomHex(16))
     const offer = offerAt.get(exchange.path)
@@ -215,7 +211,7 @@ export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgr
       if (!offer) throw failure(notFound, {})
       if (isStopping) throw failure(overloaded, { retryAfterSeconds })
       const limits = await offer.limits()
-      await judge(exchange, offer, limits)
+      await judge(exchange, offer, limits, seats)
       const webSockets = protocol ?? (await loadProtocol())
       webSockets.handleUpgrade(request, request.socket, head, (raw) => {
         begin(exchange, offer, limits, raw)

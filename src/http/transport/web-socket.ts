@@ -4,60 +4,54 @@ import type { Policy } from '../../auth/policies.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 
-// What an area is to the wire that serves clients over WebSocket, and the wire to it.
-
 /** A client that has switched to WebSocket. */
 export interface Connection {
   readonly id: string
   readonly clientAddress: string
   /** Unix milliseconds. */
   readonly openedAt: number
-  /** Takes the price of a command from the bucket of the connection, or fails. */
+  /** Fails if the bucket of the connection cannot pay a command. */
   pay(): Promise<unknown>
-  /** The actor behind a token, judged as for a request from where the client is; or the failure. */
+  /** Checks a token as in a request from the client's address. */
   admit(token: string): Promise<Actor>
   /** Fails unless the actor might read this by GET. */
   assertMayRead(actor: Actor, account: AccountRecord, as: { endpoint: string; allow: Policy }): Promise<void>
-  /** What the client asked for. */
   answer(text: string): void
-  /** What it did not ask for here and now: dropped while more waits for a slow reader than it may. */
+  /** A message that the client did not request: dropped while the client reads too slowly. */
   offer(text: string): void
 }
 
-/** What is said with one client. */
 export interface Session {
-  /** Hears one message; the next one comes when that is done. */
+  /** Handles a message. The next one waits until it resolves. */
   hear(text: string): Promise<void>
-  /** Whether it waits for something: who does not, and says nothing, is sent away. */
+  /** Otherwise the connection is closed when it is idle. */
   isInUse(): boolean
   end(): void
 }
 
-/** What connections may take. */
 export interface ConnectionLimits {
   connections: number
   connectionsPerAddress: number
-  /** Messages that wait to be heard; more are not read. */
+  /** Messages that wait to be handled. More are not read. */
   unanswered: number
-  /** Offered messages that wait for the client, and bytes. */
+  /** Messages that wait to be sent, and their bytes: beyond these, offers are dropped. */
   queued: number
   queuedBytes: number
-  /** Offers dropped in a row: then the connection is closed. */
+  /** Closes the connection after this number of dropped offers in a row. */
   dropped: number
   idleSeconds: number
   pingSeconds: number
 }
 
-/** What is served at some paths to clients that switch to WebSocket. */
 export interface Upgrade {
   paths: readonly string[]
-  /** The word that prices know an upgrade and its commands by, and the bucket of each connection. */
+  /** The name in prices, and the bucket of each connection. */
   application: string
   limits(): Promise<ConnectionLimits>
   open(connection: Connection): Session
 }
 
-/** What connections are closed with: RFC 6455, 7.4. */
+/** RFC 6455, 7.4. */
 export const closings = {
   goingAway: [1001, 'the server is about to end'],
   notText: [1003, 'messages are text'],
@@ -68,9 +62,9 @@ export const closings = {
 
 type Closing = (typeof closings)[keyof typeof closings]
 
-// Who does not take leave, or does not read that it is asked to, is cut off.
+// Then the connection is destroyed.
 const leaveMilliseconds = 5000
-// Messages that wait to be heard are held as they came: so much of them, and one more.
+// Of messages that wait to be handled; the last one may exceed it.
 const maxWaitingBytes = 1_000_000
 
 interface Deps {
@@ -80,61 +74,85 @@ interface Deps {
   log: Log
 }
 
-/**
- * One WebSocket, whose buffers are bounded both ways: what the client says is read as fast as it is answered, and
- * what it does not read is dropped.
- */
-export const createWebSocket = ({ socket, limits, clock, log }: Deps) => {
+/** Terminates a connection that does not respond to pings. */
+const createPings = ({ socket, limits: { pingSeconds }, clock }: Deps) => {
+  let heardAt = clock.now()
+  let pingedAt: number | undefined
+  const alive = () => {
+    heardAt = clock.now()
+    pingedAt = undefined
+  }
+  socket.on('ping', alive)
+  socket.on('pong', alive)
+
+  return {
+    heard(now: number) {
+      heardAt = now
+    },
+    look(now: number) {
+      if (pingedAt !== undefined && now - pingedAt >= pingSeconds * 1000) return socket.terminate()
+      if (pingedAt !== undefined || now - heardAt < pingSeconds * 1000) return
+      pingedAt = now
+      if (socket.readyState === socket.OPEN) socket.ping()
+    },
+  }
+}
+
+/** A WebSocket with bounded buffers: messages are read as fast as they are handled. */
+export const createWebSocket = (deps: Deps) => {
+  const { socket, limits, clock, log } = deps
+  const pings = createPings(deps)
   const waiting: string[] = []
   let waitingBytes = 0
   let session: Session | undefined
   let isHearing = false
-  let underWay = 0
+  let sending = 0
   let dropped = 0
   let askedAt = clock.now()
-  let heardAt = clock.now()
-  let pingedAt: number | undefined
 
   const close = ([code, reason]: Closing) => {
-    // What still waits is not heard any more.
     waiting.length = 0
     if (socket.readyState !== socket.OPEN) return
     socket.close(code, reason)
     const timer = setTimeout(() => socket.terminate(), leaveMilliseconds).unref()
     socket.once('close', () => clearTimeout(timer))
-    // It may have been stopped from reading, and the other side's leave has to be read.
+    // The close frame of a paused client could not be read.
     socket.resume()
   }
 
   const isFull = () => {
     const { queued, queuedBytes } = limits
-    // What the system has taken waits for nobody here.
-    return socket.bufferedAmount > 0 && (underWay >= queued || socket.bufferedAmount >= queuedBytes)
+    // Without buffered bytes the system has taken all messages.
+    return socket.bufferedAmount > 0 && (sending >= queued || socket.bufferedAmount >= queuedBytes)
+  }
+
+  const isOverfed = () => waiting.length >= limits.unanswered || waitingBytes >= maxWaitingBytes || isFull()
+
+  const resumeReading = () => {
+    if (socket.isPaused && !isOverfed()) socket.resume()
+  }
+
+  const readOn = () => {
+    resumeReading()
+    if (waiting.length > 0) void hearAll()
   }
 
   const sent = () => {
-    underWay -= 1
+    sending -= 1
     readOn()
   }
 
   const send = (text: string) => {
     if (socket.readyState !== socket.OPEN) return
-    underWay += 1
+    sending += 1
     socket.send(text, sent)
-  }
-
-  const isOverfed = () => waiting.length >= limits.unanswered || waitingBytes >= maxWaitingBytes || isFull()
-
-  const readOn = () => {
-    if (socket.isPaused && !isOverfed()) socket.resume()
-    if (waiting.length > 0) void hearAll()
   }
 
   const hearAll = async () => {
     if (isHearing || !session) return
     isHearing = true
     try {
-      // Who does not read the answers is heard no further.
+      // A client that does not read its answers gets no further ones.
       while (waiting.length > 0 && !isFull()) {
         const text = waiting[0] as string
         await session.hear(text)
@@ -147,38 +165,23 @@ export const createWebSocket = ({ socket, limits, clock, log }: Deps) => {
     } finally {
       isHearing = false
     }
-    if (socket.isPaused && !isOverfed()) socket.resume()
+    resumeReading()
   }
 
   const take = (text: string) => {
     askedAt = clock.now()
-    heardAt = askedAt
+    pings.heard(askedAt)
     waiting.push(text)
     waitingBytes += text.length
     if (isOverfed()) socket.pause()
     void hearAll()
   }
 
-  const alive = () => {
-    heardAt = clock.now()
-    pingedAt = undefined
-  }
-
   socket.on('message', (bytes: Buffer, isBinary) =>
     isBinary ? close(closings.notText) : take(bytes.toString('utf8')),
   )
-  socket.on('ping', alive)
-  socket.on('pong', alive)
-  // Broken frames and messages that are too large: ws closes with what they are, and says so here.
+  // After an invalid frame or a too large message ws closes the connection.
   socket.on('error', () => undefined)
-
-  const lookAtPing = (now: number) => {
-    const { pingSeconds } = limits
-    if (pingedAt !== undefined && now - pingedAt >= pingSeconds * 1000) return socket.terminate()
-    if (pingedAt !== undefined || now - heardAt < pingSeconds * 1000) return
-    pingedAt = now
-    if (socket.readyState === socket.OPEN) socket.ping()
-  }
 
   return {
     answer: send,
@@ -201,13 +204,13 @@ export const createWebSocket = ({ socket, limits, clock, log }: Deps) => {
       readOn()
     },
 
-    /** To be called every second or so. */
+    /** To be called about every second. */
     look() {
       const now = clock.now()
       if (session?.isInUse() === false && now - askedAt >= limits.idleSeconds * 1000)
         return close(closings.idle)
-      // What is not read of it cannot say that it lives.
-      if (!socket.isPaused) lookAtPing(now)
+      // The pong of a paused client cannot be read.
+      if (!socket.isPaused) pings.look(now)
     },
 
     close,
