@@ -43,7 +43,7 @@ import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
 import { createQueue } from './jobs/queue.ts'
 import { retentionJobs } from './jobs/retention.sql.ts'
-import { createScheduler, type Scheduler } from './jobs/scheduler.ts'
+import { createScheduler, type ScheduledJob, type Scheduler } from './jobs/scheduler.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { createMetrics, type Figures, figuresText, type Metrics } from './lib/metrics.ts'
@@ -73,22 +73,21 @@ import { version } from './version.ts'
 export interface RunningServer {
   host: string
   port: number
-  /** Where HTTPS is served at the moment, if it is. */
+  /** Of HTTPS, while it is served. */
   readonly tlsPort: number | undefined
-  /** Set when this start made the master account. */
+  /** Set if this start created the master account. */
   firstAdmin: FirstAdmin | undefined
-  /** The parts behind the listener, for whoever shares the process with it. */
   areas: Areas
   routes: readonly Route[]
   store: Store
   feed: Feed
   rounds: Scheduler
-  /** From now on `/readyz` is red and every answer ends its connection, so that clients go elsewhere. */
+  /** `/readyz` becomes red and every response ends its connection, so that clients connect to another server. */
   retire(): void
-  /** What this thread tells at `/metrics`, and what all of the process tell. */
+  /** Metrics of this thread, and of the whole process. */
   figures(): Promise<Figures>
   metricsText(): Promise<string>
-  /** `others` ends the threads that need this one: while requests finish, and before the store is closed. */
+  /** `others` ends the other threads: while requests finish, and before the store is closed. */
   stop(others?: () => Promise<void>): Promise<void>
 }
 
@@ -100,35 +99,37 @@ interface World {
 /** The areas of the server, and further ones. */
 type List = readonly [...typeof everything, ...Area[]]
 
-/** What the server is made of, where that is not what the configuration says. */
+/** Parts that the configuration does not decide. */
 interface Parts {
   list?: List
   db?: Database
   /**
-   * Of a server whose own clock tells of the past: the time of day, by which it holds leases beside other processes. It
-   * is reached by plain HTTP alone, and does nothing by itself.
+   * Of a server whose clock is in the past: the time of day, for leases between processes. Such a server has only plain HTTP and no
+   * scheduled jobs.
    */
   timeOfDay?: Clock
   /** Where several threads of the process answer requests. */
   company?: SharedThreadState | undefined
-  /** Of a further thread: the first one does everything but to answer requests. */
+  /** Of a further thread, which only answers requests. */
   first?: FirstThread | undefined
-  /** What further threads tell at `/metrics`. */
+  /** Metrics of further threads. */
   figuresOfOthers?: () => Promise<readonly Figures[]>
-  /** Bytes of cached lists, where these are not the usual ones: 1 switches the cache off. */
+  /** Bytes of cached lists; 1 disables the cache. */
   responseCacheBytes?: number | undefined
-  /** What sign-in keys cost. Every server of a store must agree about it. */
+  /** The cost of sign-in keys: the same on every server of a store. */
   layers?: readonly KeyLayer[]
-  /** Rounds are done when a request makes work for them, and not because their time has come. */
+  /** Scheduled jobs only run when a request wakes them. */
   onlyNudgedRounds?: boolean
 }
 
-/** What belongs to nobody is the master account's: settings, rates, keys. */
+type GivenParts = Parts & Required<Pick<Parts, 'db' | 'list'>>
+
+/** Records of the system (settings, rates, keys) are in the audit log of the master account. */
 const locateAccounts = (store: Store) => {
   const find = (accountId: string) => store.records.find(accountId, accountKind, accountId)
   let masterId: string | undefined
 
-  // Whichever process replaces the master account, the one before it is gone.
+  // Another process may replace the master account: then the old one is missing.
   const master = async () => {
     if (masterId === undefined || !(await find(masterId)))
       masterId = (await store.records.claimant(masterClaim))?.accountId
@@ -150,12 +151,12 @@ const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Lo
       log.write('error', 'a key request could not be answered', { error: describeError(error) })
     })
   })
-  // Opens the ear of a PostgreSQL store, and answers who asked before anybody listened.
+  // Starts to listen for notifications of PostgreSQL. Earlier requests are granted afterwards.
   await store.fence()
   await granter.grantWaiting()
 }
 
-/** The listeners follow the settings, whichever process changes them. */
+/** Applies changes of the settings by any process. */
 const followListeners = (db: Database, tls: TlsListener, places: Places, log: Log) => {
   const key = cacheKey(systemScope, settingsKind, 'crossbar')
   const follow = () => Promise.all([tls.follow(), places.follow()])
@@ -168,20 +169,18 @@ const followListeners = (db: Database, tls: TlsListener, places: Places, log: Lo
   return follow()
 }
 
-/** Errands are carried out at once, whichever process they were committed in. */
+/** Runs jobs at once, also those that other processes committed. */
 const followWork = (db: Database, rounds: Scheduler) =>
   db.onStale((keys) => {
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
 
-/** Loads what sends spans only where they are wanted. */
 const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, node: string, log: Log) => {
   if (endpoint === undefined) return undefined
   const { openSpanExport } = await import('./telemetry/spans.ts')
   return openSpanExport({ endpoint, serviceName, version, node, log })
 }
 
-/** How much is open at the moment. */
 const measureOpen = (metrics: Metrics, { life, places, upgrades }: ServerContext, thread: number) => {
   const gauge = (name: string, help: string, read: () => number) =>
     metrics.gauge({ name, help, isOfThread: true }, read)
@@ -199,16 +198,14 @@ const measureOpen = (metrics: Metrics, { life, places, upgrades }: ServerContext
   gauge('crosspoint_websockets_open', 'Clients that have switched to WebSocket.', upgrades.openCount)
 }
 
-/** Bytes that the disk of a folder has left for this process. */
 const freeBytesOf = (folder: string) => async () => {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
 }
 
-// What those who have gone have asked for ends within this time: it reads and writes, and waits for nobody outside.
+// For requests whose clients have left.
 const lastMilliseconds = 2000
 
-/** Where the console, the reference and the guides are once they are built. */
 const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
 
 const ignoredPassword =
@@ -222,7 +219,7 @@ const moveWarning = async (store: Store) => {
   )
 }
 
-/** Loads one engine: the driver of PostgreSQL takes some megabytes. */
+/** The driver of PostgreSQL takes some megabytes: only one engine is loaded. */
 export const openDatabase = async (config: Config): Promise<Database> => {
   const { databaseUrl, databaseConnections: connections, dataDir } = config
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -230,7 +227,7 @@ export const openDatabase = async (config: Config): Promise<Database> => {
   return (await import('./storage/sqlite.ts')).openSqlite(join(dataDir, 'crosspoint.db'))
 }
 
-/** Configuration in, running server out. Nothing stays open when the start fails. */
+/** If the start fails, nothing stays open. */
 export const startServer = async (
   config: Config,
   world: World,
@@ -245,22 +242,14 @@ export const startServer = async (
   }
 }
 
-/** The only place that knows all parts. */
-const putTogether = async (
+type Base = Awaited<ReturnType<typeof openBase>>
+
+/** The store with its settings and keys. */
+const openBase = async (
   config: Config,
   { clock, log }: World,
-  {
-    db,
-    list,
-    timeOfDay,
-    company,
-    first,
-    figuresOfOthers = async () => [],
-    responseCacheBytes,
-    layers,
-    onlyNudgedRounds,
-  }: Parts & Required<Pick<Parts, 'db' | 'list'>>,
-): Promise<RunningServer> => {
+  { db, company, first, figuresOfOthers = async () => [] }: GivenParts,
+) => {
   if (!first) await upgradeStorage(db, clock)
   const metrics = createMetrics()
   const metricsText =
@@ -273,103 +262,128 @@ const putTogether = async (
   locateAccounts(store)
   const node = `crosspoint@${hostname()}`
   const recorder = await openRecorder(config, node, log)
-  const declared = declarationsOf(list)
   const settings = createSettings(store.records, node)
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
   store.sealing.use(keyring)
   const tokens = createTokens(store, keyring, settings)
   await tokens.prepare(startAuthor)
-  // The embedded store has one server, whose memory is enough where it has one thread.
-  const isOneOfMany = db.engine === 'postgres'
-  const shared = isOneOfMany || company ? createSignInBuckets(store) : undefined
-  const deriver = createPasswordHasher({ settings, clock, metrics, shared, layers, company })
-  const allowedPrivateHosts = async () => (await settings.of(crossbarSettings)).allowed_private_hosts
-  const calls = createCalls({ metrics, recorder })
-  const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts, calls })
-  const outgoing = createOutgoing({ log, calls, allowedPrivateHosts })
+  const crossbar = () => settings.of(crossbarSettings)
+  return {
+    config,
+    clock,
+    log,
+    metrics,
+    metricsText,
+    store,
+    node,
+    recorder,
+    settings,
+    serverKey,
+    keyring,
+    tokens,
+    crossbar,
+  }
+}
+
+/** Sign-in, calls to other systems, background work and events. */
+const createServices = (base: Base, { db, timeOfDay, company, first, layers }: GivenParts) => {
+  const { config, clock, log, store, crossbar } = base
+  // One server with one thread needs only its own memory.
+  const shared = db.engine === 'postgres' || company ? createSignInBuckets(store) : undefined
+  const allowedPrivateHosts = async () => (await crossbar()).allowed_private_hosts
+  const calls = createCalls(base)
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, timeOfDay ?? clock, log)
-  const rounds = createScheduler({ leases, store, clock, log, nudgeElsewhere: first?.nudge })
-  const queue = createQueue({ store, log, metrics, recorder })
-  const feed = createFeed({ store, db, log })
-  const sequencer = db.placesAppends ? undefined : createSequencer({ store, db, leases, log })
-  const refusals = createRefusals({ store, afterwards })
-  const mail = createMail({ store, notices: createNotices(declared.notices), keyring })
+  return {
+    shared,
+    deriver: createPasswordHasher({ ...base, shared, layers, company }),
+    calls,
+    dns: createDns({ servers: config.dnsServers, allowedPrivateHosts, calls }),
+    outgoing: createOutgoing({ log, calls, allowedPrivateHosts }),
+    afterwards,
+    leases,
+    rounds: createScheduler({ ...base, leases, nudgeElsewhere: first?.nudge }),
+    queue: createQueue(base),
+    feed: createFeed({ store, db, log }),
+    sequencer: db.placesAppends ? undefined : createSequencer({ store, db, leases, log }),
+    refusals: createRefusals({ store, afterwards }),
+  }
+}
+
+type Services = ReturnType<typeof createServices>
+
+const createAreas = (base: Base, services: Services, list: List) => {
+  const { config, log, metrics, store, node, settings, keyring, tokens } = base
+  const declared = declarationsOf(list)
   const assembled = assemble(list, {
+    ...services,
     declared,
     store,
     settings,
     keyring,
     tokens,
-    deriver,
     node,
     validate: createValidate(settings),
     tlsProblems: async (section) => (await inspectTls(tlsFilesOf(section), config.dataDir)).problems ?? {},
-    mail,
-    dns,
-    outgoing,
-    calls,
-    callArchive: openObjectStore(config.callArchive, calls),
-    afterwards,
-    leases,
-    rounds,
-    queue,
-    feed,
-    refusals,
+    mail: createMail({ store, notices: createNotices(declared.notices), keyring }),
+    callArchive: openObjectStore(config.callArchive, services.calls),
     log,
     metrics,
-    mediaSwitch: createMediaSwitch({ settings, outgoing }),
+    mediaSwitch: createMediaSwitch({ settings, outgoing: services.outgoing }),
   })
-  const { offers: areas, routes } = assembled
+  return { ...assembled, areas: assembled.offers, declared }
+}
+
+type Assembled = ReturnType<typeof createAreas>
+
+/** The first start creates the master account. */
+const begin = async (
+  { config, log, store, serverKey }: Base,
+  { areas, prepare }: Assembled,
+  db: Database,
+) => {
   const passwordMark = (password: string) => keyedMark(serverKey, password)
-  const begin = async () => {
-    const firstAdmin = await makeMaster(areas, store, config, passwordMark)
-    if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))
-      log.write('warn', ignoredPassword)
-    await assembled.prepare(startAuthor)
-    await handOutKey(db, store, serverKey, log)
-    return firstAdmin
-  }
-  const firstAdmin = first ? undefined : await begin()
-  const idempotency = createIdempotency({ store, keyring, settings, clock, log })
-  rounds.add(idempotency.round)
+  const firstAdmin = await makeMaster(areas, store, config, passwordMark)
+  if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))
+    log.write('warn', ignoredPassword)
+  await prepare(startAuthor)
+  await handOutKey(db, store, serverKey, log)
+  return firstAdmin
+}
+
+/** Paths outside of `/v2`. */
+const createPages = (base: Base, { routes, posted, declared }: Assembled, life: ShutdownState) => {
+  const { config, log, store, metricsText, crossbar } = base
+  const freeBytes = config.databaseUrl === undefined ? freeBytesOf(config.dataDir) : undefined
+  return pagesOf({
+    store,
+    readiness: createReadiness({ store, life, freeBytes }),
+    metrics: metricsPage({ text: metricsText, networks: async () => (await crossbar()).metrics_networks }),
+    openApi: async () =>
+      (await import('./http/openapi/openapi.ts')).openApiText({ routes, tags: declared.describes, version }),
+    posted,
+    site: createSite(builtSite),
+    log,
+  })
+}
+
+const createContext = (base: Base, services: Services, assembled: Assembled, parts: GivenParts) => {
+  const { config, clock, log, metrics, store, node, recorder, settings } = base
+  const { areas } = assembled
+  const { db, company, responseCacheBytes } = parts
   const life: ShutdownState = { isEnding: false, isOver: false, live: new Set() }
   const counts = createCounts(company && openCountRows(company.places))
-  const places = createPlaces({ settings, clock, log, counts })
-  const upgrades = createUpgrades(assembled.upgrades, counts)
-  const frame: ServerContext = {
+  const context: ServerContext = {
     life,
     underWay: createActiveRequests(),
-    places,
-    upgrades,
-    router: createRouter(routes),
-    pages: pagesOf({
-      store,
-      readiness: createReadiness({
-        store,
-        life,
-        freeBytes: config.databaseUrl === undefined ? freeBytesOf(config.dataDir) : undefined,
-      }),
-      metrics: metricsPage({
-        text: metricsText,
-        networks: async () => (await settings.of(crossbarSettings)).metrics_networks,
-      }),
-      openApi: async () =>
-        (await import('./http/openapi/openapi.ts')).openApiText({
-          routes,
-          tags: declared.describes,
-          version,
-        }),
-      posted: assembled.posted,
-      site: createSite(builtSite),
-      log,
-    }),
+    places: createPlaces({ ...base, counts }),
+    upgrades: createUpgrades(assembled.upgrades, counts),
+    router: createRouter(assembled.routes),
+    pages: createPages(base, assembled, life),
     authenticate: createAuthenticate({
-      store,
-      tokens,
-      deriver,
-      settings,
+      ...base,
+      deriver: services.deriver,
       apiKeys: areas.apiKeys,
       admitsPassword: areas.signIn.admitsPassword,
       scopesOf: areas.signIn.scopesOf,
@@ -381,17 +395,15 @@ const putTogether = async (
     departedAccount: areas.audit.departed,
     settleServices: areas.services.settle,
     throttle: createThrottle({
-      settings,
-      clock,
-      metrics,
-      shared: isOneOfMany ? shared : undefined,
+      ...base,
+      shared: db.engine === 'postgres' ? services.shared : undefined,
       rows: company && openSharedRows(company.buckets, bucketColumns),
     }),
     turns: createReadQueue(company?.threads),
     inFlight: createInFlight(company?.threads),
     responseCache: createResponseCache(store.generationOf, metrics, responseCacheBytes),
-    refusals,
-    idempotency,
+    refusals: services.refusals,
+    idempotency: createIdempotency(base),
     settings,
     maxRecordValues: async () => (await settings.of(quotaSettings)).record_values,
     store,
@@ -402,47 +414,80 @@ const putTogether = async (
     node,
     version,
   }
-  measureOpen(metrics, frame, first?.threadNumber ?? 1)
+  measureOpen(metrics, context, parts.first?.threadNumber ?? 1)
+  return context
+}
+
+const openMailDelivery = (base: Base, { calls }: Services, { areas }: Assembled) => {
+  const { config, clock, crossbar } = base
+  const daysKept = async () => (await crossbar()).mail_outbox_days
+  const transport = config.smtpUrl
+    ? smtpTransport(config.smtpUrl, calls)
+    : folderTransport(join(config.dataDir, 'outbox'), { clock, daysKept })
+  const { senders } = areas.whitelabel
+  return createMailDelivery({ ...base, senders, transport, documentOf: areas.payments.documentOf })
+}
+
+const openListeners = async (
+  base: Base,
+  frame: ServerContext,
+  { db, timeOfDay, company, first }: GivenParts,
+) => {
+  const { config, settings, log } = base
+  const { host, dataDir } = config
   const server = createPlainServer(frame)
   const isShared = company !== undefined
   if (isShared && !first) await assertFree(config)
-  const port = await listen(server, { host: config.host, port: config.port, isShared })
+  const port = await listen(server, { host, port: config.port, isShared })
   const tls = createTlsListener({
     frame,
     settings,
-    host: config.host,
+    host,
     plainPort: port,
     isShared,
     isFirst: !first,
-    dataDir: config.dataDir,
+    dataDir,
     log,
   })
-  if (!timeOfDay) await followListeners(db, tls, places, log)
-  const { smtpUrl, dataDir } = config
-  const transport = smtpUrl
-    ? smtpTransport(smtpUrl, calls)
-    : folderTransport(join(dataDir, 'outbox'), {
-        clock,
-        daysKept: async () => (await settings.of(crossbarSettings)).mail_outbox_days,
-      })
-  const mailDelivery = createMailDelivery({
-    store,
-    keyring,
-    settings,
-    senders: areas.whitelabel.senders,
-    transport,
-    documentOf: areas.payments.documentOf,
-    log,
-    metrics,
-  })
-  for (const round of [...assembled.rounds, ...mailSchedule(mailDelivery, queue)]) rounds.add(round)
-  for (const round of retentionJobs(store, settings, shared)) rounds.add(round)
-  rounds.add(queue.tidying(async () => (await settings.of(crossbarSettings)).work_outcome_days))
-  rounds.hold(async () => (await areas.imports.isUnderWay()) || (await readMove(store)) !== undefined)
+  if (!timeOfDay) await followListeners(db, tls, frame.places, log)
+  return { server, port, tls }
+}
+
+const scheduleJobs = (
+  base: Base,
+  services: Services,
+  assembled: Assembled,
+  jobs: readonly ScheduledJob[],
+) => {
+  const { store, settings, crossbar } = base
+  const { rounds, queue, shared } = services
+  for (const job of [...jobs, ...retentionJobs(store, settings, shared)]) rounds.add(job)
+  rounds.add(queue.tidying(async () => (await crossbar()).work_outcome_days))
+  rounds.hold(
+    async () => (await assembled.areas.imports.isUnderWay()) || (await readMove(store)) !== undefined,
+  )
+}
+
+/** The only place that knows all parts. */
+const putTogether = async (config: Config, world: World, parts: GivenParts): Promise<RunningServer> => {
+  const { db, timeOfDay, first } = parts
+  const base = await openBase(config, world, parts)
+  const { log, store, metrics, metricsText, recorder } = base
+  const services = createServices(base, parts)
+  const { rounds, feed } = services
+  const assembled = createAreas(base, services, parts.list)
+  const { areas, routes } = assembled
+  const firstAdmin = first ? undefined : await begin(base, assembled, db)
+  const frame = createContext(base, services, assembled, parts)
+  const { life, upgrades, idempotency } = frame
+  const { server, port, tls } = await openListeners(base, frame, parts)
+  const mailDelivery = openMailDelivery(base, services, assembled)
+  const mailJobs = mailSchedule(mailDelivery, services.queue)
+  scheduleJobs(base, services, assembled, [idempotency.round, ...assembled.rounds, ...mailJobs])
   const warnings = first ? [] : [await areas.imports.warning(), await moveWarning(store)]
   for (const warning of warnings) if (warning !== undefined) log.write('warn', warning)
   if (!timeOfDay && !first) {
-    rounds.start(onlyNudgedRounds)
+    rounds.start(parts.onlyNudgedRounds)
     followWork(db, rounds)
   }
   return {
@@ -467,17 +512,17 @@ const putTogether = async (
       life.isOver = true
       for (const end of life.live) end()
       await Promise.all([drain(server), tls.stop(), upgrades.stop(), others?.()])
-      deriver.turnAway()
+      services.deriver.turnAway()
       await frame.underWay.over(lastMilliseconds)
       await idempotency.stop()
       await rounds.stop()
       await assembled.stop()
-      await afterwards.settle()
-      await sequencer?.stop()
-      await leases.stop()
-      await deriver.stop()
+      await services.afterwards.settle()
+      await services.sequencer?.stop()
+      await services.leases.stop()
+      await services.deriver.stop()
       mailDelivery.close()
-      outgoing.close()
+      services.outgoing.close()
       await recorder?.stop()
       await db.close()
     },
