@@ -1,7 +1,7 @@
 import { contentDigest } from '../lib/chain.ts'
 import type { Clock } from '../lib/clock.ts'
 import { differencesBetween } from '../lib/differences.ts'
-import { datastoreConflict, type Failure, failure, lostLease } from '../lib/failure.ts'
+import { datastoreConflict, failure, lostLease } from '../lib/failure.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
 import { currentTraceparent } from '../lib/trace.ts'
@@ -165,6 +165,14 @@ export interface Signal<Told> {
   readonly told?: Told
 }
 
+const restoring = (list: unknown[]) => {
+  const copy = [...list]
+  return () => {
+    list.length = 0
+    for (const one of copy) list.push(one)
+  }
+}
+
 /** The writes of one transaction. Each change becomes an audit entry and an event. */
 export class ChangeSet {
   readonly author: Author
@@ -258,30 +266,14 @@ export class ChangeSet {
   /** Returns a function that undoes everything that was added since. */
   checkpoint(): () => void {
     const { changes, happenings, statements, stale, counts, errands, told, kept, born, filed } = this
-    const lists: unknown[][] = [
-      changes,
-      happenings,
-      statements,
-      stale,
-      counts,
-      errands,
-      told,
-      kept,
-      born,
-      filed,
-    ]
-    const copies = lists.map((list) => [...list])
+    const lists = [changes, happenings, statements, stale, counts, errands, told, kept, born, filed]
+    const restore = lists.map(restoring)
     return () => {
-      for (const [index, list] of lists.entries()) {
-        list.length = 0
-        for (const one of copies[index] ?? []) list.push(one)
-      }
+      for (const one of restore) one()
     }
   }
 
-  claim(claim: Claim, holder: ClaimHolder, orElse: () => Failure = conflict) {
-    const { scope, name, value } = claim
-    const { accountId, kind, id } = holder
+  claim({ scope, name, value }: Claim, { accountId, kind, id }: ClaimHolder, orElse = conflict) {
     return this.add(insertClaim({ scope, name, value, accountId, kind, id }, { rows: 1, orElse }))
   }
 
@@ -386,15 +378,11 @@ const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
   )
 }
 
-const authorText = (author: Author) => JSON.stringify(author)
-
 /** Most sets of one write have the same author. */
 const createAuthorTexts = () => {
   const texts = new Map<Author, string>()
   return (author: Author) => {
-    const known = texts.get(author)
-    if (known !== undefined) return known
-    const text = authorText(author)
+    const text = texts.get(author) ?? JSON.stringify(author)
     texts.set(author, text)
     return text
   }

@@ -1,6 +1,7 @@
 import type { Failure } from '../lib/failure.ts'
 import type { Statement, UnrecordedStore } from './db.ts'
 import type { Holder } from './leases.ts'
+import { json, optional, type RowOf, shape, text } from './table.ts'
 
 /** A request's claim of its key: commits are marked with it in the same transaction. */
 export interface KeyClaim {
@@ -31,19 +32,25 @@ export interface KeyHolder extends Holder {
   until: number
 }
 
-export interface KeyRow {
-  token: string
-  fingerprint: string
-  holder: KeyHolder
-  changes: CommittedChange[] | undefined
+const keyRow = shape({
+  token: text(),
+  fingerprint: text(),
+  holder: json<KeyHolder>(),
+  /** One list for each commit. */
+  changes: optional<CommittedChange[]>({
+    type: 'text',
+    read: (lists) =>
+      String(lists)
+        .split('\n')
+        .flatMap((list) => JSON.parse(list)),
+  }),
   /** Sealed. */
-  answer: string | undefined
-}
+  answer: optional(text()),
+})
+
+export type KeyRow = RowOf<typeof keyRow>
 
 type OrElse = () => Failure
-
-// One list for each commit.
-const changesOf = (text: string) => text.split('\n').flatMap((list) => JSON.parse(list) as CommittedChange[])
 
 const maxChangesLength = 100_000
 
@@ -81,18 +88,8 @@ const holdBy = (claim: KeyClaim, holder: KeyHolder) =>
 /** Rows of http/request/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
-    const [row] = await all(
-      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys WHERE ${ofKey}`,
-      [accountId, asker, key],
-    )
-    const found: KeyRow | undefined = row && {
-      token: row.token as string,
-      fingerprint: row.fingerprint as string,
-      holder: JSON.parse(row.holder as string) as KeyHolder,
-      changes: row.changes === null ? undefined : changesOf(row.changes as string),
-      answer: (row.answer as string | null) ?? undefined,
-    }
-    return found
+    const sql = `SELECT ${keyRow.columns} FROM idempotency_keys WHERE ${ofKey}`
+    return keyRow.first(await all(sql, [accountId, asker, key]))
   },
 
   begin: (

@@ -114,11 +114,16 @@ const reach = async (url: string): Promise<Connection> => {
 /** Without a timeout: queries take as long as the store is large. */
 export const connectTo = async (url: string): Promise<pg.Client> => (await reach(url)).client
 
-const reachForCopy = async (url: string) => {
-  try {
-    return await reach(url)
-  } catch (error) {
+const reachForCopy = (url: string) =>
+  reach(url).catch((error) => {
     throw codeOf(error) === undefined ? new Refusal(messageOf(error)) : error
+  })
+
+const during = async <T>({ client }: Pick<Connection, 'client'>, work: (run: Run) => Promise<T>) => {
+  try {
+    return await work(runnerOn(client))
+  } finally {
+    await client.end()
   }
 }
 
@@ -200,30 +205,16 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
 }
 
 /** Returns the last upgrade; rejects a database without a store. */
-export const upgradeOfPostgres = async (url: string): Promise<number> => {
-  const client = await connectTo(url)
-  try {
-    return requireStore((await lookInto(runnerOn(client))).upgrade)
-  } finally {
-    await client.end()
-  }
-}
+export const upgradeOfPostgres = async (url: string): Promise<number> =>
+  during(await reach(url), async (run) => requireStore((await lookInto(run)).upgrade))
 
-export const isPostgresSetUp = async (url: string): Promise<boolean> => {
-  const client = await connectTo(url)
-  try {
-    const run = runnerOn(client)
-    return await isSetUp(run, await lookInto(run))
-  } finally {
-    await client.end()
-  }
-}
+export const isPostgresSetUp = async (url: string): Promise<boolean> =>
+  during(await reach(url), async (run) => isSetUp(run, await lookInto(run)))
 
 /** Rejects a database that has tables, is not UTF-8, or is newer than this machine's `pg_restore`. */
 export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> => {
   const { client } = await reachForCopy(url)
-  try {
-    const run = runnerOn(client)
+  await during({ client }, async (run) => {
     const { names } = await lookInto(run)
     if (names.length > 0)
       throw new Refusal(
@@ -231,9 +222,7 @@ export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> 
       )
     await assertUtf8(client)
     await checkTool('pg_restore', await majorVersionOf(run))
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /** In one transaction. */

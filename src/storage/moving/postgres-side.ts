@@ -5,9 +5,10 @@ import {
   type CatalogRow,
   type Cells,
   type Column,
-  keyColumns,
-  type MovedTable,
+  listOf,
   monthOf,
+  quoted,
+  rowReads,
   type StoreSide,
   tablesOf,
 } from './tables.ts'
@@ -21,13 +22,7 @@ const catalog = `SELECT c.relname AS "table", a.attname AS "column", format_type
 const asText = ({ name, kind }: Column) =>
   kind === 'bytes' ? `'\\x' || encode(t."${name}", 'hex')` : `t."${name}"::text`
 
-const quoted = ({ name }: Column) => `"${name}"`
-
-// ORDER BY prefers a selected expression to a column of the same name.
-const ofTable = ({ name }: Column) => `t."${name}"`
-
-const listOf = (columns: readonly Column[], write: (column: Column, index: number) => string) =>
-  columns.map(write).join(', ')
+const given = ({ kind }: Column, index: number) => `$${index + 1}::${kind === 'integer' ? 'bigint' : 'text'}`
 
 /** Not in the types of pg. */
 interface CopyConnection {
@@ -77,25 +72,7 @@ export const openPostgresSide = async (url: string): Promise<StoreSide> => {
       const { rows } = await client.query<{ count: string }>(`SELECT count(*) AS count FROM "${table}"`)
       return Number(rows[0]?.count)
     },
-    page(table, after, limit) {
-      const key = keyColumns(table)
-      const given = listOf(
-        key,
-        ({ kind }, index) => `$${index + 1}::${kind === 'integer' ? 'bigint' : 'text'}`,
-      )
-      const behind = after ? `WHERE (${listOf(key, ofTable)}) > (${given})` : ''
-      return read(
-        `SELECT ${listOf(table.columns, asText)} FROM "${table.name}" t ${behind}
-          ORDER BY ${listOf(key, ofTable)} LIMIT ${limit}`,
-        after ?? [],
-      )
-    },
-    async lastKey(table: MovedTable) {
-      const key = keyColumns(table)
-      const order = listOf(key, (column) => `${ofTable(column)} DESC`)
-      const sql = `SELECT ${listOf(key, asText)} FROM "${table.name}" t ORDER BY ${order} LIMIT 1`
-      return (await read(sql, []))[0]
-    },
+    ...rowReads({ asText, given }, read),
     async insert({ name, columns }, rows) {
       const month = monthOf(name)
       const names = `${listOf(columns, quoted)}${month === undefined ? '' : ', month'}`

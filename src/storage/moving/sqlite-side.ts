@@ -7,8 +7,9 @@ import {
   type CatalogRow,
   type Cells,
   type Column,
-  keyColumns,
-  type MovedTable,
+  listOf,
+  quoted,
+  rowReads,
   type StoreSide,
   tablesOf,
 } from './tables.ts'
@@ -22,17 +23,10 @@ const asText = ({ name, kind }: Column) => {
   return kind === 'integer' ? `CAST(t."${name}" AS TEXT)` : `t."${name}"`
 }
 
-const fromText = ({ kind }: Column) => {
+const given = ({ kind }: Column) => {
   if (kind === 'bytes') return 'unhex(substr(?, 3))'
   return kind === 'integer' ? 'CAST(? AS INTEGER)' : '?'
 }
-
-const listOf = (columns: readonly Column[], write: (column: Column) => string) =>
-  columns.map(write).join(', ')
-
-const quoted = ({ name }: Column) => `"${name}"`
-
-const ofTable = ({ name }: Column) => `t."${name}"`
 
 const ofEngine = new Set(['writers', 'told_keys'])
 
@@ -40,7 +34,7 @@ const ofEngine = new Set(['writers', 'told_keys'])
 export const openSqliteSide = (file: string): StoreSide => {
   const connection: DatabaseSync = openDurable(file)
 
-  const read = (sql: string, params: Cells) => {
+  const read = async (sql: string, params: Cells) => {
     const statement = connection.prepare(sql)
     statement.setReturnArrays(true)
     return statement.all(...params) as unknown as Cells[]
@@ -50,23 +44,10 @@ export const openSqliteSide = (file: string): StoreSide => {
     tables: async () => tablesOf(connection.prepare(catalog).all() as unknown as CatalogRow[]),
     count: async (table) =>
       Number(connection.prepare(`SELECT count(*) AS count FROM "${table}"`).get()?.count),
-    async page(table: MovedTable, after, limit) {
-      const key = keyColumns(table)
-      const behind = after ? `WHERE (${listOf(key, ofTable)}) > (${listOf(key, fromText)})` : ''
-      return read(
-        `SELECT ${listOf(table.columns, asText)} FROM "${table.name}" t ${behind}
-          ORDER BY ${listOf(key, ofTable)} LIMIT ${limit}`,
-        after ?? [],
-      )
-    },
-    async lastKey(table) {
-      const key = keyColumns(table)
-      const order = listOf(key, (column) => `${ofTable(column)} DESC`)
-      return read(`SELECT ${listOf(key, asText)} FROM "${table.name}" t ORDER BY ${order} LIMIT 1`, [])[0]
-    },
+    ...rowReads({ asText, given }, read),
     async insert({ name, columns }, rows) {
       const insertion = connection.prepare(
-        `INSERT INTO "${name}" (${listOf(columns, quoted)}) VALUES (${listOf(columns, fromText)})`,
+        `INSERT INTO "${name}" (${listOf(columns, quoted)}) VALUES (${listOf(columns, given)})`,
       )
       connection.exec('BEGIN IMMEDIATE')
       try {

@@ -83,8 +83,45 @@ export const tablesOf = (catalog: readonly CatalogRow[]): MovedTable[] => {
 const keyOf = ({ columns, key }: MovedTable, row: Cells): Cells =>
   key.map((name) => row[columns.findIndex((column) => column.name === name)] ?? null)
 
-export const keyColumns = ({ columns, key }: MovedTable): Column[] =>
+const keyColumns = ({ columns, key }: MovedTable): Column[] =>
   key.flatMap((name) => columns.filter((column) => column.name === name))
+
+export const listOf = (columns: readonly Column[], write: (column: Column, index: number) => string) =>
+  columns.map(write).join(', ')
+
+export const quoted = ({ name }: Column) => `"${name}"`
+
+// ORDER BY prefers a selected expression to a column of the same name.
+const ofTable = ({ name }: Column) => `t."${name}"`
+
+interface CellWords {
+  asText(column: Column): string
+  /** A parameter. */
+  given(column: Column, index: number): string
+}
+
+/** Reads rows in the order of the primary key. */
+export const rowReads = (
+  { asText, given }: CellWords,
+  read: (sql: string, params: Cells) => Promise<Cells[]>,
+): Pick<StoreSide, 'page' | 'lastKey'> => ({
+  page(table, after, limit) {
+    const key = keyColumns(table)
+    const behind = after ? `WHERE (${listOf(key, ofTable)}) > (${listOf(key, given)})` : ''
+    return read(
+      `SELECT ${listOf(table.columns, asText)} FROM "${table.name}" t ${behind}
+        ORDER BY ${listOf(key, ofTable)} LIMIT ${limit}`,
+      after ?? [],
+    )
+  },
+  async lastKey(table) {
+    const key = keyColumns(table)
+    const order = listOf(key, (column) => `${ofTable(column)} DESC`)
+    return (
+      await read(`SELECT ${listOf(key, asText)} FROM "${table.name}" t ORDER BY ${order} LIMIT 1`, [])
+    )[0]
+  },
+})
 
 // Few rows at first, because they may be large.
 const leastRows = 50
