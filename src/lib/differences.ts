@@ -66,7 +66,7 @@ export const maskedDifferences = (from: Json, to: Json): Difference[] => {
 }
 
 /**
- * What of a record is another than before, value by value. Of a secret it tells that it changed, and not what it is.
+ * Shows that a secret changed, but not its value.
  * @example
  * differencesBetween({ name: 'a', pin: '1' }, { name: 'b', pin: '2', tags: ['x'] })
  * // [{ path: 'name', from: 'a', to: 'b' }, { path: 'pin', from: '***', to: '***' }, { path: 'tags', to: ['x'] }]

@@ -1,5 +1,4 @@
-// JSON as switches write it: bare `nan` and `inf`, `1.#INF` of Windows, unescaped texts of callers, and the NUL that
-// ends a text in C.
+// JSON of switches: bare `nan` and `inf`, `1.#INF` of Windows, unescaped texts of callers, and NUL at the end of texts.
 
 // Out of range, so that validation rejects it: null would hide that a value was sent.
 const outOfRange = '1e999'

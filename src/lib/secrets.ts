@@ -2,43 +2,42 @@ import { hash } from 'node:crypto'
 import { isId } from './ids.ts'
 import { isObject, type Json } from './json.ts'
 
-// A mark in a schema makes a value secret: it is encrypted in the store and masked in events and in the audit log. A value that is sent back
-// masked stays as it was.
+// A mark in a schema makes a value secret: it is encrypted in the store and masked in events and audit log. A value that a client
+// sends back masked stays as it was.
 
 const markKey = 'x-secret'
 
 export const marksSecrets = (schema: object) => JSON.stringify(schema).includes(`"${markKey}"`)
 
-/** Marks a value that no answer shows: it is only written. */
+/** No response shows it. */
 export const secret = { [markKey]: 'masked' } as const
 
-/** Marks a value that the answers of its own record show, and nothing else does. */
+/** Only the responses of its own record show it. */
 export const readableSecret = { [markKey]: 'readable' } as const
 
-/** Marks a URL that may contain a password. Such a URL is stored sealed, and responses mask the password. */
+/** A URL that may contain a password: it is encrypted, and responses mask the password. */
 export const secretUrl = { [markKey]: 'url' } as const
 
 type SecretMark = 'masked' | 'readable' | 'url'
 
-// Fields that no schema describes are secret when they are called so: they are stored sealed, and all responses mask them.
+// Fields without a schema are secret if they have such a name: they are encrypted, and all responses mask them.
 const names =
   'password|credentials|api_key|secret|\\w*_secret|private_key|pin|recovery_codes|authorization_header|\\w*_password' +
   '|passwd|passphrase|\\w*secret_key|access_token|auth_token|refresh_token|bearer_token|sha256_key|previous_key|custom_request_headers'
 const secretKey = new RegExp(`^(?:${names})$`)
-// Looked at from the end of a key: there are fewer of these than of quotes, and most differ in their last letter.
+// A look-behind from the end of the key is faster: most keys differ in the last letter.
 const textWith = (keys: string) => new RegExp(`(?<="(?:${keys}))":`)
 const secretText = textWith(names)
 
-/** What stands in the place of a secret. */
 export const masked = '***'
 
 // The parts of URLs, within longer texts and within JSON: `user:password@`, `?token=...` and `;token=...`.
 const userInfo = /:\/\/([^\s/?#"\\]+)@/g
-// A semicolon within a value is part of it, unless a further parameter begins there.
+// A semicolon is part of the value, unless another parameter follows it.
 const parameter = /([?&#;]([^?&#;=\s"\\]{1,64})=)([^&#;\s"\\]*(?:;[^&#;=\s"\\]*(?=[;&#\s"\\]|$))*)/g
 const secretName =
   /(?:password|passwd|passphrase|pwd|secret|token|signature|authorization|(?:access|api|auth|private|secret|shared|subscription)[._-]?key)\]?$/i
-// Public links have parameters of these names, too: `?key=start`. Their values are shorter than keys.
+// Public links also have such parameters, with shorter values: `?key=start`.
 const generalName = /^(?:auth|code|jwt|(?<!interaction_)key|pass|sas|sig)$/i
 // Shorter texts are user names and words; longer ones may be tokens.
 const shortestToken = 16
@@ -62,7 +61,7 @@ const isSecretParameter = (written: string, value: string) => {
   return value !== '' && (secretName.test(name) || (generalName.test(name) && value.length >= shortestToken))
 }
 
-/** The text without the passwords, tokens and keys in its URLs. */
+/** Masks passwords, tokens and keys in URLs. */
 export const maskUrls = (text: string): string =>
   text.includes('://')
     ? text
@@ -72,7 +71,7 @@ export const maskUrls = (text: string): string =>
         )
     : text
 
-// `access_key_id`, `apiKey`, `sipPass`, `vm_pin`: a text or number of a field that no schema names may be a secret.
+// Fields without a schema that may contain a secret: `access_key_id`, `apiKey`, `sipPass`, `vm_pin`.
 const likelyName = new RegExp(
   '(?:pass_?w(?:or)?d|passphrase|passcode|pin_?code|pwd|(?<![a-z])(?:pw|otp)|bearer|secret(?:_[a-z_]+)?|token|credentials?|authorization|certificate|cookie|hmac|jwt|service_account' +
     '|(?<!by|com)pass|(?<!s)pin|(?<![a-z])auth|(?:api|access|auth|license|private|secret|shared)key' +
@@ -114,10 +113,10 @@ const hasUrlSecret = (value: unknown) => typeof value === 'string' && maskUrls(v
 
 export const isSecretKey = (key: string) => secretKey.test(key)
 
-/** Tells whether a secret is the same as before, and nothing else about it. */
+/** Shows whether a secret changed. */
 export const fingerprint = (text: string) => hash('sha256', text, 'hex').slice(0, 8)
 
-/** A part of a schema, as far as it leads to marks. */
+/** The part of JSON Schema that can contain marks. */
 interface Shape {
   [markKey]?: SecretMark
   properties?: Readonly<Record<string, Shape>>
@@ -138,14 +137,13 @@ const fits = (pattern: string, key: string) => {
 const alternative = ({ anyOf = [] }: Shape, value: Json) =>
   anyOf.find(({ properties = {} }) => Object.keys(value).some((key) => Object.hasOwn(properties, key)))
 
-/** Whether a schema names a key, and not only a pattern or all further keys. */
+/** Not by a pattern. */
 const isNamed = (shape: Shape | undefined, value: Json, key: string): boolean => {
   if (!shape) return false
   if (shape.anyOf) return isNamed(alternative(shape, value), value, key)
   return Object.hasOwn(shape.properties ?? {}, key)
 }
 
-/** What a schema says of a key; undefined: nothing. */
 const shapeOf = (shape: Shape | undefined, value: Json, key: string): Shape | undefined => {
   if (!shape) return undefined
   if (shape.anyOf) return shapeOf(alternative(shape, value), value, key)
@@ -164,7 +162,7 @@ const markOf = (shape: Shape | undefined, key: string, value: unknown): SecretMa
 
 const isSet = (value: unknown) => value !== null && value !== undefined
 
-/** The names of what is marked; undefined: what bears any name may be. */
+/** Undefined if a value of any name can be marked. */
 const markedNames = (shape: Shape): readonly string[] | undefined => {
   const { properties = {}, patternProperties = {}, additionalProperties, items, anyOf = [] } = shape
   const free = [...Object.values(patternProperties), additionalProperties, items].filter(isObject) as Shape[]
@@ -186,10 +184,7 @@ const textOf = (shape: Shape): RegExp => {
   return marked ? textWith([names, ...marked.map((name) => name.replace(/\W/g, '.'))].join('|')) : anyText
 }
 
-/**
- * Whether a JSON text has a key that is called like a secret, or like something that the schema marks: of a text
- * without one nothing has to be parsed.
- */
+/** Whether a JSON text has the name of a secret as a key. Other texts need not be parsed. */
 export const namesSecret = (json: string, schema?: Shape): boolean => {
   if (!schema) return secretText.test(json)
   const known = texts.get(schema) ?? textOf(schema)
@@ -197,12 +192,11 @@ export const namesSecret = (json: string, schema?: Shape): boolean => {
   return known.test(json)
 }
 
-/** What is made of a secret. */
 type Make = (secret: unknown, mark: SecretMark) => unknown
 
 interface Mapping {
   make: Make
-  /** Also masks fields that no schema names, by their names and values. */
+  /** Also fields without a schema, by names and values. */
   guesses: boolean
 }
 
@@ -220,7 +214,7 @@ const mapped = (shape: Shape | undefined, value: unknown, mapping: Mapping, name
     return value.map((item) => marked(shape?.items, itemName, item, shape?.items !== undefined))
   }
   if (!isObject(value)) return value
-  // In `tokens`, each value is one, whatever its key.
+  // All values in `tokens` are tokens.
   const isHolder = guesses && /s$/.test(name) && likelyName.test(plainName(name.slice(0, -1)))
   const members = Object.entries(value).map(([key, inner]) => [
     key,
@@ -229,15 +223,15 @@ const mapped = (shape: Shape | undefined, value: unknown, mapping: Mapping, name
   return Object.fromEntries(members)
 }
 
-/** The document with something else instead of each secret that is stored sealed. Without a schema, names decide. */
+/** Replaces the secrets that are encrypted in the store. Without a schema, names decide. */
 export const mapSecrets = (schema: object | undefined, doc: Json, make: Make): Json =>
   mapped(schema, doc, { make, guesses: false }) as Json
 
-/** The same for readers who do not read the record itself: also instead of each field that no schema names and that may be secret. */
+/** Also replaces fields without a schema that may be secret, for readers of events and lists. */
 export const mapLikelySecrets = (schema: object | undefined, doc: Json, make: Make): Json =>
   mapped(schema, doc, { make, guesses: true }) as Json
 
-/** The same of the value at one place of a document. All of it is secret where something above it is. */
+/** The same for the value at a place of a document. Everything below a secret is secret. */
 export const mapSecretsAt = (
   schema: object | undefined,
   place: readonly string[],
@@ -260,21 +254,19 @@ const withoutUrlSecrets = (doc: Json): Json => {
   return shown === text ? doc : JSON.parse(shown)
 }
 
-/** The document as anybody may see it. */
 export const withMasks = (schema: object | undefined, doc: Json): Json =>
   withoutUrlSecrets(mapLikelySecrets(schema, doc, (value, mark) => (mark === 'url' ? value : masked)))
 
-/** The document as those see it who may not even know which secrets there are. */
+/** Without the names of its secrets. */
 export const withoutSecrets = (schema: object | undefined, doc: Json): Json => {
   const open = mapLikelySecrets(schema, doc, (value, mark) => (mark === 'url' ? value : undefined))
   return JSON.parse(maskUrls(JSON.stringify(open)))
 }
 
-/** The document as the answers of its own record show it. */
+/** For the responses of its own record. */
 export const visibleSecrets = (schema: object | undefined, doc: Json): Json =>
   withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'masked' ? masked : value)))
 
-/** The same JSON text with the values of secrets replaced. Texts without any pass unparsed. */
 export const maskSecrets = (json: string, schema?: object): string =>
   maskUrls(
     likelyText.test(json) || namesSecret(json, schema)
@@ -287,14 +279,14 @@ const textsIn = (value: unknown): string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-/** A text from outside without the secrets that the other side was told: it may have repeated them. */
+/** Removes secrets that were sent to another system from its response. */
 export const withoutEchoes = (text: string, told: Json): string => {
   const secrets: string[] = []
   mapLikelySecrets(undefined, told, (value) => {
     secrets.push(...textsIn(value))
     return value
   })
-  // In one pass, or masks would be looked through for secrets again; the longest first, or its rest would stay.
+  // In one pass, so that masks are not searched again. The longest first: it may contain a shorter one.
   const words = [...new Set(secrets)]
     .sort((a, b) => b.length - a.length)
     .map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
@@ -322,7 +314,7 @@ const withoutEmpty = (shape: Shape | undefined, value: unknown): unknown => {
   return Object.fromEntries(members)
 }
 
-/** The data of a request without empty secrets: forms send fields that are not filled in as empty texts. */
+/** Forms send empty texts for empty fields. */
 export const withoutEmptySecrets = (schema: object, data: Json): Json =>
   hasEmpty(schema, data) ? (withoutEmpty(schema, data) as Json) : data
 
@@ -330,14 +322,14 @@ export const withoutEmptySecrets = (schema: object, data: Json): Json =>
 const keptUrl = (given: unknown, before: unknown): unknown =>
   typeof before === 'string' && given !== before && given === maskUrls(before) ? before : given
 
-/** Finds the stored item that an item of a list was shown as, wherever it is in the list now. */
+/** Finds the stored item of a list item by its masked text, also at another position. */
 const storedItems = (before: unknown) => {
   const items: readonly unknown[] = Array.isArray(before) ? before : []
   const shown = items.map((item) => maskUrls(JSON.stringify(item)))
   const byShown = new Map(shown.map((text, index) => [text, items[index]]))
   return (given: unknown, index: number): unknown => {
     const text = JSON.stringify(given)
-    // Several items may look the same: the place decides.
+    // Of equal items the position decides.
     return shown[index] === text ? items[index] : (byShown.get(text) ?? items[index])
   }
 }
@@ -357,7 +349,7 @@ const keptUrlsIn = (given: unknown, before: unknown): unknown => {
   )
 }
 
-/** The written record, in which URLs that come back masked are the stored ones. */
+/** Replaces masked URLs by the stored ones. */
 export const withStoredUrls = (given: Json, before: Json): Json => {
   const text = JSON.stringify(before)
   return maskUrls(text) === text ? given : (keptUrlsIn(given, before) as Json)
@@ -383,10 +375,7 @@ const kept = (shape: Shape | undefined, given: unknown, before: unknown, fillsIn
   return Object.fromEntries([...members, ...filled].filter(([, value]) => value !== undefined))
 }
 
-/**
- * The document after a write by a client that cannot see its secrets: a secret that comes back masked or empty is unchanged.
- * `whole`: the client sent the whole document, and secrets that it left out are unchanged, too.
- */
+/** A secret that is sent masked or empty is unchanged; with `whole` also a missing one. */
 export const withStoredSecrets = (
   schema: object | undefined,
   given: Json,

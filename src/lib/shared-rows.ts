@@ -1,16 +1,15 @@
 import { randomHex } from './ids.ts'
 
-// Rows of numbers under keys, in memory that the threads of a process share. It has a fixed size: where a row finds no
-// room it takes that of one that has rested longest.
+// Rows of numbers by key, in memory of fixed size that the threads of a process share. A new row replaces the one that was unused longest.
 
-/** What all threads of a process are given of the same rows. */
+/** For all threads. */
 export interface SharedMemory {
   bytes: SharedArrayBuffer
-  /** Makes it unknown which keys lie together. */
+  /** Random, so that clients cannot choose keys of one set. */
   seeds: readonly [number, number]
 }
 
-/** What is under a key, for as long as nobody else may look. A new row is all zeros. */
+/** Only valid inside `at`. A new row has zeros. */
 interface SharedRow {
   isNew: boolean
   read(column: number): number
@@ -18,31 +17,30 @@ interface SharedRow {
 }
 
 export interface SharedRows {
-  /** Calls `use` with the row of a key, alone; undefined where all rows it might take are in use for good. */
+  /** Calls `use` while no other thread has access to the row. Undefined if there is no row, because none may be replaced. */
   at<T>(key: string, use: (row: SharedRow) => T): T | undefined
 }
 
-/** Whether a row may be given to another key. */
+/** Whether a row may be replaced. */
 type MayGive = (read: (column: number) => number) => boolean
 
-// A key's hash says in which set its row is, if anywhere. Each set has a lock.
+// The hash of a key decides its set. Each set has a lock.
 const rowsOfSet = 16
-// Of a row: two halves of its key, and when it was used last.
+// Two halves of the key, and the time of the last use.
 const head = 3
 
 const widthOf = (columns: number) => head + columns
 
-/** Of a set: its rows, a clock that each use advances, and its lock. */
+/** Rows, a clock that counts uses, and a lock. */
 const bytesOfSet = (columns: number) =>
   (rowsOfSet * widthOf(columns) + 1) * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT
 
-/** Room for so many rows, of so many numbers each. */
 export const createSharedMemory = (rows: number, columns: number): SharedMemory => ({
   bytes: new SharedArrayBuffer(Math.ceil(rows / rowsOfSet) * bytesOfSet(columns)),
   seeds: [Number.parseInt(randomHex(4), 16), Number.parseInt(randomHex(4), 16)],
 })
 
-/** 32 bits of a key (murmur3's mixing). */
+/** The mixing of murmur3. */
 const hashOf = (key: string, seed: number) => {
   let hash = seed
   for (let at = 0; at < key.length; at += 1) {
@@ -54,12 +52,11 @@ const hashOf = (key: string, seed: number) => {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-// Whoever holds a lock gives it back within a microsecond, unless the system has just taken its processor.
+// A lock is held for a microsecond, unless the system suspends its thread.
 const looksBeforeRest = 1000
 const restMilliseconds = 1
 const maxLooks = 3000 * looksBeforeRest
 
-/** The rows in a memory. `mayGive` tells which of them may make room; without it any may. */
 export const openSharedRows = (
   { bytes, seeds }: SharedMemory,
   columns: number,
@@ -91,7 +88,7 @@ export const openSharedRows = (
 
   const numberAt = (at: number) => numbers[at] as number
 
-  /** The place of a key's row, or the one that it is to take. */
+  /** The row of the key, or the one to replace; -1 if there is none. */
   const placeIn = (set: number, first: number, second: number) => {
     const begin = set * rowsOfSet * width
     let oldest = -1

@@ -1,9 +1,8 @@
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
 import { currentTraceparent, inLaterSpan, type Recorder, reportSpan, type SpanFacts } from '../lib/trace.ts'
 
-// Whatever leaves for the servers of others, in whatever protocol: each call is counted, and has a span.
+// Calls to other systems have a metric and a span.
 
-/** What for. */
 export type Purpose =
   | 'bookkeeper'
   | 'call_archive'
@@ -18,22 +17,20 @@ export type Purpose =
 
 interface WatchedCall<Answer> {
   purpose: Purpose
-  /** Of its span. There are few different ones: neither paths nor names of anybody. */
+  /** Of its span: few different ones, without paths and names. */
   name: string
   kind: 'client' | 'producer'
-  /** Never what a customer has chosen or a secret, but for hosts. */
+  /** No secrets, and nothing that customers chose, except hosts. */
   facts: SpanFacts
-  /** What has asked for it, where that is not the work at hand: each a `traceparent`. */
+  /** The `traceparent` of each request that caused it, if not the current trace. */
   causes?: readonly string[]
-  /** What came of it, in a word of few. */
+  /** For the metric: few different words. */
   outcomeOf(answer: Answer): string
-  /** The same where it failed. */
   faultOf(error: unknown): string
 }
 
 interface Deps {
   metrics: Metrics
-  /** Takes the spans of calls, where somebody wants them. */
   recorder?: Recorder | undefined
 }
 
@@ -46,7 +43,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'amqps:': 5671,
 }
 
-/** Where a call goes, as spans tell it: nothing else of the address, which may hold keys and people. */
+/** Only host and port: the rest of a URL may contain keys and names. */
 export const serverIn = (url: string): SpanFacts => {
   const address = URL.parse(url)
   if (!address) return {}
@@ -55,13 +52,12 @@ export const serverIn = (url: string): SpanFacts => {
   return { 'server.address': hostname, ...(number === undefined ? {} : { 'server.port': number }) }
 }
 
-/** What a call is a part of, so that whoever is called can say so too. */
 export const traceHeaders = () => {
   const traceparent = currentTraceparent()
   return traceparent === undefined ? {} : { traceparent }
 }
 
-/** What came of a call over HTTP: `2xx` to `5xx`. To whoever calls, a refusal is an error. */
+/** `2xx` to `5xx`. */
 export const httpOutcome = (status: number) => {
   reportSpan({ 'http.response.status_code': status })
   if (status >= 400) reportSpan({ 'error.type': String(status) })
@@ -79,7 +75,6 @@ export const createCalls = ({ metrics, recorder }: Deps) => {
   })
 
   return {
-    /** Does what calls somebody, and tells how it went. */
     watch: <Answer>(call: WatchedCall<Answer>, work: () => Promise<Answer>): Promise<Answer> => {
       const { purpose, outcomeOf, faultOf, ...span } = call
       const began = performance.now()

@@ -10,22 +10,20 @@ import type { Log } from '../lib/log.ts'
 import { isPrivateAddress, namesHost } from '../lib/private-address.ts'
 import { type Calls, httpOutcome, type Purpose, serverIn, traceHeaders } from './calls.ts'
 
-/** Hosts inside of private networks that may be called all the same: names, addresses or CIDRs. */
+/** Hosts in private networks that may be called: names, addresses or CIDRs. */
 type AllowedHosts = () => Promise<readonly string[]>
 
-/** The addresses of a host, as the machine knows them. */
 type LookUpAll = (host: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
 
-/** A host leads into a private network, where nobody but the operator may send this server. */
+/** Only the operator may configure calls into private networks. */
 class PrivateHost extends Error {}
 
 const isAllowedAddress = (allowed: readonly string[], host: string, address: string) =>
   !isPrivateAddress(address) || namesHost(allowed, host, address)
 
-/** The host of a URL as an address: URLs write IPv6 in brackets. */
+/** URLs have IPv6 in brackets. */
 const literalIn = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
 
-/** Fails unless a literal address may be called. */
 const requireAllowed = async (address: string, allowedHosts: AllowedHosts) => {
   if (isAllowedAddress(await allowedHosts(), address, address)) return
   throw new PrivateHost(`${address} is no address of the internet`)
@@ -49,10 +47,9 @@ const createGuardedLookup = (lookUpAll: LookUpAll, allowedHosts: AllowedHosts): 
   }
 }
 
-/** How a call to somebody else's server came to nothing. */
 type OutgoingFault = 'unreachable' | 'timeout' | 'too_large' | 'malformed' | 'aborted' | 'private'
 
-/** Its message names no more of the address than the host: paths and queries hold keys. */
+/** Its message contains only the host: paths and queries may contain keys. */
 export class OutgoingError extends Error {
   readonly fault: OutgoingFault
 
@@ -64,29 +61,27 @@ export class OutgoingError extends Error {
 }
 
 export interface OutgoingCall {
-  /** What for. */
   purpose: Exclude<Purpose, 'dns' | 'mail' | 'message_bus' | 'stripe'>
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** A user and password in it are sent as Basic credentials. */
   url: string
   /** Sent as JSON. */
   json?: unknown
-  /** Instead of `json`: bytes as they are to be sent, for bodies that are signed. */
+  /** Instead of `json`, for signed bodies. */
   body?: string
   headers?: Readonly<Record<string, string>>
-  /** For all of it, from the look-up of the name to the last byte of the answer. */
+  /** From the look-up of the name to the last byte of the response. */
   timeoutMs: number
-  /** Of the answer, decompressed. */
+  /** Of the decompressed response. */
   maxBytes: number
-  /** Nobody needs what is beyond: the answer ends there, instead of failing. */
+  /** A longer response is cut off and does not fail. */
   cutsOff?: true
-  /** What has asked for it, where that is not the work at hand: each a `traceparent`. */
+  /** The `traceparent` of each request that caused it, if not the current trace. */
   causes?: readonly string[]
-  /** Gives the call up. */
   signal?: AbortSignal
-  /** The operator itself has configured where this leads: it may lead into private networks. */
+  /** The operator configured the address: it may be in a private network. */
   isOperators?: true
-  /** Whoever calls tells the log of failures by itself. */
+  /** The caller logs failures. */
   isQuiet?: boolean
 }
 
@@ -94,16 +89,15 @@ export interface OutgoingResponse {
   status: number
   headers: Headers
   text: string
-  /** The body as JSON; fails with `malformed` when it is none. */
+  /** Fails with `malformed`. */
   json(): unknown
 }
 
-/** Calls to servers of others: bounded in time and size, never redirected. */
+/** Calls to other systems: bounded in time and size, never redirected. */
 export interface Outgoing {
   send(call: OutgoingCall): Promise<OutgoingResponse>
-  /** Whether a customer may send this server to an address. Each call checks it again. */
+  /** Whether customers may configure this address. Each call checks it again. */
   mayCall(url: string): Promise<boolean>
-  /** Ends what is kept open. */
   close(): void
 }
 
@@ -122,17 +116,14 @@ const decodedUserInfo = (text: string) => {
 }
 
 const callTargetOf = (url: string): CallTarget => {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  const parsed = URL.parse(url)
   if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new OutgoingError('malformed', 'no http address')
   const { username, password, host } = parsed
   parsed.username = ''
   parsed.password = ''
-  const credentials = username
-    ? {
-        authorization: `Basic ${Buffer.from(`${decodedUserInfo(username)}:${decodedUserInfo(password)}`).toString('base64')}`,
-      }
-    : undefined
-  return { host, address: parsed, headers: { ...credentials } }
+  if (!username) return { host, address: parsed, headers: {} }
+  const credentials = Buffer.from(`${decodedUserInfo(username)}:${decodedUserInfo(password)}`)
+  return { host, address: parsed, headers: { authorization: `Basic ${credentials.toString('base64')}` } }
 }
 
 const lowerCased = (headers: Readonly<Record<string, string>> = {}) =>
@@ -201,14 +192,12 @@ const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }
   faultOf: (error: unknown) => (error instanceof OutgoingError ? error.fault : 'unreachable'),
 })
 
-// A server that was called is likely to be called again soon.
 const keepAliveOptions = { keepAlive: true, timeout: 30_000 }
 const maxLookingMs = 2000
 
 interface Deps {
   log: Log
   calls: Calls
-  /** Hosts of private networks that may be called for customers. */
   allowedPrivateHosts: AllowedHosts
   lookUpAll?: LookUpAll
 }
@@ -219,7 +208,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
   const agents = { http: new http.Agent(keepAliveOptions), https: new https.Agent(keepAliveOptions) }
   const judged = createGuardedLookup(lookUpAll, allowedPrivateHosts)
 
-  /** Judged calls have a socket each: one that leads to where only the operator may go is never shared with them. */
+  /** Calls for customers have a socket each: they never share a connection into a private network. */
   const wayOf = async ({ isOperators }: OutgoingCall, { protocol, hostname }: URL) => {
     if (isOperators) return { agent: protocol === 'https:' ? agents.https : agents.http }
     const literal = literalIn(hostname)
@@ -227,21 +216,16 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
     return { agent: false as const, lookup: judged }
   }
 
-  /** The answer's head. Redirects are answers like any other: they would lead where nobody has looked. */
-  const ask = async (
-    call: OutgoingCall,
-    target: CallTarget,
-    signal: AbortSignal,
-  ): Promise<IncomingMessage> => {
+  /** Redirects are not followed: their address is not checked. */
+  const ask = async (call: OutgoingCall, target: CallTarget, signal: AbortSignal) => {
     const { address } = target
     const body = bodyOf(call)
     const way = await wayOf(call, address)
     const options = { method: call.method, headers: headersOf(call, target, body), signal, ...way }
-    return new Promise((resolve, reject) => {
+    return new Promise<IncomingMessage>((resolve, reject) => {
       const request = address.protocol === 'https:' ? https.request : http.request
       request(address, options, resolve)
         .on('error', reject)
-        // Whoever wants to speak another protocol is understood by nobody here.
         .on('upgrade', (_response, socket) => {
           socket.destroy()
           reject(new OutgoingError('malformed', target.host))
@@ -251,7 +235,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
     })
   }
 
-  /** Fails with PrivateHost; whoever is slow to say where a name leads is not waited for. */
+  /** Fails with PrivateHost. A slow look-up counts as allowed: each call checks it again. */
   const judge = async ({ hostname }: URL) => {
     const literal = literalIn(hostname)
     if (isIP(literal)) return requireAllowed(literal, allowedPrivateHosts)
