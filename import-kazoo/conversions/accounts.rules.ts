@@ -16,7 +16,7 @@ import {
   withoutBarren,
 } from './account-tree.rules.ts'
 import { converted, finding, imported, maxNameLength, type Notes, nameFrom, notesOf } from './findings.ts'
-import { exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
+import { exportWithLimits, withAccessLists } from './packet-limits.rules.ts'
 import { fieldOf, integer, readFields, text, writeFields } from './tables.ts'
 
 export interface AccountsSeen {
@@ -245,25 +245,14 @@ interface ExportedAccount {
 }
 
 export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): ExportedDocument[] => {
-  const { rate_limits: limits, ...doc } = record.doc
   const { tree, isReseller } = record.hidden
-  const own = exported(
-    'account',
-    { ...record, doc },
-    {
-      more: {
-        pvt_tree: tree,
-        pvt_reseller: isReseller,
-        pvt_reseller_id: resellerId,
-        ...writeFields(accountFields, { ...record.hidden, apiKey }),
-      },
-    },
-  )
-  return [
-    own,
-    { ...own, database: copiesDatabase, type: 'account (copy)' },
-    ...exportPacketLimits(record, 'accounts', limits),
-  ]
+  const [own, ...limits] = exportWithLimits('account', record, {
+    pvt_tree: tree,
+    pvt_reseller: isReseller,
+    pvt_reseller_id: resellerId,
+    ...writeFields(accountFields, { ...record.hidden, apiKey }),
+  })
+  return own ? [own, { ...own, database: copiesDatabase, type: 'account (copy)' }, ...limits] : []
 }
 
 export const exportMaster = (master: OwnRecord, setting: Json = {}): ExportedDocument => {

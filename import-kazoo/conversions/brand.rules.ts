@@ -1,6 +1,6 @@
 import { recipientProblems, subjectProblems } from '../../src/areas/brand/notifications/rules.ts'
 import { whitelabelProblems } from '../../src/areas/brand/whitelabel/rules.ts'
-import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
+import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { placeOf } from '../../src/lib/property-path.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
 import {
@@ -11,14 +11,15 @@ import {
   textIn,
   withoutPlaces,
 } from '../documents/fields.ts'
-import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from '../export/document.ts'
-import { finding, imported, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
+import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
+import { leftOut, notesOf, unconverted } from './findings.ts'
 import { isNameLost, type People, type PeopleContext } from './people-context.rules.ts'
+import { checked, flag, objectIn, readFields, text } from './tables.ts'
 
 const kinds = ['logo', 'icon', 'welcome'] as const
 
 /** The latest file of each kind. Older brands have one file with any name: the logo. */
-const filesOf = (document: KazooDocument): { files: AttachedFile[]; unused: string[] } => {
+const filesOf = (document: KazooDocument): AttachedFile[] => {
   const all = attachmentsOf(document)
   const latest = kinds.flatMap((kind) => {
     const [file] = all.filter(({ name }) => name.startsWith(`${kind}-`)).sort((a, b) => b.since - a.since)
@@ -26,14 +27,12 @@ const filesOf = (document: KazooDocument): { files: AttachedFile[]; unused: stri
   })
   const [only, second] = all
   const isLogo = only && !second && latest.length === 0 && !only.name.startsWith('icon')
-  const files = isLogo ? [fileAs('logo', only)] : latest
-  const used = new Set(files.map(({ name }) => name))
-  return { files, unused: all.map(({ name }) => name).filter((name) => !used.has(name)) }
+  return isLogo ? [fileAs('logo', only)] : latest
 }
 
 /** A domain that an older account has stays with that account. */
 export const convertBrand = (document: KazooDocument, people: People): Converted => {
-  const { findings, needsHand, leftOut } = notesOf(document)
+  const { needsHand, leftOut, imported } = notesOf(document)
   const given = publicPart(document.fields, ['id'])
   const bad = Object.keys(whitelabelProblems(given))
   for (const field of bad) needsHand('link_invalid', { field })
@@ -41,15 +40,12 @@ export const convertBrand = (document: KazooDocument, people: People): Converted
   const { domain, ...others } = doc
   const isLost = isNameLost(document, doc, people)
   if (isLost) needsHand('domain_taken', { field: 'domain', old: String(domain) })
-  const { files, unused } = filesOf(document)
-  for (const field of unused) leftOut('file_unused', { field })
+  const files = filesOf(document)
+  for (const { name } of attachmentsOf(document))
+    if (!files.some((file) => file.name === name)) leftOut('file_unused', { field: name })
   for (const field of outsideFilesIn(document.fields)) needsHand('file_outside', { field })
-  return imported(document, 'whitelabel', people.accountId, { doc: isLost ? others : doc, files, findings })
+  return imported('whitelabel', people.accountId, { doc: isLost ? others : doc, files })
 }
-
-export const exportBrand = (record: OwnRecord, files: readonly ExportedFile[]): ExportedDocument[] => [
-  exported('whitelabel', record, { id: 'whitelabel', files }),
-]
 
 /** Sender addresses have no type of their own. */
 export const isSenderAddress = ({ type, fields }: KazooDocument) =>
@@ -62,14 +58,11 @@ export const convertSender = (document: KazooDocument, { accountId, hold }: Peop
   const email = textIn(document.fields, 'email') ?? ''
   const details = { field: 'email', old: email }
   if (!hold('sender', email.toLowerCase())) return leftOut(document, 'sender_twice', details)
+  const { needsHand, imported } = notesOf(document)
+  needsHand('sender_unverified', details)
   const doc = present({ email, dkim_selector: textIn(document.fields, 'dkim_selector') })
-  const findings = [finding(document, 'needs_hand', 'sender_unverified', details)]
-  return imported(document, 'whitelabel_email', accountId, { doc, findings })
+  return imported('whitelabel_email', accountId, { doc })
 }
-
-export const exportSender = (record: OwnRecord): ExportedDocument[] => [
-  exported('whitelabel_email', record, { more: { verified: false } }),
-]
 
 const noticePrefix = 'notification.'
 
@@ -81,16 +74,14 @@ const bodies = [
 /** Only names in double braces mean the same in both template languages. */
 const isPlain = (template: string) => !template.includes('{%') && !template.includes('|')
 
-type Names = PeopleContext['notices'][string]['macros']
+const hasNone = (problems: object) => Object.keys(problems).length === 0
 
-const withoutProblems = (problems: object) => Object.keys(problems).length === 0
-
-const recipientsIn = (fields: Json) => {
-  const { to } = fields
-  if (!isObject(to)) return undefined
-  const addresses = Array.isArray(to.email_addresses) ? to.email_addresses : []
+const recipientsIn = (fields: Json, key: string) => {
+  const to = objectIn(fields, key)
+  const addresses: readonly unknown[] = Array.isArray(to?.email_addresses) ? to.email_addresses : []
   const texts = addresses.filter((one): one is string => typeof one === 'string' && one !== '')
-  return { type: textIn(to, 'type') ?? 'original', ...(texts.length > 0 ? { email_addresses: texts } : {}) }
+  const listed = texts.length > 0 ? { email_addresses: texts } : {}
+  return to && { type: textIn(to, 'type') ?? 'original', ...listed }
 }
 
 const hasAddresses = (value: unknown) => {
@@ -98,41 +89,35 @@ const hasAddresses = (value: unknown) => {
   return Array.isArray(recipients) ? recipients.length > 0 : Boolean(recipients)
 }
 
-const docOf = (fields: Json, macros: Names, { needsHand }: Notes): Json => {
-  const subject = textIn(fields, 'subject')
-  const isUsable =
-    subject !== undefined && isPlain(subject) && withoutProblems(subjectProblems(subject, macros))
-  if (subject !== undefined && !isUsable) needsHand('template_unused', { field: 'subject' })
-  const to = recipientsIn(fields)
-  const isForSomebody = to !== undefined && withoutProblems(recipientProblems(to, macros))
-  if (to !== undefined && !isForSomebody) needsHand('recipients_unused', { field: 'to' })
-  for (const field of ['cc', 'bcc']) if (hasAddresses(fields[field])) needsHand('no_counterpart', { field })
-  return present({
-    enabled: fields.enabled === undefined ? undefined : isTrue(fields.enabled),
-    subject: isUsable ? subject : undefined,
-    to: isForSomebody ? to : undefined,
-    from: textIn(fields, 'from'),
-    reply_to: textIn(fields, 'reply_to'),
-  })
-}
+const noticeFields = (macros: PeopleContext['notices'][string]['macros']) => [
+  flag('enabled'),
+  checked(
+    (fields, key) => textIn(fields, key),
+    (subject) => isPlain(subject) && hasNone(subjectProblems(subject, macros)),
+    'template_unused',
+  )('subject'),
+  checked(recipientsIn, (to) => hasNone(recipientProblems(to, macros)), 'recipients_unused')('to'),
+  text('from'),
+  text('reply_to'),
+]
 
 /** `system` notices apply to all accounts. The importer of the area validates the bodies. */
 export const convertNotice = (
   document: KazooDocument,
   { accountId, notices }: Pick<PeopleContext, 'accountId' | 'notices'>,
 ): Converted => {
-  const name = document.id.startsWith(noticePrefix) ? document.id.slice(noticePrefix.length) : document.id
+  const { id, fields } = document
+  const name = id.startsWith(noticePrefix) ? id.slice(noticePrefix.length) : id
   const notice = Object.hasOwn(notices, name) ? notices[name] : undefined
   if (!notice) return unconverted(document, 'kept', 'left_out', 'notice_unknown', { old: name.slice(0, 128) })
   const notes = notesOf(document)
-  const { findings } = notes
-  const doc = docOf(document.fields, notice.macros, notes)
-  const attached = new Map(attachmentsOf(document).map((file) => [file.name, file]))
-  const files = bodies.flatMap(([name, role]) => {
-    const body = attached.get(name)
-    return body ? [fileAs(role, body)] : []
-  })
-  return imported(document, 'notification', accountId, { id: name, doc, files, findings })
+  const doc = readFields(noticeFields(notice.macros), fields, notes)
+  for (const field of ['cc', 'bcc'])
+    if (hasAddresses(fields[field])) notes.needsHand('no_counterpart', { field })
+  const files = bodies.flatMap(([name, role]) =>
+    attachmentsOf(document).flatMap((file) => (file.name === name ? [fileAs(role, file)] : [])),
+  )
+  return notes.imported('notification', accountId, { id: name, doc, files })
 }
 
 export const exportNotice = (record: OwnRecord, masterId?: string): ExportedDocument => {

@@ -3,30 +3,29 @@ import { deviceReadOnly } from '../../src/areas/voice/devices/schema.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { publicPart, textIn, withRejected } from '../documents/fields.ts'
-import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { imported, type Notes, nameFrom, notesOf } from './findings.ts'
-import { deviceLimitsIn, exportPacketLimits, withAccessLists } from './packet-limits.rules.ts'
+import { type Notes, nameFrom, notesOf } from './findings.ts'
+import { deviceLimitsIn, withAccessLists } from './packet-limits.rules.ts'
 import { isNameLost, type People } from './people-context.rules.ts'
 
 const notTaken = [...deviceReadOnly, 'sync']
+const macForm = /^[0-9a-f]{12}$/
+const maxShown = 64
 
-const withOwner = (doc: Json, users: ReadonlySet<string>, { needsHand }: Notes): Json => {
+const withOwner = (doc: Json, { users }: People, { needsHand }: Notes): Json => {
   const { owner_id: owner, ...others } = doc
   if (owner === undefined || (typeof owner === 'string' && users.has(owner))) return doc
   if (owner !== '' && owner !== null)
-    needsHand('owner_gone', { field: 'owner_id', old: String(owner).slice(0, 64) })
+    needsHand('owner_gone', { field: 'owner_id', old: String(owner).slice(0, maxShown) })
   return others
 }
 
-const macForm = /^[0-9a-f]{12}$/
-
-const withMac = (doc: Json, hold: People['hold'], { needsHand }: Notes): Json => {
+const withMac = (doc: Json, { hold }: People, { needsHand }: Notes): Json => {
   const { mac_address: mac, ...others } = doc
   if (mac === undefined) return doc
   const isMac = typeof mac === 'string' && macForm.test(mac)
   if (isMac && hold('mac_address', mac)) return doc
   const code = isMac ? 'mac_address_taken' : 'mac_address_invalid'
-  needsHand(code, { field: 'mac_address', old: String(mac).slice(0, 64) })
+  needsHand(code, { field: 'mac_address', old: String(mac).slice(0, maxShown) })
   return withRejected(others, { mac_address: mac })
 }
 
@@ -38,8 +37,8 @@ const withRealm = (doc: Json, realms: readonly (string | undefined)[], { needsHa
   const [realm, ...further]: readonly unknown[] = Array.isArray(stored) ? stored : [stored]
   if (further.length > 0)
     needsHand('sip_realm_several', { field: 'sip.realm', old: further.map(String).join() })
-  const own = realms.map((one) => one?.toLowerCase())
-  const isOwn = typeof realm !== 'string' || realm === '' || own.includes(realm.toLowerCase())
+  const own = ['', ...realms].map((one) => one?.toLowerCase())
+  const isOwn = typeof realm !== 'string' || own.includes(realm.toLowerCase())
   return { ...doc, sip: isOwn ? others : { ...others, realm } }
 }
 
@@ -75,27 +74,18 @@ const withFreeName = (doc: Json, document: KazooDocument, people: People, { need
 /** The device before it is compared with others. */
 export const tidyDevice = (
   { fields }: KazooDocument,
-  realms: readonly (string | undefined)[],
+  { realm, storedRealm }: Pick<People, 'realm' | 'storedRealm'>,
   notes: Notes,
-): Json => withRealm(tidy(publicPart(fields, notTaken)), realms, notes)
+): Json => withRealm(tidy(publicPart(fields, notTaken)), [realm, storedRealm], notes)
 
 /** The oldest device keeps a name, address or MAC address. */
 export const convertDevice = (document: KazooDocument, people: People): Converted => {
-  const { accountId, realm, storedRealm, users, hold, packetLimits } = people
   const notes = notesOf(document)
-  const limits = packetLimits.get(document.id)
-  let doc = tidyDevice(document, [realm, storedRealm], notes)
-  doc = { ...doc, name: nameFrom(textIn(doc, 'name'), document.id, notes) }
-  doc = withOwner(doc, users, notes)
-  doc = withMac(doc, hold, notes)
-  doc = withKeys(doc, notes)
-  doc = withAccessLists(doc, notes)
-  if (limits) doc = { ...doc, rate_limits: deviceLimitsIn(limits) }
-  doc = withFreeName(doc, document, people, notes)
-  return imported(document, 'device', accountId, { doc, findings: notes.findings })
-}
-
-export const exportDevice = (record: OwnRecord): ExportedDocument[] => {
-  const { rate_limits: limits, ...doc } = record.doc
-  return [exported('device', { ...record, doc }), ...exportPacketLimits(record, 'devices', limits)]
+  const limits = people.packetLimits.get(document.id)
+  const given = tidyDevice(document, people, notes)
+  const named = { ...given, name: nameFrom(textIn(given, 'name'), document.id, notes) }
+  const owned = withMac(withOwner(named, people, notes), people, notes)
+  const keyed = withAccessLists(withKeys(owned, notes), notes)
+  const limited = limits ? { ...keyed, rate_limits: deviceLimitsIn(limits) } : keyed
+  return notes.imported('device', people.accountId, { doc: withFreeName(limited, document, people, notes) })
 }

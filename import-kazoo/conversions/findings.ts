@@ -2,19 +2,15 @@ import { present } from '../../src/lib/json.ts'
 import type { Converted, Draft, Finding, KazooDocument, Severity } from '../documents/document.ts'
 import { timesOf } from '../documents/fields.ts'
 
-interface Details {
-  field?: string
-  old?: string | undefined
-  new?: string | undefined
-}
+type Details = Partial<Record<'field' | 'old' | 'new', string | undefined>>
+
+type Why = [severity: Severity, code: string, details?: Details]
 
 type Content = Partial<Pick<Draft, 'id' | 'doc' | 'facts' | 'files'>>
 
 export const finding = (
   { database, id }: Pick<KazooDocument, 'database' | 'id'>,
-  severity: Severity,
-  code: string,
-  details: Details = {},
+  ...[severity, code, details = {}]: Why
 ): Finding => ({ severity, code, database, id, ...present(details) })
 
 export const converted = (
@@ -23,11 +19,8 @@ export const converted = (
   { drafts = [], findings = [] }: Partial<Pick<Converted, 'drafts' | 'findings'>> = {},
 ): Converted => ({ document, outcome, drafts, findings })
 
-export const unconverted = (
-  document: KazooDocument,
-  outcome: Converted['outcome'],
-  ...why: [severity: Severity, code: string, details?: Details]
-) => converted(document, outcome, { findings: [finding(document, ...why)] })
+export const unconverted = (document: KazooDocument, outcome: Converted['outcome'], ...why: Why) =>
+  converted(document, outcome, { findings: [finding(document, ...why)] })
 
 export const leftOut = (document: KazooDocument, code: string, details?: Details) =>
   unconverted(document, 'skipped', 'left_out', code, details)
@@ -40,7 +33,7 @@ export const draftOf = (
 ): Draft => ({ as, accountId, id, ...timesOf(fields), doc: {}, facts: {}, files: [], ...content })
 
 /** Findings of one document in the order of the report. */
-export const notesOf = (document: Pick<KazooDocument, 'database' | 'id'>) => {
+export const notesOf = (document: KazooDocument) => {
   const findings: Finding[] = []
   const noteAs = (severity: Severity) => (code: string, details?: Details) =>
     void findings.push(finding(document, severity, code, details))
@@ -49,17 +42,20 @@ export const notesOf = (document: Pick<KazooDocument, 'database' | 'id'>) => {
     needsHand: noteAs('needs_hand'),
     repaired: noteAs('repaired'),
     leftOut: noteAs('left_out'),
+    /** The one record that the document becomes. */
+    imported: (as: string, accountId: string, content?: Content) =>
+      converted(document, 'imported', { drafts: [draftOf(document, as, accountId, content)], findings }),
   }
 }
 
-export type Notes = ReturnType<typeof notesOf>
+export type Notes = Pick<ReturnType<typeof notesOf>, 'needsHand' | 'repaired' | 'leftOut'>
 
 /** The one record that a document becomes. */
 export const imported = (
   document: KazooDocument,
   as: string,
   accountId: string,
-  { findings = [], ...content }: Content & Partial<Pick<Notes, 'findings'>> = {},
+  { findings = [], ...content }: Content & Partial<Pick<Converted, 'findings'>> = {},
 ): Converted =>
   converted(document, 'imported', { drafts: [draftOf(document, as, accountId, content)], findings })
 

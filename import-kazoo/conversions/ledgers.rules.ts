@@ -4,7 +4,7 @@ import { type Json, present } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { derivedId, integerIn, isGone, textIn } from '../documents/fields.ts'
-import { converted, draftOf, imported, type Notes, notesOf, unconverted } from './findings.ts'
+import { converted, draftOf, finding, imported, type Notes, notesOf, unconverted } from './findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
 
 // Each month of an account is a separate book that is read document by document. It begins with its
@@ -91,8 +91,12 @@ const unread = (document: KazooDocument, book: BookSoFar, field: string): Conver
 })
 
 /** Reports a month that does not begin with the end of the one before. */
-const noteBeginning = (carried: number, { before }: MonthOfAccount, { repaired }: Notes) => {
-  if (carried === before || (before === undefined && carried === 0)) return
+const noteBeginning = (
+  carried: number,
+  { before }: MonthOfAccount,
+  { repaired }: Pick<Notes, 'repaired'>,
+) => {
+  if (carried === (before ?? 0)) return
   const amounts = { field: 'amount', new: dollars(carried) }
   if (before === undefined) repaired('opening_balance', amounts)
   else repaired('rollover_differs', { ...amounts, old: dollars(before) })
@@ -307,8 +311,10 @@ export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccou
   if (!isAnew || before === 0) return { drafts: [], findings: [], units: before + moved }
   const id = rolloverId(month.month)
   const { from } = monthPeriod(month.month)
-  const notes = notesOf({ database, id })
-  noteBeginning(0, month, notes)
+  const findings: Finding[] = []
+  noteBeginning(0, month, {
+    repaired: (code, details) => void findings.push(finding({ database, id }, 'repaired', code, details)),
+  })
   const draft = draftOf({ id, fields: { pvt_created: from } }, 'ledger', accountId, {
     doc: {
       source: { service: rolloverService, id: String(month.month) },
@@ -317,5 +323,5 @@ export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccou
     },
     facts: { month: month.month, amount: 0 },
   })
-  return { drafts: [draft], findings: notes.findings, units: moved }
+  return { drafts: [draft], findings, units: moved }
 }

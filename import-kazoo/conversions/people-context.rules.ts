@@ -2,7 +2,7 @@ import { domainOf } from '../../src/areas/brand/whitelabel/rules.ts'
 import { sipAddressOf, sipIdentityOf } from '../../src/areas/voice/devices/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { KazooDocument } from '../documents/document.ts'
-import { textIn, timesOf } from '../documents/fields.ts'
+import { inOrder, textIn, timesOf } from '../documents/fields.ts'
 
 export interface PeopleContext {
   accountId: string
@@ -31,21 +31,15 @@ export interface People extends PeopleContext {
 
 export const providerKey = (accountId: string, id: string) => `${accountId}/${id}`
 
-/** The oldest document keeps a name. */
-export const inOrderOfAge = (documents: readonly KazooDocument[]) =>
-  documents
-    .map((document) => ({ document, created: timesOf(document.fields).created }))
-    .sort((a, b) => a.created - b.created || (a.document.id < b.document.id ? -1 : 1))
-    .map(({ document }) => document)
-
 export const createNames = () => {
   const held = new Set<string>()
   return (kind: string, value: string) => held.size < held.add(`${kind} ${value}`).size
 }
 
-// Names that only one account may have: domains, addresses of phones without a password, SIP identities
-// under a custom realm. They are gathered from all accounts first.
-
+/**
+ * A name that only one account may have: a domain, the address of a phone without a password, a SIP identity
+ * under a custom realm. They are gathered from all accounts first.
+ */
 export interface SharedName {
   kind: 'domain' | 'sip_ip' | 'sip_identity'
   value: string
@@ -56,19 +50,21 @@ export interface SharedName {
 
 const keyOfLost = ({ kind, value, accountId, id }: SharedName) => JSON.stringify([kind, value, accountId, id])
 
+const nameIn = (type: string, doc: Json): [kind: SharedName['kind'], value: unknown] => {
+  if (type === 'whitelabel') return ['domain', domainOf({ domain: textIn(doc, 'domain') ?? '' })]
+  const { username, realm } = sipIdentityOf(doc) ?? {}
+  return typeof username === 'string' && typeof realm === 'string'
+    ? ['sip_identity', JSON.stringify([realm, username]).toLowerCase()]
+    : ['sip_ip', sipAddressOf(doc)]
+}
+
 export const sharedNamesOf = (
   { id, type, fields }: KazooDocument,
   doc: Json,
   accountId: string,
 ): SharedName[] => {
-  const { created } = timesOf(fields)
-  const claim = (kind: SharedName['kind'], value: unknown): SharedName[] =>
-    typeof value === 'string' ? [{ kind, value, accountId, id, created }] : []
-  if (type === 'whitelabel') return claim('domain', domainOf({ domain: textIn(doc, 'domain') ?? '' }))
-  const identity = sipIdentityOf(doc)
-  if (typeof identity?.username === 'string' && typeof identity.realm === 'string')
-    return claim('sip_identity', JSON.stringify([identity.realm, identity.username]).toLowerCase())
-  return claim('sip_ip', sipAddressOf(doc))
+  const [kind, value] = nameIn(type, doc)
+  return typeof value === 'string' ? [{ kind, value, accountId, id, created: timesOf(fields).created }] : []
 }
 
 export const isNameLost = (
@@ -77,11 +73,10 @@ export const isNameLost = (
   { accountId, lost }: Pick<PeopleContext, 'accountId' | 'lost'>,
 ) => sharedNamesOf(document, doc, accountId).some((name) => lost.has(keyOfLost(name)))
 
-const isOlder = (one: SharedName, other: SharedName) =>
-  one.created - other.created || (one.accountId + one.id < other.accountId + other.id ? -1 : 1)
-
 /** The oldest holder keeps a name; returns the keys of all others. */
 export const lostNames = (names: Iterable<SharedName>): Set<string> => {
   const byName = Map.groupBy(names, ({ kind, value }) => `${kind} ${value}`).values()
-  return new Set([...byName].flatMap((claims) => claims.sort(isOlder).slice(1).map(keyOfLost)))
+  const younger = (claims: SharedName[]) =>
+    inOrder(claims, ({ created, accountId, id }) => [created, accountId + id]).slice(1)
+  return new Set(byName.flatMap(younger).map(keyOfLost))
 }

@@ -1,4 +1,3 @@
-import type { UserFacts } from '../../src/areas/accounts/users/adoption.ts'
 import { userReadOnly } from '../../src/areas/accounts/users/schema.ts'
 import { appIdForm, maxBlacklisted, maxUsers } from '../../src/areas/brand/apps-store/schema.ts'
 import { isDigest } from '../../src/auth/credentials.ts'
@@ -6,63 +5,60 @@ import { isId } from '../../src/lib/ids.ts'
 import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { authModuleNames } from '../../src/settings/auth-modules.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
-import { attachmentsOf, fileAs, isGone, outsideFilesIn, publicPart, textIn } from '../documents/fields.ts'
+import {
+  attachmentsOf,
+  fileAs,
+  inOrderOfAge,
+  isGone,
+  outsideFilesIn,
+  publicPart,
+  textIn,
+} from '../documents/fields.ts'
 import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from '../export/document.ts'
 import { convertBrand, convertNotice, convertSender, isSenderAddress } from './brand.rules.ts'
 import { convertDevice, tidyDevice } from './devices.rules.ts'
-import { converted, finding, imported, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
+import { converted, finding, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
 import { convertPacketLimits, latestLimits } from './packet-limits.rules.ts'
 import type { People, PeopleContext, SharedName } from './people-context.rules.ts'
-import { createNames, inOrderOfAge, providerKey, sharedNamesOf } from './people-context.rules.ts'
-import { integer, readFields, writeFields } from './tables.ts'
+import { createNames, providerKey, sharedNamesOf } from './people-context.rules.ts'
+import { fieldOf, integer, objectIn, readFields, writeFields } from './tables.ts'
 
 const notTaken = [...userReadOnly, 'password', 'credentials', 'sync', 'username', 'enabled']
 const photoName = 'photo'
 
 const userFields = [integer('passwordChanged', 'pvt_password_timestamp')]
 
-const digestForms = [
-  ['md5', 'pvt_md5_auth'],
-  ['sha', 'pvt_sha1_auth'],
-] as const
+/** Clients hash the name as it was when the password was set, so digests are taken as they are. */
+const digest = (method: 'md5' | 'sha') =>
+  fieldOf((fields, key) => {
+    const found = textIn(fields, key)?.toLowerCase()
+    return found !== undefined && isDigest(method, found) ? found : undefined
+  })
 
-const digestsIn = (fields: Json): NonNullable<UserFacts['digests']> =>
-  Object.fromEntries(
-    digestForms.flatMap(([method, key]) => {
-      const digest = textIn(fields, key)?.toLowerCase()
-      return digest !== undefined && isDigest(method, digest) ? [[method, digest]] : []
-    }),
-  )
-
-const writtenName = (value: unknown) =>
-  typeof value === 'number' ? String(value) : typeof value === 'string' && value !== '' ? value : undefined
+const digestFields = [digest('md5')('md5', 'pvt_md5_auth'), digest('sha')('sha', 'pvt_sha1_auth')]
 
 const withFreeHotdesk = (doc: Json, { hold }: People, { needsHand }: Notes): Json => {
-  const { hotdesk } = doc
-  const id = isObject(hotdesk) ? writtenName(hotdesk.id) : undefined
-  if (!isObject(hotdesk) || id === undefined || hold('hotdesk', id)) return doc
-  needsHand('hotdesk_id_taken', { field: 'hotdesk.id', old: id })
-  const { id: _, ...others } = hotdesk
+  const { id, ...others } = objectIn(doc, 'hotdesk') ?? {}
+  const written = typeof id === 'number' || typeof id === 'string' ? String(id) : ''
+  if (written === '' || hold('hotdesk', written)) return doc
+  needsHand('hotdesk_id_taken', { field: 'hotdesk.id', old: written })
   return { ...doc, hotdesk: others }
 }
 
-/**
- * Clients hash the name as it was when the password was set, so digests are taken as they are, and are never
- * shown.
- */
+/** Digests are never shown. */
 const convertUser = (document: KazooDocument, people: People): Converted => {
   const { fields } = document
   const notes = notesOf(document)
-  const { findings, needsHand, leftOut } = notes
+  const { needsHand, leftOut } = notes
   const stored = textIn(fields, 'username')
   const personalName = (field: string) =>
     nameFrom(textIn(fields, field), stored ?? 'unnamed', notes, () => ({ field }))
   const names = { first_name: personalName('first_name'), last_name: personalName('last_name') }
-  const isFree = stored !== undefined && people.hold('username', stored.toLowerCase())
-  if (stored !== undefined && !isFree) needsHand('username_taken', { field: 'username', old: stored })
-  const username = isFree ? stored.toLowerCase() : undefined
+  const username = stored?.toLowerCase()
+  const isFree = username !== undefined && people.hold('username', username)
+  if (username !== undefined && !isFree) needsHand('username_taken', { field: 'username', old: stored })
   const doc = withFreeHotdesk(publicPart(fields, notTaken), people, notes)
-  const digests = stored === undefined || isFree ? digestsIn(fields) : {}
+  const digests = username === undefined || isFree ? readFields(digestFields, fields, notes) : {}
   if (isFree && digests.sha === undefined) {
     if (digests.md5 === undefined) needsHand('password_missing')
     else leftOut('sha_digest_missing')
@@ -71,14 +67,13 @@ const convertUser = (document: KazooDocument, people: People): Converted => {
   if (fields.enabled === undefined) needsHand('user_not_enabled', { field: 'enabled', new: 'false' })
   for (const field of outsideFilesIn(fields)) needsHand('file_outside', { field })
   const photo = attachmentsOf(document).find(({ name }) => name === photoName)
-  return imported(document, 'user', people.accountId, {
-    doc: { ...doc, ...names, ...present({ username }), enabled: isTrue(fields.enabled) },
+  return notes.imported('user', people.accountId, {
+    doc: { ...doc, ...names, ...(isFree ? { username } : {}), enabled: isTrue(fields.enabled) },
     facts: {
       ...(Object.keys(digests).length === 0 ? {} : { digests }),
       ...readFields(userFields, fields, notes),
     },
     files: photo ? [fileAs(photoName, photo)] : [],
-    findings,
   })
 }
 
@@ -127,16 +122,12 @@ const convertSignIn = (document: KazooDocument, context: PeopleContext): Convert
   const doc = publicPart(document.fields, ['id'])
   const notes = notesOf(document)
   const modules: Json = {}
-  for (const [name, module] of Object.entries(isObject(doc.auth_modules) ? doc.auth_modules : {})) {
+  for (const [name, module] of Object.entries(objectIn(doc, 'auth_modules') ?? {})) {
     if (isObject(module) && authModuleNames.some((one) => one === name))
       modules[name] = moduleOf(name, module, context, notes)
     else notes.leftOut('auth_module_unknown', { field: `auth_modules.${name}` })
   }
-  const { findings } = notes
-  return imported(document, 'security', context.accountId, {
-    doc: { ...doc, auth_modules: modules },
-    findings,
-  })
+  return notes.imported('security', context.accountId, { doc: { ...doc, auth_modules: modules } })
 }
 
 /** Overrides of system settings. */
@@ -145,11 +136,12 @@ const convertConfig = (document: KazooDocument, context: PeopleContext): Convert
   if (name === signIn) return convertSignIn(document, context)
   if (!context.accountSettings.has(name))
     return unconverted(document, 'kept', 'left_out', 'config_unknown', { old: name.slice(0, 128) })
-  return imported(document, 'account_config', context.accountId, { doc: publicPart(document.fields, ['id']) })
+  const doc = publicPart(document.fields, ['id'])
+  return notesOf(document).imported('account_config', context.accountId, { doc })
 }
 
 const knownProviders = ['duo', 'otp']
-const providerType = 'multi_factor'
+export const providerType = 'multi_factor'
 
 export const isProvider = ({ type, fields }: KazooDocument) =>
   type === 'provider' && textIn(fields, 'pvt_provider_type') === providerType
@@ -163,73 +155,54 @@ export const convertProvider = (
   { accountId }: Pick<PeopleContext, 'accountId'>,
 ): Converted => {
   const { fields } = document
-  const provider = textIn(fields, 'provider_name') ?? textIn(fields, 'name') ?? ''
+  const provider = (textIn(fields, 'provider_name') ?? textIn(fields, 'name') ?? '').slice(0, 128)
   if (!knownProviders.includes(provider))
-    return unconverted(document, 'kept', 'needs_hand', 'factor_provider_unknown', {
-      old: provider.slice(0, 128),
-    })
+    return unconverted(document, 'kept', 'needs_hand', 'factor_provider_unknown', { old: provider })
+  const { needsHand, imported } = notesOf(document)
   const isDuo = provider === 'duo'
-  const settings = isObject(fields.settings) && !isDuo ? { settings: fields.settings } : {}
+  const settings = isDuo ? undefined : objectIn(fields, 'settings')
   const name = (textIn(fields, 'name') ?? provider).slice(0, 128)
-  return imported(document, 'multi_factor', accountId, {
-    doc: { name, provider_name: provider, enabled: isTrue(fields.enabled), ...settings },
-    findings: isDuo ? [finding(document, 'needs_hand', 'duo_not_available', { old: name })] : [],
-  })
+  if (isDuo) needsHand('duo_not_available', { old: name })
+  const doc = { name, provider_name: provider, enabled: isTrue(fields.enabled), ...present({ settings }) }
+  return imported('multi_factor', accountId, { doc })
 }
-
-export const exportProvider = (record: OwnRecord): ExportedDocument[] => [
-  exported('provider', record, { more: { pvt_provider_type: providerType } }),
-]
 
 const convertRestrictions = (document: KazooDocument, { accountId }: PeopleContext): Converted => {
-  const { restrictions } = document.fields
-  if (!isObject(restrictions))
-    return unconverted(document, 'rejected', 'needs_hand', 'restrictions_missing', { field: 'restrictions' })
-  return imported(document, 'token_restrictions', accountId, { id: accountId, doc: { restrictions } })
+  const restrictions = objectIn(document.fields, 'restrictions')
+  return restrictions
+    ? notesOf(document).imported('token_restrictions', accountId, { id: accountId, doc: { restrictions } })
+    : unconverted(document, 'rejected', 'needs_hand', 'restrictions_missing', { field: 'restrictions' })
 }
-
-export const exportRestrictions = (record: OwnRecord): ExportedDocument[] => [
-  exported('token_restrictions', record, { id: 'token_restrictions' }),
-]
 
 const appId = new RegExp(appIdForm)
 const audiences: readonly unknown[] = ['all', 'admins', 'specific']
 
 const isAppId = (value: unknown): value is string => typeof value === 'string' && appId.test(value)
 
-const usersOf = ({ users: listed }: Json, users: ReadonlySet<string>) => {
-  const ids = (Array.isArray(listed) ? listed : []).map((user) => (isObject(user) ? user.id : user))
-  const known = ids.filter((id) => isId(id) && users.has(id))
-  return [...new Set(known)].slice(0, maxUsers).map((id) => ({ id }))
-}
-
 const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
-  const said = isObject(app) ? app : {}
+  const { allowed_users: allowed = 'all', users: listed } = isObject(app) ? app : {}
+  const ids = (Array.isArray(listed) ? listed : []).map((user) => (isObject(user) ? user.id : user))
+  const known = new Set(ids.filter((id) => isId(id) && users.has(id)))
   return {
-    allowed_users: audiences.includes(said.allowed_users) ? said.allowed_users : 'all',
-    users: said.allowed_users === 'specific' ? usersOf(said, users) : [],
+    allowed_users: audiences.includes(allowed) ? allowed : 'all',
+    users: allowed === 'specific' ? Array.from(known, (id) => ({ id })).slice(0, maxUsers) : [],
   }
 }
 
 /** Operators name apps themselves here, so an app is known by its old id and by its name. */
 const convertApps = (document: KazooDocument, { accountId, users }: People): Converted => {
   const { fields } = document
-  const { findings, leftOut } = notesOf(document)
-  const said = Object.entries(isObject(fields.apps) ? fields.apps : {})
-  const apps = said.flatMap(([id, app]) =>
+  const { leftOut, imported } = notesOf(document)
+  const installed = Object.entries(objectIn(fields, 'apps') ?? {})
+  const apps = installed.flatMap(([id, app]) =>
     [id, textIn(app, 'name')].filter(isAppId).map((key) => [key, installedOf(app, users)] as const),
   )
   const listed: readonly unknown[] = Array.isArray(fields.blacklist) ? fields.blacklist : []
   const blacklist = [...new Set(listed.filter(isAppId))].slice(0, maxBlacklisted)
-  for (const id of [...said.map(([app]) => app), ...listed].filter((one) => !isAppId(one)))
+  for (const id of [...installed.map(([app]) => app), ...listed].filter((one) => !isAppId(one)))
     leftOut('app_unreadable', { field: 'apps', old: String(id).slice(0, 64) })
   const doc = { apps: Object.fromEntries(apps), uninstalled: [], blacklist, imposed: [] }
-  return imported(document, 'apps_store', accountId, { id: accountId, doc, findings })
-}
-
-export const exportApps = (record: OwnRecord): ExportedDocument[] => {
-  const { apps, blacklist } = record.doc
-  return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
+  return imported('apps_store', accountId, { id: accountId, doc })
 }
 
 type Convert = (document: KazooDocument, people: People) => Converted
@@ -253,10 +226,8 @@ const conversions: Readonly<Record<string, Convert>> = {
 export const isOfPeople = (document: KazooDocument) =>
   Object.hasOwn(conversions, document.type) || isProvider(document) || isSenderAddress(document)
 
-const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) => {
-  const account = documents.find(({ id, type }) => id === accountId && type === 'account')
-  return account && textIn(account.fields, 'realm')
-}
+const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) =>
+  textIn(documents.find(({ id, type }) => id === accountId && type === 'account')?.fields, 'realm')
 
 const ofType = (documents: readonly KazooDocument[], type: string) =>
   documents.filter((document) => document.type === type && !isGone(document.fields))
@@ -272,7 +243,7 @@ export const sharedNamesIn = (
   const storedRealm = storedRealmIn(documents, accountId)
   const docOf = (document: KazooDocument) =>
     document.type === 'device'
-      ? tidyDevice(document, [realm, storedRealm], notesOf(document))
+      ? tidyDevice(document, { realm, storedRealm }, notesOf(document))
       : document.fields
   return [...ofType(documents, 'device'), ...ofType(documents, 'whitelabel')].flatMap((document) =>
     sharedNamesOf(document, docOf(document), accountId),

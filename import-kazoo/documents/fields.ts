@@ -43,6 +43,16 @@ const timeIn = (fields: Json, key: string) => {
   return time !== undefined && Number.isSafeInteger(time) && time > 0 ? time : undefined
 }
 
+/** Sorted by a time, then by an id. */
+export const inOrder = <T>(all: Iterable<T>, keyOf: (one: T) => readonly [time: number, id: string]): T[] =>
+  Array.from(all, (one) => ({ one, key: keyOf(one) }))
+    .sort(({ key: [time, id] }, { key: [otherTime, otherId] }) => time - otherTime || (id < otherId ? -1 : 1))
+    .map(({ one }) => one)
+
+/** The oldest document keeps a name. */
+export const inOrderOfAge = <T extends Pick<KazooDocument, 'id' | 'fields'>>(documents: readonly T[]) =>
+  inOrder(documents, ({ id, fields }) => [timesOf(fields).created, id])
+
 /** Deleted documents, and numbers in the state `deleted`. */
 export const isGone = (fields: Json): boolean =>
   isTrue(fields._deleted) || isTrue(fields.pvt_deleted) || isDeletedNumber(fields)

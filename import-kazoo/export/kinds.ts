@@ -7,10 +7,10 @@ import { settingsKind } from '../../src/settings/settings.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { exportAccount } from '../conversions/accounts.rules.ts'
-import { exportBrand, exportNotice, exportSender } from '../conversions/brand.rules.ts'
-import { exportDevice } from '../conversions/devices.rules.ts'
+import { exportNotice } from '../conversions/brand.rules.ts'
 import { exportLimits } from '../conversions/limits.rules.ts'
-import { exportApps, exportProvider, exportRestrictions, exportUser } from '../conversions/people.rules.ts'
+import { exportWithLimits } from '../conversions/packet-limits.rules.ts'
+import { exportUser, providerType } from '../conversions/people.rules.ts'
 import { exportRate } from '../conversions/pricing.rules.ts'
 import { exportServices } from '../conversions/services.rules.ts'
 import { exportSetting } from '../conversions/settings.rules.ts'
@@ -82,8 +82,26 @@ const fileOf = ({ doc, hidden }: StoredRecord, name: string): ExportedFile => ({
 })
 
 const plain =
-  (type: string): Export =>
-  (record) => [exported(type, record)]
+  (type: string, content?: Parameters<typeof exported>[2]) =>
+  (record: OwnRecord): ExportedDocument[] => [exported(type, record, content)]
+
+export const exportBrand = (record: OwnRecord, files: readonly ExportedFile[]) => [
+  exported('whitelabel', record, { id: 'whitelabel', files }),
+]
+
+/** Kinds whose documents have all fields of the record and no others. */
+export const plainExports = {
+  whitelabel_email: plain('whitelabel_email', { more: { verified: false } }),
+  multi_factor: plain('provider', { more: { pvt_provider_type: providerType } }),
+  token_restrictions: plain('token_restrictions', { id: 'token_restrictions' }),
+  security: plain('account_config'),
+  account_config: plain('account_config'),
+  service_plan: plain('service_plan'),
+  callflow: plain('callflow'),
+  group: plain('group'),
+  resource: plain('resource'),
+  connectivity: plain('sys_info'),
+}
 
 export const createExports = ({ store: { records }, accounts, quantities, rows }: KindDeps) => {
   const photoOf = async ({ accountId, id }: OwnRecord) => {
@@ -113,18 +131,13 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
   }
 
   const ofAccount: Exports = {
+    ...plainExports,
     account: (record, { account, resellerId }) =>
       exportAccount({ record, resellerId, apiKey: accounts.apiKeyOf(account) }),
     user: async (record) => exportUser(record, await photoOf(record)),
-    device: exportDevice,
+    device: (record) => exportWithLimits('device', record),
     whitelabel: async (record) => exportBrand(record, await brandFilesOf(record)),
-    whitelabel_email: exportSender,
     notification: (record) => [exportNotice(record)],
-    multi_factor: exportProvider,
-    token_restrictions: exportRestrictions,
-    security: plain('account_config'),
-    account_config: plain('account_config'),
-    service_plan: plain('service_plan'),
     services: async (record, whose) => [await ofServices(record, whose)],
     limits: async (record) =>
       exportLimits(record, (await docAt(record.accountId, 'operator_limits', record.accountId)) ?? {}),
@@ -132,11 +145,10 @@ export const createExports = ({ store: { records }, accounts, quantities, rows }
       (await docAt(record.accountId, 'limits', record.accountId))
         ? []
         : exportLimits({ ...record, doc: {} }, record.doc),
-    callflow: plain('callflow'),
-    group: plain('group'),
-    resource: plain('resource'),
-    connectivity: plain('sys_info'),
-    apps_store: exportApps,
+    apps_store: (record) => {
+      const { apps, blacklist } = record.doc
+      return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
+    },
     webhook: exportWebhook,
     task: async (record) => exportTask(record, await taskFiles(record)),
   }

@@ -2,15 +2,11 @@
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { exportAccount, exportMaster } from '../../import-kazoo/conversions/accounts.rules.ts'
-import { exportBrand, exportNotice, exportSender } from '../../import-kazoo/conversions/brand.rules.ts'
-import { exportDevice } from '../../import-kazoo/conversions/devices.rules.ts'
+import { exportNotice } from '../../import-kazoo/conversions/brand.rules.ts'
 import { exportLimits } from '../../import-kazoo/conversions/limits.rules.ts'
 import { exportNumber, isPassing } from '../../import-kazoo/conversions/numbers.rules.ts'
-import {
-  exportProvider,
-  exportRestrictions,
-  exportUser,
-} from '../../import-kazoo/conversions/people.rules.ts'
+import { exportWithLimits } from '../../import-kazoo/conversions/packet-limits.rules.ts'
+import { exportUser } from '../../import-kazoo/conversions/people.rules.ts'
 import { preservedText } from '../../import-kazoo/conversions/preserved.rules.ts'
 import { exportRate } from '../../import-kazoo/conversions/pricing.rules.ts'
 import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services.rules.ts'
@@ -21,6 +17,7 @@ import {
   exportWebhook,
 } from '../../import-kazoo/conversions/shared-databases.rules.ts'
 import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/export/document.ts'
+import { exportBrand, plainExports } from '../../import-kazoo/export/kinds.ts'
 import {
   exportAudit,
   exportCall,
@@ -153,14 +150,15 @@ describe('leaving people', () => {
 
   it('are phones with what they sign in with', () => {
     const sip = { username: 'phone', password: 'in clear' }
-    const [device, packets] = exportDevice(
+    const [device, packets] = exportWithLimits(
+      'device',
       record({ name: 'P', sip, rate_limits: { per_second: { invites: 1 } } }),
     )
     expect(device?.fields).toEqual({ name: 'P', sip, ...stamps('device') })
     expect(packets?.fields).toMatchObject({
       ...{ per_second: { invites: 1 }, pvt_owner_id: id, pvt_owner_type: 'devices' },
     })
-    expect(exportDevice(record({ name: 'P' }))).toHaveLength(1)
+    expect(exportWithLimits('device', record({ name: 'P' }))).toHaveLength(1)
   })
 
   it('are brands, senders, notices, providers and restrictions', () => {
@@ -171,9 +169,10 @@ describe('leaving people', () => {
         fields: { domain: 'a.test', ...stamps('whitelabel') },
       },
     ])
-    expect(exportSender(record({ email: 'a@a.test' }, { hidden: { key: 'sealed' } }))[0]?.fields).toEqual({
-      ...{ email: 'a@a.test', ...stamps('whitelabel_email'), verified: false },
-    })
+    const [sender] = plainExports.whitelabel_email(
+      record({ email: 'a@a.test' }, { hidden: { key: 'sealed' } }),
+    )
+    expect(sender?.fields).toEqual({ email: 'a@a.test', ...stamps('whitelabel_email'), verified: false })
     const notice = exportNotice(
       record({ subject: 'S' }, { id: 'new_user', hidden: { html: '<p>', text: 'T' } }),
     )
@@ -182,10 +181,12 @@ describe('leaving people', () => {
       ['template.text/html', '<p>'],
       ['template.text/plain', 'T'],
     ])
-    expect(exportProvider(record({ name: 'O', provider_name: 'otp' }))[0]?.fields).toMatchObject({
+    expect(plainExports.multi_factor(record({ name: 'O', provider_name: 'otp' }))[0]?.fields).toMatchObject({
       ...{ pvt_type: 'provider', pvt_provider_type: 'multi_factor', provider_name: 'otp' },
     })
-    expect(exportRestrictions(record({ restrictions: {} }))[0]).toMatchObject({ id: 'token_restrictions' })
+    expect(plainExports.token_restrictions(record({ restrictions: {} }))[0]).toMatchObject({
+      id: 'token_restrictions',
+    })
   })
 
   it('have limits whose amounts are units, for a whole number there means these', () => {

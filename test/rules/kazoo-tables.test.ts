@@ -9,6 +9,7 @@ import {
   text,
   writeFields,
 } from '../../import-kazoo/conversions/tables.ts'
+import { kazooDocument } from '../support/kazoo/kazoo-documents.ts'
 
 const table = [
   text('status', 'pvt_status', 'pvt_old_status'),
@@ -21,7 +22,7 @@ const table = [
 ]
 
 const read = (fields: Record<string, unknown>, of = table) =>
-  readFields(of, fields, notesOf({ database: 'd', id: 'i' }))
+  readFields(of, fields, notesOf(kazooDocument('d', { _id: 'i' })))
 
 describe('a table of fields', () => {
   it('reads the first key that has a value, and leaves out what a document does not have', () => {
