@@ -15,9 +15,8 @@ export const unfit = Symbol('unfit')
 
 export type Change = 'negative' | 'rounded' | 'one line'
 
-type Taken = unknown | typeof absent | typeof unfit
-
-export type Fit = (value: unknown, changed: (change: Change) => void) => Taken
+/** May return `absent` or `unfit`. */
+export type Fit = (value: unknown, changed: (change: Change) => void) => unknown
 
 interface FieldSchema extends TSchema {
   type?: string | string[]
@@ -34,53 +33,34 @@ interface FieldSchema extends TSchema {
 
 const numeric = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
-const lengthOf = (text: string) => [...text].length
-
-/** The schema counts characters; a text has at least as many code units. */
-const isWithin = (text: string, { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: FieldSchema) =>
-  (text.length <= maxLength || lengthOf(text) <= maxLength) &&
-  (minLength === 0 || lengthOf(text) >= minLength)
-
 const oneLine = (text: string, changed: (change: Change) => void) => {
   const line = withoutControlCharacters(text)
   if (line !== text) changed('one line')
   return line
 }
 
-const anyTextFit: Fit = (value, changed) => {
-  if (typeof value === 'string') return oneLine(value, changed)
-  return typeof value === 'object' ? unfit : String(value)
-}
-
 const textFit = (schema: FieldSchema): Fit => {
-  const { enum: anyOf, minLength, maxLength } = schema
-  const isAnyText = [anyOf, schema.pattern, minLength, maxLength].every((rule) => rule === undefined)
-  if (isAnyText && !isMultiline(schema)) return anyTextFit
+  const { enum: allowed, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema
   const pattern = schema.pattern === undefined ? undefined : new RegExp(schema.pattern, 'u')
-  const allowed = schema.enum && new Set(schema.enum)
+  const isUnchanged = allowed !== undefined || isMultiline(schema)
   return (value, changed) => {
     if (typeof value === 'object') return unfit
-    const sent = typeof value === 'string' ? value : String(value)
-    const text = isMultiline(schema) || allowed ? sent : oneLine(sent, changed)
-    if (allowed) return allowed.has(text) ? text : text === '' ? absent : unfit
-    if (!isWithin(text, schema) || (pattern && !pattern.test(text))) return unfit
-    return text
+    const text = isUnchanged ? String(value) : oneLine(String(value), changed)
+    if (allowed) return allowed.includes(text) ? text : text === '' ? absent : unfit
+    // The schema counts characters; a text has at least as many code units.
+    const length = minLength === 0 && text.length <= maxLength ? 0 : [...text].length
+    return length >= minLength && length <= maxLength && (pattern?.test(text) ?? true) ? text : unfit
   }
-}
-
-const numberIn = (value: unknown) => {
-  if (typeof value === 'number') return value
-  if (typeof value !== 'string') return Number.NaN
-  const text = value.trim()
-  return numeric.test(text) ? Number(text) : Number.NaN
 }
 
 const numberFit =
   ({ type, minimum, maximum = Number.MAX_SAFE_INTEGER }: FieldSchema): Fit =>
   (value, changed) => {
-    if (typeof value === 'string' && value.trim() === '') return absent
-    let number = numberIn(value)
-    if (!Number.isFinite(number)) return unfit
+    const written = typeof value === 'string' ? value.trim() : undefined
+    if (written === '') return absent
+    const given = written !== undefined && numeric.test(written) ? Number(written) : value
+    if (typeof given !== 'number' || !Number.isFinite(given)) return unfit
+    let number = given
     if (type === 'integer' && !Number.isInteger(number)) {
       number = Math.floor(number)
       changed('rounded')
@@ -111,14 +91,7 @@ const anyFit =
     isStored(value, depth) ? dropNulls(value) : unfit
 
 const objectFit = (schema: FieldSchema, depth: number): Fit => {
-  const known = fitsOf(schema, depth + 1)
-  const patterns = Object.entries(schema.patternProperties ?? {}).map(
-    ([pattern, inner]) => [new RegExp(pattern, 'u'), fitOf(inner, depth + 1)] as const,
-  )
-  const isClosed = schema.additionalProperties === false
-  const others = anyFit(depth + 1)
-  const fitFor = (key: string) =>
-    known.get(key) ?? patterns.find(([pattern]) => pattern.test(key))?.[1] ?? (isClosed ? undefined : others)
+  const fitFor = fitsOf(schema, depth + 1)
   return (value, changed) => {
     if (!isObject(value)) return value === '' ? absent : unfit
     const taken: Json = {}
@@ -132,21 +105,22 @@ const objectFit = (schema: FieldSchema, depth: number): Fit => {
   }
 }
 
-const isOneOf = (value: unknown, types: readonly string[]) =>
-  types.some((type) => {
-    if (type === 'array') return Array.isArray(value)
-    return type === 'integer' ? Number.isInteger(value) : typeof value === type
-  })
+const isOfType = (value: unknown, type: string) => {
+  if (type === 'array') return Array.isArray(value)
+  return type === 'integer' ? Number.isInteger(value) : typeof value === type
+}
+
+const unionFit = (types: readonly string[], depth: number): Fit => {
+  const others = anyFit(depth)
+  return (value, changed) => {
+    if (typeof value === 'string' && types.includes('string')) return oneLine(value, changed)
+    return types.some((type) => isOfType(value, type)) ? others(value, changed) : unfit
+  }
+}
 
 const fitOf = (schema: FieldSchema, depth: number): Fit => {
   const { type } = schema
-  if (Array.isArray(type)) {
-    const held = anyFit(depth)
-    return (value, changed) => {
-      if (typeof value === 'string' && type.includes('string')) return oneLine(value, changed)
-      return isOneOf(value, type) ? held(value, changed) : unfit
-    }
-  }
+  if (Array.isArray(type)) return unionFit(type, depth)
   if (type === 'string') return textFit(schema)
   if (type === 'integer' || type === 'number') return numberFit(schema)
   if (type === 'boolean') return flagFit
@@ -154,14 +128,15 @@ const fitOf = (schema: FieldSchema, depth: number): Fit => {
   throw new Error(`no value is made to fit the type ${type}`)
 }
 
-const fitsOf = ({ properties = {} }: FieldSchema, depth: number): ReadonlyMap<string, Fit> =>
-  new Map(Object.entries(properties).map(([key, schema]) => [key, fitOf(schema, depth)]))
-
-/** Fields that the schema does not name are kept; undefined: the field is not read. */
-const createFits = (schema: FieldSchema, depth: number, isTaken: (key: string) => boolean) => {
-  const known = fitsOf(schema, depth)
-  const others = anyFit(depth)
-  return (key: string): Fit | undefined => (isTaken(key) ? (known.get(key) ?? others) : undefined)
+/** Fields that an open schema does not name are kept; undefined: the schema has no such field. */
+const fitsOf = ({ properties, patternProperties, additionalProperties }: FieldSchema, depth: number) => {
+  const known = new Map(Object.entries(properties ?? {}).map(([key, inner]) => [key, fitOf(inner, depth)]))
+  const patterns = Object.entries(patternProperties ?? {}).map(
+    ([pattern, inner]) => [new RegExp(pattern, 'u'), fitOf(inner, depth)] as const,
+  )
+  const others = additionalProperties === false ? undefined : anyFit(depth)
+  return (key: string): Fit | undefined =>
+    known.get(key) ?? patterns.find(([pattern]) => pattern.test(key))?.[1] ?? others
 }
 
 const variables = Cdr.properties.custom_channel_vars as FieldSchema
@@ -176,8 +151,13 @@ const apart: ReadonlySet<string> = new Set([
   'interaction_key',
 ])
 
-export const recordFit = createFits(Cdr as FieldSchema, 1, (key) => isKept(key) && !apart.has(key))
-export const variableFit = createFits(variables, 2, (key) => isKept(key) && key !== 'account_id')
+const fieldFit = fitsOf(Cdr as FieldSchema, 1)
+const anyVariableFit = fitsOf(variables, 2)
+
+/** Undefined: the field is not read. */
+export const recordFit = (key: string) => (isKept(key) && !apart.has(key) ? fieldFit(key) : undefined)
+export const variableFit = (key: string) =>
+  isKept(key) && key !== 'account_id' ? anyVariableFit(key) : undefined
 
 export const namedVariables: ReadonlySet<string> = new Set(Object.keys(variables.properties ?? {}))
 

@@ -32,93 +32,82 @@ export interface LooseLeg {
   named: readonly string[]
 }
 
+interface JoinedLeg extends Pick<LooseLeg, 'callId' | 'start'> {
+  /** Leads to the root, which is the leg that began first: it gives the interaction its id. */
+  earlier?: JoinedLeg
+  /** Of a root: the interaction that a record names. */
+  interaction?: Interaction
+}
+
+const rootOf = (leg: JoinedLeg) => {
+  let root = leg
+  while (root.earlier) {
+    if (root.earlier.earlier) root.earlier = root.earlier.earlier
+    root = root.earlier
+  }
+  return root
+}
+
+const give = (leg: JoinedLeg, interaction: Interaction) => {
+  const root = rootOf(leg)
+  root.interaction = root.interaction ? earlierOf(root.interaction, interaction) : interaction
+}
+
+const isBefore = (one: JoinedLeg, other: JoinedLeg) =>
+  one.start === other.start ? one.callId < other.callId : one.start < other.start
+
+const unite = (one: JoinedLeg, other: JoinedLeg) => {
+  const roots = [rootOf(one), rootOf(other)] as const
+  if (roots[0] === roots[1]) return
+  const [first, second] = isBefore(...roots) ? roots : [roots[1], roots[0]]
+  second.earlier = first
+  if (second.interaction) give(first, second.interaction)
+}
+
 /**
  * Finds which legs of a month belong together if their records name no interaction. The result does not
  * depend on the order of records, so it is the same for each source and resumed run. Memory grows with the
  * number of such legs.
  */
 export const createJoins = () => {
-  const indices = new Map<string, number>()
-  const callIds: string[] = []
-  const starts: number[] = []
-  const parents: number[] = []
+  const legs = new Map<string, JoinedLeg>()
   /** Legs that name a leg which has not come yet, by its id. */
-  const waiting = new Map<string, number[]>()
-  /** Interactions that records name, by the root of their legs. */
-  const given = new Map<number, Interaction>()
+  const waiting = new Map<string, JoinedLeg[]>()
 
-  const parentOf = (index: number) => parents[index] ?? index
-
-  const rootOf = (index: number) => {
-    let root = index
-    while (parentOf(root) !== root) {
-      parents[root] = parentOf(parentOf(root))
-      root = parentOf(root)
-    }
-    return root
-  }
-
-  const isBefore = (a: number, b: number) => {
-    const [one = 0, other = 0] = [starts[a], starts[b]]
-    return one === other ? (callIds[a] ?? '') < (callIds[b] ?? '') : one < other
-  }
-
-  const give = (index: number, interaction: Interaction) => {
-    const root = rootOf(index)
-    const known = given.get(root)
-    given.set(root, known ? earlierOf(known, interaction) : interaction)
-  }
-
-  /** The root is the leg that began first: it gives the interaction its id. */
-  const unite = (a: number, b: number) => {
-    const [one, other] = [rootOf(a), rootOf(b)]
-    if (one === other) return
-    const [first, second] = isBefore(one, other) ? [one, other] : [other, one]
-    parents[second] = first
-    const interaction = given.get(second)
-    given.delete(second)
-    if (interaction) give(first, interaction)
-  }
-
-  const join = (index: number, callId: string) => {
-    const other = indices.get(callId)
-    if (other !== undefined) return unite(index, other)
+  const join = (leg: JoinedLeg, callId: string) => {
+    const other = legs.get(callId)
+    if (other) return unite(leg, other)
     const others = waiting.get(callId)
-    if (others) others.push(index)
-    else waiting.set(callId, [index])
+    if (others) others.push(leg)
+    else waiting.set(callId, [leg])
   }
 
   return {
     /** Adds a leg whose record names no interaction. */
     learn({ callId, start, named }: LooseLeg) {
-      if (indices.has(callId)) return
-      const index = callIds.length
-      indices.set(callId, index)
-      callIds.push(callId)
-      starts.push(start)
-      parents.push(index)
-      for (const other of waiting.get(callId) ?? []) unite(index, other)
+      if (legs.has(callId)) return
+      const leg = { callId, start }
+      legs.set(callId, leg)
+      for (const other of waiting.get(callId) ?? []) unite(leg, other)
       waiting.delete(callId)
-      for (const other of named) if (other !== callId) join(index, other)
+      for (const other of named) if (other !== callId) join(leg, other)
     },
 
     /** Adds a leg whose record names one, after all others are learned. */
     attach({ callId, named }: Pick<LooseLeg, 'callId' | 'named'>, interaction: Interaction) {
-      for (const index of waiting.get(callId) ?? []) give(index, interaction)
-      for (const other of named) {
-        const index = indices.get(other)
-        if (index !== undefined) give(index, interaction)
-      }
+      for (const leg of waiting.get(callId) ?? []) give(leg, interaction)
+      for (const leg of named.flatMap((other) => legs.get(other) ?? [])) give(leg, interaction)
     },
 
     /** Undefined if the leg is alone or the first one. */
     interactionOf(callId: string): Interaction | undefined {
-      const index = indices.get(callId)
-      if (index === undefined) return undefined
-      const root = rootOf(index)
-      const interaction = given.get(root)
-      if (interaction || root === index) return interaction
-      return { time: starts[root] ?? 0, key: interactionKeyOf(callIds[root] ?? '') }
+      const leg = legs.get(callId)
+      if (!leg) return undefined
+      const root = rootOf(leg)
+      return (
+        root.interaction ??
+        (root === leg ? undefined : { time: root.start, key: interactionKeyOf(root.callId) })
+      )
     },
   }
 }
@@ -156,10 +145,12 @@ export const isCallRecord = ({ type }: Pick<KazooDocument, 'type'>) => type === 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** Documents are named by month and call id. */
-const callIdOf = ({ call_id: callId, _id: id }: Json, documentId: string) => {
+const callIdOf = ({ fields: { call_id: callId, _id: id }, id: documentId }: KazooDocument) => {
   if (isText(callId)) return callId
   if (typeof callId === 'number') return String(callId)
-  return /^\d{6}-(.+)$/s.exec(isText(id) ? id : documentId)?.[1]
+  const [, named] = /^\d{6}-(.+)$/s.exec(isText(id) ? id : documentId) ?? []
+  if (named === undefined) throw new Rejection('call_id: is missing')
+  return named
 }
 
 const notesOfChanges: Record<Change, string> = {
@@ -168,106 +159,91 @@ const notesOfChanges: Record<Change, string> = {
   'one line': 'call_text_repaired',
 }
 
-const nothing: readonly Note[] = []
-
 const variables = 'custom_channel_vars.'
 const privateMark = 'pvt_'
 
 type CallRecord = { -readonly [Key in keyof Cdr]: Cdr[Key] }
 
-class Draft {
-  readonly fields: Json
-  readonly notes: Note[] = []
-  #rejected: Json | undefined
-  #prefix = ''
-  #key = ''
-  readonly #changed = (change: Change) =>
-    this.note(notesOfChanges[change], { field: this.#prefix + this.#key })
+/** Version 5 stores some channel variables as private fields. */
+const hiddenVariables = (fields: Json): Json =>
+  Object.fromEntries(
+    Object.keys(fields)
+      .filter((key) => key.startsWith(privateMark) && namedVariables.has(key.slice(privateMark.length)))
+      .map((key) => [key.slice(privateMark.length), fields[key]]),
+  )
 
-  constructor(fields: Json) {
-    this.fields = fields
-  }
+/** A record without its interaction, and what was changed. */
+const draftOf = (document: KazooDocument, accountId: string) => {
+  const notes: Note[] = []
+  const rejected: Json = {}
+  const note = (code: string, details: Pick<Note, 'field' | 'old' | 'new'> = {}) =>
+    void notes.push({ severity: 'repaired', code, ...details })
+  const fields = storableFields(document.text, document.fields)
+  if (fields !== document.fields) note('call_text_repaired')
 
-  note(code: string, said: Pick<Note, 'field' | 'old' | 'new'> = {}) {
-    this.notes.push({ severity: 'repaired', code, ...said })
-  }
-
-  #take(into: Json, key: string, value: unknown, taking: Fit) {
-    if (value === null) return
-    this.#key = key
-    const taken = taking(value, this.#changed)
-    if (taken === absent) return
-    if (taken !== unfit) into[key] = taken
-    else {
-      const field = this.#prefix + key
-      this.#rejected ??= {}
-      this.#rejected[field] = value
-      this.note('call_field_set_aside', { field })
-    }
-  }
-
-  /** Version 5 stores some channel variables as private fields. */
-  #takeHiddenVariables(into: Json) {
-    for (const key of Object.keys(this.fields)) {
-      if (!key.startsWith(privateMark)) continue
-      const name = key.slice(privateMark.length)
-      const fit = namedVariables.has(name) && into[name] === undefined ? variableFit(name) : undefined
-      if (fit) this.#take(into, name, this.fields[key], fit)
-    }
-  }
-
-  #variables(accountId: string): Json {
-    const { custom_channel_vars: said, pvt_account_id: owner } = this.fields
-    const source = isObject(said) ? said : {}
-    const vars: Json = { account_id: accountId }
-    const named = source.account_id ?? owner
-    if (isText(named) && named !== accountId) {
-      const old = named.slice(0, 64)
-      this.note('call_record_of_other_account', { field: `${variables}account_id`, old, new: accountId })
-    }
-    this.#prefix = variables
+  let field = ''
+  // One closure for all fields: there are millions of records.
+  const changed = (change: Change) => note(notesOfChanges[change], { field })
+  const take = (into: Json, source: Json, fitFor: (key: string) => Fit | undefined, prefix = '') => {
     for (const key of Object.keys(source)) {
-      const fit = variableFit(key)
-      if (fit) this.#take(vars, key, source[key], fit)
+      const toFit = source[key] === null ? undefined : fitFor(key)
+      if (!toFit) continue
+      field = prefix + key
+      const taken = toFit(source[key], changed)
+      if (taken === unfit) {
+        rejected[field] = source[key]
+        note('call_field_set_aside', { field })
+      } else if (taken !== absent) into[key] = taken
     }
-    this.#takeHiddenVariables(vars)
-    return vars
   }
 
-  /** The record without its interaction. */
-  record(callId: string, accountId: string): CallRecord {
-    const record: Json = { call_id: callId }
-    for (const key of Object.keys(this.fields)) {
-      const fit = recordFit(key)
-      if (fit) this.#take(record, key, this.fields[key], fit)
-    }
-    record.custom_channel_vars = this.#variables(accountId)
-    if (this.#rejected) record.kazoo_import = { rejected: this.#rejected }
-    // Every field was checked against its schema.
-    return record as CallRecord
-  }
+  const callId = storedCallId(callIdOf(document))
+  const record: Json = { call_id: callId }
+  take(record, fields, recordFit)
+  const { custom_channel_vars: given, pvt_account_id: owner } = fields
+  const source = isObject(given) ? given : {}
+  const named = source.account_id ?? owner
+  if (isText(named) && named !== accountId)
+    note('call_record_of_other_account', {
+      field: `${variables}account_id`,
+      old: named.slice(0, 64),
+      new: accountId,
+    })
+  const vars: Json = { account_id: accountId }
+  take(vars, source, variableFit, variables)
+  take(
+    vars,
+    hiddenVariables(fields),
+    (key) => (vars[key] === undefined ? variableFit(key) : undefined),
+    variables,
+  )
+  record.custom_channel_vars = vars
+  if (Object.keys(rejected).length > 0) record.kazoo_import = { rejected }
+  // Every field was checked against its schema.
+  return { fields, note, notes, callId, record: record as CallRecord }
 }
 
-const settleTimes = (draft: Draft, record: CallRecord) => {
-  const { fields } = draft
+type CallDraft = ReturnType<typeof draftOf>
+
+const settleTimes = ({ fields, record, note }: CallDraft) => {
   const created = fields.pvt_created
   if (record.timestamp === undefined && typeof created === 'number' && Number.isSafeInteger(created)) {
     record.timestamp = created
-    draft.note('call_timestamp_set', { field: 'timestamp', new: String(created) })
+    note('call_timestamp_set', { field: 'timestamp', new: String(created) })
   }
   const { timestamp, channel_created_time: microseconds } = record
   if (timestamp === undefined || !microseconds) return
   const start = gregorianOfUnix(microseconds / 1_000_000)
   if (Math.abs(start - timestamp) > farthestApartSeconds) {
     delete record.channel_created_time
-    draft.note('call_channel_time_dropped', { field: 'channel_created_time', old: String(microseconds) })
+    note('call_channel_time_dropped', { field: 'channel_created_time', old: String(microseconds) })
     return
   }
   const end = start + (record.duration_seconds ?? 0)
   if (Number(fields.pvt_vsn) < 3 || Number.isNaN(Number(fields.pvt_vsn))) return
   if (Math.abs(end - timestamp) <= reportSlackSeconds) return
   record.timestamp = end
-  draft.note('call_timestamp_set', { field: 'timestamp', old: String(timestamp), new: String(end) })
+  note('call_timestamp_set', { field: 'timestamp', old: String(timestamp), new: String(end) })
 }
 
 const numberOf = (value: unknown) => {
@@ -285,14 +261,13 @@ const saidInteraction = ({
   return seconds !== undefined && isText(key) ? `${seconds}-${key}` : undefined
 }
 
-const settleInteraction = (draft: Draft, record: CallRecord, joins: CallContext['joins']) => {
-  const { fields } = draft
+const settleInteraction = ({ fields, record, note }: CallDraft, joins: CallContext['joins']) => {
   const said = saidInteraction(fields)
   if (said !== undefined) {
     record.interaction_id = said
     const { interaction_time: time, interaction_key: key } = fields
     if (isText(key) && time !== undefined && `${time}-${key}` !== said)
-      draft.note('call_interaction_repaired', { field: 'interaction_id', old: `${time}-${key}`, new: said })
+      note('call_interaction_repaired', { field: 'interaction_id', old: `${time}-${key}`, new: said })
     return
   }
   const joined = joins?.interactionOf(record.call_id)
@@ -301,7 +276,7 @@ const settleInteraction = (draft: Draft, record: CallRecord, joins: CallContext[
   if (!joined || !canJoin(interactionOf(record), joined)) return
   if (Math.abs(at - joined.time) > farthestApartSeconds) return
   record.interaction_id = `${joined.time}-${joined.key}`
-  draft.note('call_record_joined', { field: 'interaction_id', new: record.interaction_id })
+  note('call_record_joined', { field: 'interaction_id', new: record.interaction_id })
 }
 
 // Eleven digits: until the year 3168.
@@ -312,44 +287,36 @@ export const refusedCall = (reason: string): Note => {
   return { severity: 'left_out', code: 'call_record_refused', field, new: reason }
 }
 
-const aside = (reason: string): ConvertedCall => ({ outcome: 'aside', notes: [refusedCall(reason)] })
-
-const drafted = (document: KazooDocument) => {
-  const { text, fields } = document
-  const storable = storableFields(text, fields)
-  const draft = new Draft(storable)
-  if (storable !== fields) draft.note('call_text_repaired')
-  const callId = callIdOf(fields, document.id)
-  return { draft, callId: callId === undefined ? undefined : storedCallId(callId) }
+const settled = (document: KazooDocument, { accountId, joins }: CallContext) => {
+  const draft = draftOf(document, accountId)
+  settleTimes(draft)
+  settleInteraction(draft, joins)
+  return draft
 }
 
-const converted = (document: KazooDocument, { accountId, joins }: CallContext): ConvertedCall => {
-  const { draft, callId } = drafted(document)
-  if (callId === undefined) return aside('call_id: is missing')
-  const record = draft.record(callId, accountId)
-  settleTimes(draft, record)
-  settleInteraction(draft, record, joins)
-  const { time } = interactionOf(record)
-  if (!hasMonth(time)) return aside('interaction_time: is no time of a call')
-  const id = `${monthOfGregorian(time)}-${callId}`
-  if (id !== document.id) draft.note('call_record_moved', { field: '_id', old: document.id, new: id })
-  return {
-    outcome: 'leg',
-    leg: { accountId, record },
-    id,
-    namesInteraction: !isLoose(document),
-    notes: draft.notes.length === 0 ? nothing : draft.notes,
+const unlessRejected = <T>(convert: () => T): T | Rejection => {
+  try {
+    return convert()
+  } catch (error) {
+    if (error instanceof Rejection) return error
+    throw error
   }
+}
+
+const legOf = (document: KazooDocument, context: CallContext): ConvertedCall => {
+  const { callId, record, note, notes } = settled(document, context)
+  const { time } = interactionOf(record)
+  if (!hasMonth(time)) throw new Rejection('interaction_time: is no time of a call')
+  const id = `${monthOfGregorian(time)}-${callId}`
+  if (id !== document.id) note('call_record_moved', { field: '_id', old: document.id, new: id })
+  const leg = { accountId: context.accountId, record }
+  return { outcome: 'leg', leg, id, namesInteraction: !isLoose(document), notes }
 }
 
 export const convertCall = (document: KazooDocument, context: CallContext): ConvertedCall => {
-  if (isTrue(document.fields.pvt_deleted)) return { outcome: 'gone', notes: nothing }
-  try {
-    return converted(document, context)
-  } catch (error) {
-    if (error instanceof Rejection) return aside(error.message)
-    throw error
-  }
+  if (isTrue(document.fields.pvt_deleted)) return { outcome: 'gone', notes: [] }
+  const leg = unlessRejected(() => legOf(document, context))
+  return leg instanceof Rejection ? { outcome: 'aside', notes: [refusedCall(leg.message)] } : leg
 }
 
 type SaidLeg = LooseLeg & { interaction: Interaction | undefined }
@@ -357,14 +324,11 @@ type SaidLeg = LooseLeg & { interaction: Interaction | undefined }
 /** Whether the document names no interaction. */
 export const isLoose = ({ fields }: KazooDocument) => saidInteraction(fields) === undefined
 
+/** Undefined if the document becomes no leg. */
 export const saidLegOf = (document: KazooDocument): SaidLeg | undefined => {
   if (isTrue(document.fields.pvt_deleted)) return undefined
-  try {
-    const { draft, callId } = drafted(document)
-    if (callId === undefined) return undefined
-    const record = draft.record(callId, '')
-    settleTimes(draft, record)
-    settleInteraction(draft, record, undefined)
+  const leg = unlessRejected(() => {
+    const { callId, record } = settled(document, { accountId: '' })
     const { other_leg_call_id: other, custom_channel_vars: vars = {} } = record
     return {
       callId,
@@ -372,8 +336,6 @@ export const saidLegOf = (document: KazooDocument): SaidLeg | undefined => {
       named: [other, vars.bridge_id].filter(isText),
       interaction: record.interaction_id === undefined ? undefined : interactionOf(record),
     }
-  } catch (error) {
-    if (error instanceof Rejection) return undefined
-    throw error
-  }
+  })
+  return leg instanceof Rejection ? undefined : leg
 }
