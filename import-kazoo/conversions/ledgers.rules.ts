@@ -4,7 +4,7 @@ import { type Json, present } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { derivedId, integerIn, isGone, textIn } from '../documents/fields.ts'
-import { converted, draftOf, finding, imported, type Notes, notesOf, unconverted } from './findings.ts'
+import { converted, draftOf, finding, type Notes, notesOf, unconverted } from './findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
 
 // Each month of an account is a separate book that is read document by document. It begins with its
@@ -34,14 +34,6 @@ export interface BookSoFar {
 
 export const emptyBook: BookSoFar = { carried: undefined, moved: 0, entries: 0, older: 0 }
 
-interface ConvertedMoney extends Converted {
-  book: BookSoFar
-}
-
-const types: ReadonlySet<string> = new Set(['ledger', 'credit', 'debit', 'transaction'])
-
-export const isMoney = ({ type }: Pick<KazooDocument, 'type'>) => types.has(type)
-
 // Maximum lengths of two columns in one index.
 const maxServiceLetters = 128
 const maxIdLetters = 500
@@ -50,45 +42,34 @@ const plain = (value: string, most = maxServiceLetters) => value.replaceAll('\0'
 
 const dollars = (units: number) => String(dollarsOfUnits(units))
 
-const monthlyId = ({ database, id }: KazooDocument, month: number) => {
-  if (id.startsWith(`${month}-`) && id.length <= maxServiceLetters) return id
-  return `${month}-${/^[0-9a-f]{1,64}$/.test(id) ? id : derivedId(database, id, 'monthly')}`
-}
-
-const hexMonthlyId = (document: KazooDocument, month: number) => {
-  const id = monthlyId(document, month)
-  return /^\d{6}-[0-9a-f]+$/.test(id)
+const monthlyId = ({ database, id }: KazooDocument, { month }: MonthOfAccount, form = /^/) =>
+  id.startsWith(`${month}-`) && id.length <= maxServiceLetters && form.test(id)
     ? id
-    : `${month}-${derivedId(document.database, document.id, 'monthly')}`
-}
+    : `${month}-${/^[0-9a-f]{1,64}$/.test(id) ? id : derivedId(database, id, 'monthly')}`
 
-const isId = (id: string | undefined): id is string => id !== undefined && /^[0-9a-f]{32}$/.test(id)
+const hexForm = /^\d{6}-[0-9a-f]+$/
 
 /** In the book of a reseller an entry may be about another account. */
 const accountOf = (
+  { accountId, accountName }: MonthOfAccount,
   id: string | undefined,
   name: string | undefined,
-  { accountId, accountName }: MonthOfAccount,
-) => (!isId(id) || id === accountId ? { id: accountId, name: name ?? accountName } : { id, name: name ?? id })
+  ownName = accountName,
+) =>
+  id === undefined || id === accountId || !/^[0-9a-f]{32}$/.test(id)
+    ? { id: accountId, name: ownName }
+    : { id, name: name ?? id }
 
-const accountIn = (fields: Json, month: MonthOfAccount) =>
-  accountOf(textIn(fields, 'account', 'id'), textIn(fields, 'account', 'name'), month)
+const accountIn = (fields: Json, month: MonthOfAccount) => {
+  const name = textIn(fields, 'account', 'name')
+  return accountOf(month, textIn(fields, 'account', 'id'), name, name)
+}
 
-const entryFields = [
-  text('description'),
-  fieldOf((fields, key) => {
-    const start = integerIn(fields, key, 'start')
-    return start === undefined ? undefined : present({ start, end: integerIn(fields, key, 'end') })
-  })('period'),
-  object('metadata'),
-  object('executor'),
-  object('audit'),
-]
+const olderAccount = (fields: Json, month: MonthOfAccount) =>
+  accountOf(month, textIn(fields, 'sub_account_id'), textIn(fields, 'sub_account_name'))
 
-const unread = (document: KazooDocument, book: BookSoFar, field: string): ConvertedMoney => ({
-  ...unconverted(document, 'rejected', 'needs_hand', 'money_unreadable', { field }),
-  book,
-})
+const unread = (document: KazooDocument, field: string) =>
+  unconverted(document, 'rejected', 'needs_hand', 'money_unreadable', { field })
 
 /** Reports a month that does not begin with the end of the one before. */
 const noteBeginning = (
@@ -102,27 +83,61 @@ const noteBeginning = (
   else repaired('rollover_differs', { ...amounts, old: dollars(before) })
 }
 
-/** The entry begins the month or moves the balance. */
-const bookAfter = (book: BookSoFar, amount: number, begins: boolean): BookSoFar =>
-  begins ? { ...book, carried: amount } : { ...book, moved: book.moved + amount, entries: book.entries + 1 }
+type ConvertedMoney = Converted & { book: BookSoFar }
+
+type Convert = (
+  document: KazooDocument,
+  month: MonthOfAccount,
+  book: BookSoFar,
+) => Converted & Partial<ConvertedMoney>
+
+const entryFields = [
+  text('description'),
+  fieldOf((fields, key) => {
+    const start = integerIn(fields, key, 'start')
+    return start === undefined ? undefined : present({ start, end: integerIn(fields, key, 'end') })
+  })('period'),
+  object('metadata'),
+  object('executor'),
+  object('audit'),
+]
+
+interface Entry {
+  id: string
+  amount: number
+  /** Begins the month instead of moving its balance. */
+  begins: boolean
+  doc: Json
+}
+
+const entryOf = (
+  { id, amount, begins, doc }: Entry,
+  { accountId, month }: MonthOfAccount,
+  book: BookSoFar,
+  { imported }: ReturnType<typeof notesOf>,
+) => ({
+  ...imported('ledger', accountId, { id, doc, facts: { month, amount } }),
+  book: begins
+    ? { ...book, carried: amount }
+    : { ...book, moved: book.moved + amount, entries: book.entries + 1 },
+})
 
 const signs: Readonly<Record<string, 1 | -1>> = { credit: 1, debit: -1 }
 
-const convertLedger = (document: KazooDocument, month: MonthOfAccount, book: BookSoFar): ConvertedMoney => {
+const convertLedger: Convert = (document, month, book) => {
   const { id, fields } = document
   const sign = signs[textIn(fields, 'pvt_ledger_type') ?? '']
   const size = integerIn(fields, 'amount')
-  if (sign === undefined) return unread(document, book, 'pvt_ledger_type')
-  if (size === undefined) return unread(document, book, 'amount')
+  if (sign === undefined) return unread(document, 'pvt_ledger_type')
+  if (size === undefined) return unread(document, 'amount')
   const amount = sign * size + 0
   const notes = notesOf(document)
   const begins = id === rolloverId(month.month)
   const service = textIn(fields, 'source', 'service') ?? 'unknown'
   const sourceId = textIn(fields, 'source', 'id') ?? id
-  // Only the entry that begins a month may be a rollover.
-  const isRenamed = !begins && service === rolloverService
   if (begins) noteBeginning(amount, month, notes)
-  if (isRenamed)
+  // Only the entry that begins a month may be a rollover.
+  else if (service === rolloverService)
     notes.repaired('rollover_renamed', { field: 'source.service', old: rolloverService, new: olderService })
   if (size < 0) notes.repaired('amount_negative', { field: 'amount', old: dollars(size) })
   const ownService = plain(service) === rolloverService ? olderService : plain(service)
@@ -138,18 +153,11 @@ const convertLedger = (document: KazooDocument, month: MonthOfAccount, book: Boo
     ...readFields(entryFields, fields, notes),
     account: accountIn(fields, month),
   }
-  const facts = { month: month.month, amount }
-  const content = { id: monthlyId(document, month.month), doc, facts, findings: notes.findings }
-  return {
-    ...imported(document, 'ledger', month.accountId, content),
-    book: bookAfter(book, amount, begins),
-  }
+  return entryOf({ id: monthlyId(document, month), amount, begins, doc }, month, book, notes)
 }
 
-const rollUpReason = 'database_rollup'
-
 const isRollUp = ({ id, fields }: KazooDocument) =>
-  id === 'monthly_rollup' || textIn(fields, 'pvt_reason') === rollUpReason
+  id === 'monthly_rollup' || textIn(fields, 'pvt_reason') === 'database_rollup'
 
 const olderFacts = (fields: Json) =>
   present({
@@ -159,41 +167,25 @@ const olderFacts = (fields: Json) =>
     sub_account_id: textIn(fields, 'sub_account_id'),
   })
 
-const olderAccount = (fields: Json, month: MonthOfAccount) => {
-  const id = textIn(fields, 'sub_account_id')
-  const isOther = isId(id) && id !== month.accountId
-  return accountOf(id, isOther ? textIn(fields, 'sub_account_name') : undefined, month)
-}
-
 /** Used in a month without a rollover. */
-const olderEntry = (
-  document: KazooDocument,
-  month: MonthOfAccount,
-  amount: number,
-  book: BookSoFar,
-): ConvertedMoney => {
+const olderEntry = (document: KazooDocument, month: MonthOfAccount, amount: number, book: BookSoFar) => {
   const { fields, id, type } = document
   const notes = notesOf(document)
   // The first of several roll-ups begins the month.
   const begins = isRollUp(document) && book.carried === undefined
   if (begins) noteBeginning(amount, month, notes)
-  const source = begins
-    ? { service: rolloverService, id: String(month.month) }
-    : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, maxIdLetters) }
   const doc = {
-    source,
+    source: begins
+      ? { service: rolloverService, id: String(month.month) }
+      : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, maxIdLetters) },
     usage: { type, quantity: 1, unit: 'transaction' },
     ...present({ description: textIn(fields, 'description') ?? textIn(fields, 'pvt_reason') }),
     metadata: olderFacts(fields),
-    account: begins ? { id: month.accountId, name: month.accountName } : olderAccount(fields, month),
+    account: olderAccount(begins ? {} : fields, month),
   }
-  const facts = { month: month.month, amount }
-  const entryId = begins ? rolloverId(month.month) : monthlyId(document, month.month)
-  const content = { id: entryId, doc, facts, findings: notes.findings }
-  return {
-    ...imported(document, 'ledger', month.accountId, content),
-    book: { ...bookAfter(book, amount, begins), older: book.older + 1 },
-  }
+  const entryId = begins ? rolloverId(month.month) : monthlyId(document, month)
+  const counted = { ...book, older: book.older + 1 }
+  return entryOf({ id: entryId, amount, begins, doc }, month, counted, notes)
 }
 
 /** Used in a month with a rollover, which already contains the amount. */
@@ -201,8 +193,8 @@ const olderTransaction = (document: KazooDocument, month: MonthOfAccount, amount
   const { fields, type } = document
   const { accountId } = month
   const reason = textIn(fields, 'pvt_reason') ?? 'unknown'
-  return imported(document, 'transaction', accountId, {
-    id: hexMonthlyId(document, month.month),
+  return notesOf(document).imported('transaction', accountId, {
+    id: monthlyId(document, month, hexForm),
     doc: {
       account: olderAccount(fields, month),
       description: textIn(fields, 'description') ?? reason,
@@ -219,16 +211,15 @@ const olderTransaction = (document: KazooDocument, month: MonthOfAccount, amount
   })
 }
 
-const convertOlder = (document: KazooDocument, month: MonthOfAccount, book: BookSoFar): ConvertedMoney => {
+const convertOlder: Convert = (document, month, book) => {
   const { fields, type } = document
   const size = integerIn(fields, 'pvt_amount') ?? integerIn(fields, 'amount')
-  if (size === undefined) return unread(document, book, 'pvt_amount')
+  if (size === undefined) return unread(document, 'pvt_amount')
   return month.hasRollover
-    ? { ...olderTransaction(document, month, Math.abs(size)), book }
+    ? olderTransaction(document, month, Math.abs(size))
     : olderEntry(document, month, (type === 'credit' ? 1 : -1) * size + 0, book)
 }
 
-const transactionTypes: ReadonlySet<string> = new Set(['sale', 'refund'])
 const unknownAtImport = 'unknown_at_import'
 
 const answerIn = (fields: Json) => {
@@ -255,16 +246,12 @@ const endOf = (fields: Json, { needsHand }: Notes) => {
 
 const movementFields = [object('metadata'), text('order_id'), object('audit')]
 
-const convertTransaction = (
-  document: KazooDocument,
-  month: MonthOfAccount,
-  book: BookSoFar,
-): ConvertedMoney => {
+const convertTransaction: Convert = (document, month) => {
   const { fields } = document
   const size = integerIn(fields, 'amount') ?? integerIn(fields, 'pvt_amount')
   const type = textIn(fields, 'pvt_transaction_type') ?? textIn(fields, 'transaction_type') ?? ''
-  if (size === undefined) return unread(document, book, 'amount')
-  if (!transactionTypes.has(type)) return unread(document, book, 'pvt_transaction_type')
+  if (size === undefined) return unread(document, 'amount')
+  if (type !== 'sale' && type !== 'refund') return unread(document, 'pvt_transaction_type')
   const notes = notesOf(document)
   const doc = {
     account: accountIn(fields, month),
@@ -277,23 +264,22 @@ const convertTransaction = (
     ...readFields(movementFields, fields, notes),
   }
   const facts = { type, amount: Math.abs(size), ...endOf(fields, notes) }
-  const id = hexMonthlyId(document, month.month)
-  return {
-    ...imported(document, 'transaction', month.accountId, { id, doc, facts, findings: notes.findings }),
-    book,
-  }
+  const id = monthlyId(document, month, hexForm)
+  return notes.imported('transaction', month.accountId, { id, doc, facts })
 }
 
-export const convertMoney = (
-  document: KazooDocument,
-  month: MonthOfAccount,
-  book: BookSoFar,
-): ConvertedMoney => {
-  if (isGone(document.fields)) return { ...converted(document, 'skipped'), book }
-  if (document.type === 'ledger') return convertLedger(document, month, book)
-  return document.type === 'transaction'
-    ? convertTransaction(document, month, book)
-    : convertOlder(document, month, book)
+const conversions: Readonly<Record<string, Convert>> = {
+  ledger: convertLedger,
+  transaction: convertTransaction,
+  credit: convertOlder,
+  debit: convertOlder,
+}
+
+export const isMoney = ({ type }: Pick<KazooDocument, 'type'>) => Object.hasOwn(conversions, type)
+
+export const convertMoney: (...given: Parameters<Convert>) => ConvertedMoney = (document, month, book) => {
+  const convert = isGone(document.fields) ? undefined : conversions[document.type]
+  return { book, ...(convert?.(document, month, book) ?? converted(document, 'skipped')) }
 }
 
 interface ClosedBook {
@@ -305,17 +291,15 @@ interface ClosedBook {
 /** A month that begins at zero after another balance gets a rollover of zero. */
 export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccount): ClosedBook => {
   const { carried, moved, older } = book
-  if (carried !== undefined) return { drafts: [], findings: [], units: carried + moved }
   const { accountId, accountName, before = 0, carriesOver } = month
-  const isAnew = older > 0 || !carriesOver
-  if (!isAnew || before === 0) return { drafts: [], findings: [], units: before + moved }
+  const beginsAnew = carried === undefined && before !== 0 && (older > 0 || !carriesOver)
+  if (!beginsAnew) return { drafts: [], findings: [], units: (carried ?? before) + moved }
   const id = rolloverId(month.month)
-  const { from } = monthPeriod(month.month)
   const findings: Finding[] = []
   noteBeginning(0, month, {
     repaired: (code, details) => void findings.push(finding({ database, id }, 'repaired', code, details)),
   })
-  const draft = draftOf({ id, fields: { pvt_created: from } }, 'ledger', accountId, {
+  const draft = draftOf({ id, fields: { pvt_created: monthPeriod(month.month).from } }, 'ledger', accountId, {
     doc: {
       source: { service: rolloverService, id: String(month.month) },
       usage: { type: 'month', quantity: 1, unit: 'month' },
