@@ -3,13 +3,13 @@ import { numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 import { isE164, normalizeNumber } from '../../src/lib/e164.ts'
 import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
-import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
+import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, textIn } from '../documents/fields.ts'
-import type { ExportedDocument, OwnRecord } from '../export/document.ts'
+import { type ExportedDocument, exportedNumber, type OwnRecord } from '../export/document.ts'
 import { converted, draftOf, finding, type Notes, notesOf } from './findings.ts'
 import { preserveDocument } from './preserved.rules.ts'
-import { fieldOf, object, readFields, text, writeFields } from './tables.ts'
+import { fieldOf, object, objectIn, readFields, text, writeFields } from './tables.ts'
 
 export type Use = 'callflow' | 'trunkstore'
 
@@ -22,32 +22,35 @@ export interface PortedNumber {
   porting: Json
 }
 
-const localCarrier = 'knm_local'
+export interface NumberContext {
+  accounts: { has(accountId: string): boolean }
+  systemId: string
+  uses: NumberUses
+  ports: ReadonlyMap<string, PortedNumber>
+  pools: ReadonlyMap<string, string>
+}
 
 /** May be an unknown state. */
 export const stateTextOf = (fields: Json) =>
   textIn(fields, 'pvt_state') ?? textIn(fields, 'pvt_number_state') ?? textIn(fields, 'state')
 
-const knownState = (name: string | undefined): NumberState | undefined =>
-  numberStates.find((state) => state === name)
+export const localCarrier = 'knm_local'
 
-const carrierOf = (fields: Json): string => {
-  const name = (textIn(fields, 'pvt_module_name') ?? localCarrier).replace(/^wnm_/, 'knm_')
-  return name === 'knm_bandwidth' ? 'knm_bandwidth2' : name
-}
+export const todaysCarrier = (name: string) =>
+  name.replace(/^wnm_/, 'knm_').replace(/^knm_bandwidth$/, 'knm_bandwidth2')
 
 const addressNames = ['dash_e911', 'vitelity_e911', 'telnyx_e911']
 
 const todaysName = (name: string) => (addressNames.includes(name) ? 'e911' : name)
 
 /** The newer of two names takes precedence. */
-const renamed = (fields: Json): Json =>
-  Object.fromEntries(
-    [
-      ...Object.entries(fields).filter(([name]) => addressNames.includes(name)),
-      ...Object.entries(fields).filter(([name]) => !addressNames.includes(name)),
-    ].map(([name, value]) => [todaysName(name), value]),
+const renamed = (fields: Json): Json => {
+  const { true: older = [], false: others = [] } = Object.groupBy(
+    Object.entries(fields),
+    ([name]) => `${addressNames.includes(name)}`,
   )
+  return Object.fromEntries([...older, ...others].map(([name, value]) => [todaysName(name), value]))
+}
 
 // Computed fields, and fields of requests only.
 const echoes = [
@@ -66,14 +69,11 @@ const echoes = [
   'create_with_state',
 ]
 
-const withoutUnclear = (fields: Json): Json => {
-  const { force_outbound: force, ...others } = fields
-  if (force === undefined) return others
+const publicFieldsOf = (fields: Json): Json => {
+  const { force_outbound: force, ...others } = renamed(publicPart(fields, echoes))
   const isClear = typeof force === 'boolean' || force === 'true' || force === 'false'
   return isClear ? { ...others, force_outbound: isTrue(force) } : others
 }
-
-const publicFieldsOf = (fields: Json): Json => withoutUnclear(renamed(publicPart(fields, echoes)))
 
 // Fields of the owner, which go with the owner.
 const ownersFields = [
@@ -90,36 +90,19 @@ const ownersFields = [
   'sms',
 ]
 
-const withoutOwnersFields = (doc: Json): Json =>
-  Object.fromEntries(Object.entries(doc).filter(([name]) => !ownersFields.includes(name)))
-
-/** Data of a feature that older documents only name. */
+/** Data of features that older documents only name. */
 const dataFor = (feature: string, doc: Json): Json => {
-  if (feature === 'outbound_cnam') {
-    const name = textIn(doc, 'cnam', 'display_name')
-    return { outbound_cnam: name === undefined ? {} : { display_name: name } }
-  }
-  if (feature === 'inbound_cnam') return { inbound_cnam: { inbound_lookup: true } }
+  const name = textIn(doc, 'cnam', 'display_name')
+  const [outbound, inbound] = [{ outbound_cnam: present({ display_name: name }) }, { inbound_lookup: true }]
+  if (feature === 'outbound_cnam') return outbound
+  if (feature === 'inbound_cnam') return { inbound_cnam: inbound }
   if (feature === 'force_outbound') return { force_outbound: doc.force_outbound === true }
   if (feature === 'cnam')
     return {
-      ...(textIn(doc, 'cnam', 'display_name') === undefined ? {} : dataFor('outbound_cnam', doc)),
-      ...(isTrue(memberOf(doc, 'cnam', 'inbound_lookup')) ? dataFor('inbound_cnam', doc) : {}),
+      ...(name === undefined ? {} : outbound),
+      ...(isTrue(memberOf(doc, 'cnam', 'inbound_lookup')) ? { inbound_cnam: inbound } : {}),
     }
-  const data = doc[feature]
-  return { [feature]: isObject(data) ? data : {} }
-}
-
-const namedFeatures = (stored: unknown, doc: Json): Json => {
-  if (isObject(stored)) return renamed(stored)
-  const names = Array.isArray(stored) ? stored.filter((one) => typeof one === 'string') : []
-  return Object.fromEntries(names.flatMap((name) => Object.entries(dataFor(todaysName(name), doc))))
-}
-
-/** `local` marks numbers of local carriers; older documents lack it. */
-const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
-  const { local = {}, ...others } = namedFeatures(fields.pvt_features, doc)
-  return isLocal(carrier) ? { local, ...others } : others
+  return { [feature]: objectIn(doc, feature) ?? {} }
 }
 
 const featureNames = fieldOf((fields, key) => {
@@ -127,6 +110,15 @@ const featureNames = fieldOf((fields, key) => {
   const names = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
   return names.length > 0 ? names.map(todaysName) : undefined
 })
+
+/** `local` marks numbers of local carriers; older documents lack it. */
+const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
+  const { pvt_features: stored } = fields
+  const names: readonly unknown[] = Array.isArray(stored) ? stored : []
+  const data = names.map((name) => (typeof name === 'string' ? dataFor(todaysName(name), doc) : {}))
+  const { local = {}, ...others } = isObject(stored) ? renamed(stored) : Object.assign({}, ...data)
+  return isLocal(carrier) ? { local, ...others } : others
+}
 
 export const numberFields = [
   featureNames('featuresAllowed', 'pvt_features_allowed'),
@@ -137,18 +129,6 @@ export const numberFields = [
   object('locality', 'pvt_locality'),
 ]
 
-const statedUseOf = (fields: Json) => textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
-
-// A number is in the database of its first five characters; accounts have copies.
-
-export interface NumberContext {
-  accounts: { has(accountId: string): boolean }
-  systemId: string
-  uses: NumberUses
-  ports: ReadonlyMap<string, PortedNumber>
-  pools: ReadonlyMap<string, string>
-}
-
 export const numberOf = (id: string): string | undefined => {
   const number = normalizeNumber(id.replace(/[\s().-]/g, ''))
   return isE164(number) ? number : undefined
@@ -156,6 +136,7 @@ export const numberOf = (id: string): string | undefined => {
 
 const shardLength = 5
 
+/** A number is in the database of its first five characters; accounts have copies. */
 export const shardOf = (number: string) => `numbers/${number.slice(0, shardLength)}`
 
 // States in which a number has an owner.
@@ -170,8 +151,6 @@ interface Holding {
   isLeft: boolean
 }
 
-const freed: ReadonlySet<NumberState> = new Set(['in_service', 'reserved'])
-
 const holdingOf = (
   fields: Json,
   state: NumberState,
@@ -179,23 +158,24 @@ const holdingOf = (
   { repaired }: Notes,
 ): Holding => {
   const owner = textIn(fields, 'pvt_assigned_to')
-  const previous = textIn(fields, 'pvt_previously_assigned_to')
+  const previouslyAssignedTo = textIn(fields, 'pvt_previously_assigned_to')
+  const isOwned = owned.has(state)
   if (owner === undefined) {
-    const free = freed.has(state) ? 'available' : state
-    if (owned.has(state))
+    const free = state === 'in_service' || state === 'reserved' ? 'available' : state
+    if (isOwned)
       repaired('number_without_owner', { field: 'pvt_state', old: state, new: free === state ? '' : free })
-    return { state: free, accountId: '', previouslyAssignedTo: previous, isLeft: false }
+    return { state: free, accountId: '', previouslyAssignedTo, isLeft: false }
   }
-  if (owned.has(state) && accounts.has(owner))
-    return { state, accountId: owner, previouslyAssignedTo: previous, isLeft: false }
-  const told = { field: 'pvt_assigned_to', old: owner }
-  if (!owned.has(state)) {
-    repaired('number_owner_dropped', { ...told, new: '' })
-    return { state, accountId: '', previouslyAssignedTo: owner, isLeft: true }
+  if (isOwned && accounts.has(owner)) return { state, accountId: owner, previouslyAssignedTo, isLeft: false }
+  const details = { field: 'pvt_assigned_to', old: owner }
+  const left = { accountId: '', previouslyAssignedTo: owner, isLeft: true }
+  if (!isOwned) {
+    repaired('number_owner_dropped', { ...details, new: '' })
+    return { ...left, state }
   }
-  const left = state === 'reserved' ? 'available' : 'aging'
-  repaired('number_owner_gone', { ...told, new: left })
-  return { state: left, accountId: '', previouslyAssignedTo: owner, isLeft: true }
+  const free = state === 'reserved' ? 'available' : 'aging'
+  repaired('number_owner_gone', { ...details, new: free })
+  return { ...left, state: free }
 }
 
 /** A ported number belongs to its new account unless another account has it. */
@@ -203,18 +183,13 @@ const withPort = (holding: Holding, port: PortedNumber | undefined, notes: Notes
   if (!port) return holding
   const { accountId, state } = holding
   if (accountId !== '' && accountId !== port.accountId) {
-    const told = { field: 'pvt_assigned_to', old: accountId, new: port.accountId }
-    notes.needsHand('port_number_of_another', told)
+    const details = { field: 'pvt_assigned_to', old: accountId, new: port.accountId }
+    notes.needsHand('port_number_of_another', details)
     return holding
   }
   if (state !== 'port_in')
     notes.repaired('number_in_port', { field: 'pvt_state', old: state, new: 'port_in' })
   return { ...holding, state: 'port_in', accountId: port.accountId, isLeft: false }
-}
-
-const historyOf = (fields: Json, { accounts }: NumberContext): string[] => {
-  const history = fields.pvt_reserve_history
-  return Array.isArray(history) ? history.filter((id) => typeof id === 'string' && accounts.has(id)) : []
 }
 
 /** The actual use takes precedence over the stated one. */
@@ -224,22 +199,44 @@ const useOf = (
   deviceId: string | undefined,
   { repaired }: Notes,
 ): string => {
-  const stated = statedUseOf(fields)
+  const stated = textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
   const other = deviceId === undefined ? '' : 'mobile'
   const usedBy = uses.find((use) => use === stated) ?? uses[0] ?? other
   if (usedBy !== stated) repaired('number_use_differs', { field: 'pvt_used_by', old: stated, new: usedBy })
   return usedBy
 }
 
-/** The number's own fields take precedence. */
-const withPorting = (doc: Json, port: PortedNumber | undefined): Json =>
-  port ? { ...doc, porting: { ...port.porting, ...(memberOf(doc, 'porting') as Json | undefined) } } : doc
-
 const docOf = (fields: Json, { accountId, state, isLeft }: Holding, port: PortedNumber | undefined): Json => {
   if (isLeft) return {}
   const doc = publicFieldsOf(fields)
-  if (accountId === '') return withoutOwnersFields(doc)
-  return state === 'port_in' ? withPorting(doc, port) : doc
+  if (accountId === '')
+    return Object.fromEntries(Object.entries(doc).filter(([name]) => !ownersFields.includes(name)))
+  // The number's own fields take precedence.
+  return state === 'port_in' && port
+    ? { ...doc, porting: { ...port.porting, ...(doc.porting as Json | undefined) } }
+    : doc
+}
+
+/** Fields that the owner gives a number. */
+const ownedPart = (
+  { fields }: KazooDocument,
+  doc: Json,
+  accountId: string,
+  uses: readonly Use[],
+  { accounts }: NumberContext,
+  notes: Notes,
+) => {
+  if (accountId === '') return { usedBy: '' }
+  const { pvt_reserve_history: stored } = fields
+  const history = Array.isArray(stored)
+    ? stored.filter((id) => typeof id === 'string' && accounts.has(id))
+    : []
+  const deviceId = textIn(doc, 'mobile', 'device-id')
+  return {
+    usedBy: useOf(fields, uses, deviceId, notes),
+    reserveHistory: history.length > 0 ? history : undefined,
+    deviceId,
+  }
 }
 
 const numberDraft = (
@@ -251,36 +248,30 @@ const numberDraft = (
 ) => {
   const { id, fields } = document
   const { accountId, state, previouslyAssignedTo } = holding
-  const isOwned = accountId !== ''
-  const carrier = carrierOf(fields)
+  const carrier = todaysCarrier(textIn(fields, 'pvt_module_name') ?? localCarrier)
   const doc = docOf(fields, holding, context.ports.get(number))
-  const deviceId = isOwned ? textIn(doc, 'mobile', 'device-id') : undefined
   const uses = context.uses.of(accountId, number)
-  const usedBy = isOwned ? useOf(fields, uses, deviceId, notes) : ''
-  const history = isOwned ? historyOf(fields, context) : []
+  const { usedBy, ...ofOwner } = ownedPart(document, doc, accountId, uses, context, notes)
   const { carrierData, ...plain } = readFields(numberFields, fields, notes)
   const pool = context.pools.get(number)
-  const hidden = {
+  const hidden = present({
     ...plain,
-    features: featuresOf(isOwned ? fields : {}, doc, carrier),
-    ...present({
-      reserveHistory: history.length > 0 ? history : undefined,
-      previouslyAssignedTo,
-      carrierData: pool === undefined ? carrierData : { ...(carrierData as Json | undefined), pool },
-      deviceId,
-    }),
-  }
+    ...ofOwner,
+    features: featuresOf(accountId === '' ? {} : fields, doc, carrier),
+    previouslyAssignedTo,
+    carrierData: pool === undefined ? carrierData : { ...(carrierData as Json | undefined), pool },
+  })
   // A number under another id gives way to one under its own id.
   const as = number === id ? 'number' : 'number_by_hearsay'
   return draftOf(document, as, accountId, { id: number, doc, facts: { state, carrier, usedBy, hidden } })
 }
 
-const keptFor = (
+/** A number that cannot be imported is preserved. */
+export const preserveNumber = (
   document: KazooDocument,
-  { systemId }: NumberContext,
+  { systemId }: Pick<NumberContext, 'systemId'>,
   code: string,
-  field: string,
-  old: string,
+  [field, old]: readonly [field: string, old: string],
 ) =>
   preserveDocument(document, systemId, { findings: [finding(document, 'needs_hand', code, { field, old })] })
 
@@ -290,9 +281,9 @@ export const convertNumber = (document: KazooDocument, context: NumberContext): 
   if ((type !== 'number' && type !== '') || isGone(fields) || stated === 'discovery')
     return converted(document, 'skipped')
   const number = numberOf(id)
-  if (number === undefined) return keptFor(document, context, 'number_unreadable', '_id', id)
-  const known = knownState(stated)
-  if (!known) return keptFor(document, context, 'number_state_unknown', 'pvt_state', stated ?? '')
+  if (number === undefined) return preserveNumber(document, context, 'number_unreadable', ['_id', id])
+  const known = numberStates.find((state) => state === stated)
+  if (!known) return preserveNumber(document, context, 'number_state_unknown', ['pvt_state', stated ?? ''])
   const notes = notesOf(document)
   if (conflicts.length > 0)
     notes.repaired('conflicting_revisions', { field: '_rev', old: conflicts.join(' '), new: rev })
@@ -300,7 +291,7 @@ export const convertNumber = (document: KazooDocument, context: NumberContext): 
   const holding = withPort(holdingOf(fields, known, context, notes), context.ports.get(number), notes)
   const { accountId, state } = holding
   if (accountId === '' && (state === 'port_in' || state === 'port_out'))
-    return keptFor(document, context, 'number_without_owner', 'pvt_state', state)
+    return preserveNumber(document, context, 'number_without_owner', ['pvt_state', state])
   const draft = numberDraft(document, number, holding, context, notes)
   return converted(document, 'imported', { drafts: [draft], findings: notes.findings })
 }
@@ -317,12 +308,12 @@ export const convertCopy = (
     return converted(document, 'skipped')
   const assigned = textIn(fields, 'pvt_assigned_to') ?? accountId
   const taken = convertNumber({ ...document, fields: { ...fields, pvt_assigned_to: assigned } }, context)
-  const told = { field: '_id', old: shardOf(number), new: database }
+  const details = { field: '_id', old: shardOf(number), new: database }
   return {
     ...taken,
     document,
     drafts: taken.drafts.map((draft) => ({ ...draft, as: 'number_by_hearsay' })),
-    findings: [finding(document, 'repaired', 'number_from_copy', told), ...taken.findings],
+    findings: [finding(document, 'repaired', 'number_from_copy', details), ...taken.findings],
   }
 }
 
@@ -337,34 +328,23 @@ export const isPassing = ({ state }: Pick<NumberFacts, 'state'>) =>
   state === 'deleted' || state === 'discovery'
 
 export const exportNumber = (
-  record: OwnRecord,
+  { id, accountId, created, modified, doc, hidden }: OwnRecord,
   { state, carrier, usedBy }: NumberFacts,
 ): ExportedDocument[] => {
-  const { id, accountId, created, modified, doc, hidden } = record
-  const database = shardOf(id)
-  const own: ExportedDocument = {
-    database,
-    id,
-    type: 'number',
-    fields: present({
-      ...publicPart(doc, ['id']),
-      pvt_type: 'number',
-      pvt_db_name: encodedDatabaseName(database),
-      pvt_created: created,
-      pvt_modified: modified,
-      pvt_vsn: '1',
-      pvt_state: state,
-      pvt_module_name: carrier,
-      pvt_assigned_to: accountId || undefined,
-      pvt_used_by: usedBy || undefined,
-      pvt_features: hidden.features,
-      pvt_reserve_history: hidden.reserveHistory,
-      pvt_previously_assigned_to: hidden.previouslyAssignedTo,
-      ...writeFields(numberFields, hidden),
-    }),
-    files: [],
-  }
-  return accountId === ''
-    ? [own]
-    : [own, { ...own, database: accountDatabase(accountId), type: 'number (copy)' }]
+  const own = exportedNumber('number', shardOf(id), id, {
+    ...publicPart(doc, ['id']),
+    pvt_created: created,
+    pvt_modified: modified,
+    pvt_vsn: '1',
+    pvt_state: state,
+    pvt_module_name: carrier,
+    pvt_assigned_to: accountId || undefined,
+    pvt_used_by: usedBy || undefined,
+    pvt_features: hidden.features,
+    pvt_reserve_history: hidden.reserveHistory,
+    pvt_previously_assigned_to: hidden.previouslyAssignedTo,
+    ...writeFields(numberFields, hidden),
+  })
+  const copy = { ...own, database: accountDatabase(accountId), type: 'number (copy)' }
+  return accountId === '' ? [own] : [own, copy]
 }

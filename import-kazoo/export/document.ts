@@ -58,6 +58,17 @@ export const exported = (
   files,
 })
 
+/** Numbers belong to no account's database and have other private fields. */
+export const exportedNumber = (
+  type: string,
+  database: string,
+  id: string,
+  fields: Json,
+): ExportedDocument => ({
+  ...{ database, id, type, files: [] },
+  fields: present({ ...fields, pvt_type: 'number', pvt_db_name: encodedDatabaseName(database) }),
+})
+
 const inlineOf = ({ contentType, bytes }: ExportedFile, revpos: number) => ({
   content_type: contentType,
   revpos,

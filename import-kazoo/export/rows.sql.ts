@@ -2,10 +2,10 @@ import type { Json } from '../../src/lib/json.ts'
 import type { Row } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, json, keyset, optional, type RowOf, shape, text } from '../../src/storage/table.ts'
-import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
+import { accountDatabase } from '../documents/database-names.ts'
 import { derivedId } from '../documents/fields.ts'
 import { inPages } from '../import-run/at-once.ts'
-import { type ExportedDocument, exported, type OwnRecord } from './document.ts'
+import { type ExportedDocument, exported, exportedNumber, type OwnRecord } from './document.ts'
 
 // Rows of other tables, in the order of their keys; read page by page.
 
@@ -211,11 +211,9 @@ export const exportStock = ({ accountId, carrier, number, takenBy }: StockRow): 
   const database = pools[carrier]
   if (database === undefined) return []
   const fields = {
-    pvt_type: 'number',
-    pvt_db_name: encodedDatabaseName(database),
     pvt_module_name: carrier,
     pvt_assigned_to: accountId,
     pvt_state: takenBy === '' ? 'available' : 'in_service',
   }
-  return [{ database, id: number, type: 'number (stock)', fields, files: [] }]
+  return [exportedNumber('number (stock)', database, number, fields)]
 }
