@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { nameKey } from '../../src/areas/accounts/accounts/rules.ts'
 import { isTrue, type Json } from '../../src/lib/json.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
-import { derivedId, isGone, textIn, timesOf } from '../documents/fields.ts'
+import { derivedId, inOrder, isGone, textIn, timesOf } from '../documents/fields.ts'
 import { finding, maxNameLength } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 
@@ -27,14 +27,10 @@ export interface SeenAccount {
 }
 
 const treeIn = ({ pvt_tree: tree }: Json): string[] =>
-  (Array.isArray(tree) ? tree : [tree]).filter((id): id is string => typeof id === 'string' && id !== '')
+  [tree].flat().filter((id): id is string => typeof id === 'string' && id !== '')
 
 /** Only the account's own setting disables it. */
 export const isEnabledIn = ({ pvt_enabled: enabled }: Json) => enabled !== false && enabled !== 'false'
-
-/** Operators are resellers, too. */
-const isResellerIn = ({ pvt_reseller: reseller, pvt_superduper_admin: operator }: Json) =>
-  isTrue(reseller) || isTrue(operator)
 
 export const seenAccount = ({ id, database, type, fields }: KazooDocument): SeenAccount | undefined => {
   const wasDeleted = isGone(fields)
@@ -49,14 +45,15 @@ export const seenAccount = ({ id, database, type, fields }: KazooDocument): Seen
     realm: textIn(fields, 'realm'),
     tree: treeIn(fields),
     hasTree: Array.isArray(fields.pvt_tree),
-    isReseller: isResellerIn(fields),
+    // Operators are resellers, too.
+    isReseller: isTrue(fields.pvt_reseller) || isTrue(fields.pvt_superduper_admin),
     resellerId: textIn(fields, 'pvt_reseller_id'),
     isEnabled: isEnabledIn(fields),
     keyMark: apiKey === undefined ? undefined : hash('sha256', apiKey, 'hex').slice(0, 16),
   }
 }
 
-type Parents = Map<string, string | undefined>
+type Parents = ReadonlyMap<string, string | undefined>
 
 interface Known {
   get(id: string): SeenAccount | undefined
@@ -79,78 +76,49 @@ export const withAncestors = (present: ReadonlyMap<string, SeenAccount>, copies:
   return all
 }
 
-const olderFirst = (a: SeenAccount, b: SeenAccount) => a.created - b.created || (a.id < b.id ? -1 : 1)
+const inOrderOfAge = (accounts: Iterable<SeenAccount>) =>
+  inOrder(accounts, ({ created, id }) => [created, id])
 
-export const oldestOf = (accounts: Iterable<SeenAccount>): SeenAccount | undefined =>
-  [...accounts].reduce<SeenAccount | undefined>(
-    (oldest, one) => (oldest === undefined || olderFirst(one, oldest) < 0 ? one : oldest),
-    undefined,
-  )
+export const oldestOf = (accounts: Iterable<SeenAccount>) => inOrderOfAge(accounts)[0]
 
-const inOrderOfAge = (accounts: Iterable<SeenAccount>) => [...accounts].sort(olderFirst)
+/** Where the way up closes a cycle; undefined if it reaches the master account. */
+const cycleAbove = (parents: Parents, id: string) => {
+  const way = new Set<string>()
+  let at: string | undefined = id
+  for (; at !== undefined && !way.has(at); at = parents.get(at)) way.add(at)
+  return at
+}
 
 /**
  * The parent is the last existing account of the stored tree, else the master account. A cycle is cut at its
  * oldest account.
  */
 export const parentsOf = (accounts: ReadonlyMap<string, SeenAccount>, masterId: string): Parents => {
-  const parents: Parents = new Map()
+  const parents = new Map<string, string | undefined>()
   for (const account of accounts.values()) {
     const [parent = masterId] = candidates(account, accounts)
     parents.set(account.id, account.id === masterId ? undefined : parent)
   }
-  const reachesMaster = new Set(topDown(parents, masterId))
-
-  const cut = (circle: readonly string[]) => {
-    const oldest = oldestOf(circle.flatMap((id) => accounts.get(id) ?? []))
-    if (!oldest) return
-    const other = candidates(oldest, accounts).find((id) => reachesMaster.has(id))
-    parents.set(oldest.id, other ?? masterId)
-  }
-
-  for (const { id: start } of inOrderOfAge(accounts.values())) {
-    const path: string[] = []
-    const places = new Map<string, number>()
-    let at = start
-    while (!reachesMaster.has(at) && !places.has(at)) {
-      places.set(at, path.length)
-      path.push(at)
-      at = parents.get(at) ?? masterId
-    }
-    const begun = places.get(at)
-    if (begun !== undefined) cut(path.slice(begun))
-    for (const id of path) reachesMaster.add(id)
+  for (const account of inOrderOfAge(accounts.values())) {
+    if (cycleAbove(parents, account.id) !== account.id) continue
+    const other = candidates(account, accounts).find((id) => cycleAbove(parents, id) === undefined)
+    parents.set(account.id, other ?? masterId)
   }
   return parents
 }
 
 /** Removes added ancestors that have no descendants. */
 export const withoutBarren = (parents: Parents, isNeeded: (id: string) => boolean): Parents => {
-  const left = new Map(parents)
-  const children = new Map<string, number>()
-  for (const parent of parents.values())
-    if (parent !== undefined) children.set(parent, (children.get(parent) ?? 0) + 1)
-  const barren = [...parents.keys()].filter((id) => !isNeeded(id) && !children.has(id))
-  for (const id of barren) {
-    left.delete(id)
-    const parent = parents.get(id)
-    if (parent === undefined) continue
-    const others = (children.get(parent) ?? 0) - 1
-    children.set(parent, others)
-    if (others === 0 && !isNeeded(parent)) barren.push(parent)
-  }
-  return left
+  const kept = new Set<string>()
+  for (const id of parents.keys().filter(isNeeded))
+    for (let at: string | undefined = id; at !== undefined && !kept.has(at); at = parents.get(at))
+      kept.add(at)
+  return new Map([...parents].filter(([id]) => kept.has(id)))
 }
 
 /** All accounts, ancestors first. */
 export const topDown = (parents: Parents, masterId: string): string[] => {
-  const below = new Map<string, string[]>()
-  for (const [id, parent] of parents) {
-    if (parent === undefined) continue
-    const siblings = below.get(parent)
-    if (siblings) siblings.push(id)
-    else below.set(parent, [id])
-  }
+  const below = Map.groupBy(parents.keys(), (id) => parents.get(id))
   const order = [masterId]
   for (const id of order) for (const child of (below.get(id) ?? []).sort()) order.push(child)
   return order
@@ -190,33 +158,19 @@ export const namesOf = (accounts: Iterable<SeenAccount>, realmSuffix: string) =>
     }
   }
 
-  const realmOf = (account: SeenAccount) => {
-    const { realm } = account
-    if (realm !== undefined && keepsRealm.has(account)) return realm
-    const generated = generatedRealm(account)
-    const code = isRealm(realm) ? 'realm_taken' : 'realm_invalid'
-    findings.push(finding(account, 'needs_hand', code, { field: 'realm', old: realm, new: generated }))
-    return generated
-  }
-
-  const nameClaimOf = (account: SeenAccount) => {
+  const namesOfOne = (account: SeenAccount): AccountNames => {
+    const { id, realm: old, keyMark } = account
+    const keeps = old !== undefined && keepsRealm.has(account)
+    const realm = keeps ? old : generatedRealm(account)
+    const code = isRealm(old) ? 'realm_taken' : 'realm_invalid'
+    if (!keeps) findings.push(finding(account, 'needs_hand', code, { field: 'realm', old, new: realm }))
     const name = accountNameOf(account)
     const key = nameKey(name)
-    if (hold('name', key)) return key
-    findings.push(finding(account, 'repaired', 'name_shared', { field: 'name', old: name }))
-    return `${key}/${account.id}`
+    const isNameFree = hold('name', key)
+    if (!isNameFree) findings.push(finding(account, 'repaired', 'name_shared', { field: 'name', old: name }))
+    const isKeyTaken = keyMark !== undefined && !hold('key', keyMark)
+    if (isKeyTaken) findings.push(finding(account, 'needs_hand', 'api_key_taken', { field: 'pvt_api_key' }))
+    return { realm, nameClaim: isNameFree ? key : `${key}/${id}`, isKeyTaken }
   }
-
-  const isKeyTaken = (account: SeenAccount) => {
-    if (account.keyMark === undefined || hold('key', account.keyMark)) return false
-    findings.push(finding(account, 'needs_hand', 'api_key_taken', { field: 'pvt_api_key' }))
-    return true
-  }
-
-  const namesOfOne = (account: SeenAccount): AccountNames => ({
-    realm: realmOf(account),
-    nameClaim: nameClaimOf(account),
-    isKeyTaken: isKeyTaken(account),
-  })
   return { names: new Map(byAge.map((account) => [account.id, namesOfOne(account)])), findings }
 }
