@@ -4,18 +4,19 @@ import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { integerIn, publicPart, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import type { AccountNames, SeenAccount } from './account-tree.rules.ts'
 import {
+  type AccountNames,
   copiesDatabase,
   isEnabledIn,
   namesOf,
   oldestOf,
   parentsOf,
+  type SeenAccount,
   topDown,
   withAncestors,
   withoutBarren,
 } from './account-tree.rules.ts'
-import { converted, finding, imported, maxNameLength, type Notes, nameFrom, notesOf } from './findings.ts'
+import { converted, finding, maxNameLength, type Notes, nameFrom, notesOf } from './findings.ts'
 import { exportWithLimits, withAccessLists } from './packet-limits.rules.ts'
 import { fieldOf, integer, readFields, text, writeFields } from './tables.ts'
 
@@ -66,11 +67,13 @@ const chooseMaster = (there: ReadonlyMap<string, SeenAccount>, setting: Json | u
   const chosen = named.find((id) => there.has(id))
   if (chosen !== undefined) return { masterId: chosen, findings: [] }
   const roots = [...there.values()].filter(({ hasTree, tree }) => hasTree && tree.length === 0)
-  const master = oldestOf(roots) ?? oldestOf(there.values())
+  const masterId = (oldestOf(roots) ?? oldestOf(there.values()))?.id
   const place = { database: 'system_config', id: 'accounts' }
-  if (!master) return { masterId: undefined, findings: [finding(place, 'stop', 'no_master')] }
-  const told = { field: 'master_account_id', old: named.join(), new: master.id }
-  return { masterId: master.id, findings: [finding(place, 'repaired', 'master_guessed', told)] }
+  const details = { field: 'master_account_id', old: named.join(), new: masterId }
+  const found = masterId
+    ? finding(place, 'repaired', 'master_guessed', details)
+    : finding(place, 'stop', 'no_master')
+  return { masterId, findings: [found] }
 }
 
 const compared = ['name', 'realm', 'isReseller', 'isEnabled'] as const
@@ -81,37 +84,35 @@ const differencesOf = (own: SeenAccount, copy: SeenAccount | undefined): Finding
     ...compared.filter((field) => own[field] !== copy[field]),
     ...(own.tree.join() === copy.tree.join() ? [] : ['tree']),
   ]
-  if (fields.length === 0) return []
-  return [finding(own, 'repaired', 'account_copy_differs', { field: fields.join() })]
+  return fields.length === 0
+    ? []
+    : [finding(own, 'repaired', 'account_copy_differs', { field: fields.join() })]
 }
 
+/** The copy of an account counts only where the account has a database without its document. */
 const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
-  const there = new Map<string, SeenAccount>()
-  const gone = new Set<string>()
-  const leftCopies = new Map<string, SeenAccount>()
-  const findings: Finding[] = []
   const copyOf = new Map(Array.from(copies, (copy) => [copy.id, copy]))
-  const withDocument = new Set<string>()
-  for (const account of own) {
-    withDocument.add(account.id)
-    if (account.isGone) gone.add(account.id)
-    else {
-      there.set(account.id, account)
-      findings.push(...differencesOf(account, copyOf.get(account.id)))
-    }
+  const owned = new Map(Array.from(own, (account) => [account.id, account]))
+  const loose = [...copyOf.values()].filter(({ id }) => !owned.has(id))
+  const [living, gone] = [
+    [...owned.values()].filter(({ isGone }) => !isGone),
+    [...owned.values(), ...loose].filter(({ isGone }) => isGone),
+  ]
+  const { true: copied = [], false: left = [] } = Object.groupBy(
+    loose.filter(({ isGone }) => !isGone),
+    ({ id }) => `${withDatabase.has(id)}`,
+  )
+  const missing = [...withDatabase].filter((id) => !owned.has(id) && !copyOf.has(id))
+  return {
+    there: new Map([...living, ...copied].map((account) => [account.id, account])),
+    gone: new Set(gone.map(({ id }) => id)),
+    leftCopies: new Map(left.map((copy) => [copy.id, copy])),
+    findings: [
+      ...living.flatMap((account) => differencesOf(account, copyOf.get(account.id))),
+      ...copied.map(({ id }) => finding(placeOf(id), 'repaired', 'account_from_copy')),
+      ...missing.map((id) => finding(placeOf(id), 'needs_hand', 'account_without_document')),
+    ],
   }
-  for (const copy of copyOf.values()) {
-    if (withDocument.has(copy.id)) continue
-    if (copy.isGone) gone.add(copy.id)
-    else if (withDatabase.has(copy.id)) {
-      there.set(copy.id, copy)
-      findings.push(finding(placeOf(copy.id), 'repaired', 'account_from_copy'))
-    } else leftCopies.set(copy.id, copy)
-  }
-  for (const id of withDatabase)
-    if (!withDocument.has(id) && !copyOf.has(id))
-      findings.push(finding(placeOf(id), 'needs_hand', 'account_without_document'))
-  return { there, gone, leftCopies, findings }
 }
 
 /** The ancestors, the master account first. */
@@ -132,6 +133,25 @@ const isStoredTree = ({ id, tree }: SeenAccount, accounts: AccountsPlan['account
   return above === undefined
 }
 
+/** Repairs of the tree that an account's document states. */
+const repairsOf = (
+  account: SeenAccount,
+  accounts: ReadonlyMap<string, PlannedAccount>,
+  resellerId: string | undefined,
+): Finding[] => {
+  const { id, tree, resellerId: stated } = account
+  const repaired = (code: string, field: string, old: string, changed: string) =>
+    finding(account, 'repaired', code, { field, old, new: changed })
+  return [
+    ...(isStoredTree(account, accounts)
+      ? []
+      : [repaired('tree_repaired', 'pvt_tree', tree.join(), treeOf({ accounts }, id).join())]),
+    ...(resellerId === undefined || stated === undefined || stated === resellerId
+      ? []
+      : [repaired('reseller_repaired', 'pvt_reseller_id', stated, resellerId)]),
+  ]
+}
+
 /** Builds one tree of all accounts, whatever their documents contain. */
 export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
   const { there, gone, leftCopies, findings } = choosePresent(seen)
@@ -145,33 +165,23 @@ export const planAccounts = (seen: AccountsSeen): AccountsPlan => {
     findings.push(finding(copy, 'needs_hand', code))
   }
   const suffix = seen.realmSuffix ?? all.get(masterId)?.realm ?? 'localhost'
-  const standing = [...all.values()].filter(({ id }) => parents.has(id))
-  const { names, findings: ofNames } = namesOf(standing, suffix)
+  const placed = [...all.values()].filter(({ id }) => parents.has(id))
+  const { names, findings: ofNames } = namesOf(placed, suffix)
   findings.push(...ofNames)
 
   const accounts = new Map<string, PlannedAccount>()
   const resellers = new Map<string, string>()
   for (const id of topDown(parents, masterId)) {
-    const account = all.get(id)
-    const called = names.get(id)
+    const [account, called] = [all.get(id), names.get(id)]
     if (!account || !called) continue
     const parent = parents.get(id)
-    const isReseller = id === masterId || account.isReseller
     const above = parent === undefined ? undefined : accounts.get(parent)
+    const reseller = above?.isReseller ? above.id : above && (resellers.get(above.id) ?? masterId)
+    if (reseller !== undefined) resellers.set(id, reseller)
     const { created, database: source } = account
-    const isShell = !there.has(id)
-    accounts.set(id, { ...called, id, parent, source, isShell, isReseller, created })
-    if (!isStoredTree(account, accounts)) {
-      const told = { field: 'pvt_tree', old: account.tree.join(), new: treeOf({ accounts }, id).join() }
-      findings.push(finding(account, 'repaired', 'tree_repaired', told))
-    }
-    if (!above) continue
-    const reseller = above.isReseller ? above.id : (resellers.get(above.id) ?? masterId)
-    resellers.set(id, reseller)
-    if (account.resellerId !== undefined && account.resellerId !== reseller) {
-      const told = { field: 'pvt_reseller_id', old: account.resellerId, new: reseller }
-      findings.push(finding(account, 'repaired', 'reseller_repaired', told))
-    }
+    const isReseller = id === masterId || account.isReseller
+    accounts.set(id, { ...called, id, parent, source, isShell: !there.has(id), isReseller, created })
+    findings.push(...repairsOf(account, accounts, reseller))
   }
   return { masterId, accounts, gone, findings }
 }
@@ -181,12 +191,12 @@ const notTaken = [...accountReadOnly, 'enabled', 'name', 'realm', 'trial_expires
 
 const withoutCounterpart = ['pvt_parent_id', 'pvt_notification_preference', 'pvt_cpaas_token']
 
-const flag = fieldOf((fields, key) => isTrue(fields[key]))
+const alwaysFlag = fieldOf((fields, key) => isTrue(fields[key]))
 
 const accountFields = [
   fieldOf(isEnabledIn)('enabled', 'pvt_enabled'),
-  flag('isSuperduper', 'pvt_superduper_admin'),
-  flag('allowsNumberAdditions', 'pvt_wnm_allow_additions'),
+  alwaysFlag('isSuperduper', 'pvt_superduper_admin'),
+  alwaysFlag('allowsNumberAdditions', 'pvt_wnm_allow_additions'),
   integer('trialExpires', 'pvt_trial_expires'),
   text('apiKey', 'pvt_api_key'),
 ]
@@ -207,12 +217,14 @@ const factsOf = (fields: Json, planned: PlannedAccount, plan: AccountsPlan, note
   }
 }
 
-/** Trial fields without a counterpart: there is no end, or it is the master account. */
-const trialsLeft = (fields: Json, isMaster: boolean) => {
-  if (!isMaster && integerIn(fields, 'pvt_trial_expires') !== undefined) return []
-  return ['pvt_trial_expires', 'is_trial_account'].filter(
-    (field) => fields[field] !== undefined && fields[field] !== false,
-  )
+/** Fields without a counterpart; of trials: there is no end, or it is the master account. */
+const fieldsLeft = (fields: Json, isMaster: boolean) => {
+  const hasTrial = !isMaster && integerIn(fields, 'pvt_trial_expires') !== undefined
+  const trials = hasTrial ? [] : ['pvt_trial_expires', 'is_trial_account']
+  return [
+    ...withoutCounterpart.filter((field) => fields[field] !== undefined),
+    ...trials.filter((field) => fields[field] !== undefined && fields[field] !== false),
+  ]
 }
 
 export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Converted => {
@@ -226,15 +238,10 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
   const detailsOf = (name: string) => ({ field: 'name', old, new: name })
   const name = nameFrom(stored, textIn(fields, 'realm') ?? id, notes, detailsOf)
   const doc = withAccessLists(publicPart(fields, notTaken), notes)
-  const left = [
-    ...withoutCounterpart.filter((field) => fields[field] !== undefined),
-    ...trialsLeft(fields, id === plan.masterId),
-  ]
-  for (const field of left) notes.leftOut('no_counterpart', { field })
-  return imported(document, 'account', id, {
+  for (const field of fieldsLeft(fields, id === plan.masterId)) notes.leftOut('no_counterpart', { field })
+  return notes.imported('account', id, {
     doc: { ...doc, name, realm: planned.realm },
     facts: factsOf(fields, planned, plan, notes),
-    findings: notes.findings,
   })
 }
 
