@@ -90,8 +90,7 @@ export const exportUser = (record: OwnRecord, photo: ExportedFile | undefined): 
 ]
 
 /** Has a password here that cannot be exported. */
-export const isWithoutPassword = ({ hidden }: OwnRecord) =>
-  Array.isArray(hidden.signInKeys) && hidden.signInKeys.length > 0
+export const isWithoutPassword = ({ signInKeys }: Json) => Array.isArray(signInKeys) && signInKeys.length > 0
 
 const configPrefix = 'configs_'
 const signIn = 'crossbar.auth'

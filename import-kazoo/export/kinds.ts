@@ -19,7 +19,7 @@ import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } fr
 import type { ExportRows } from './rows.sql.ts'
 
 interface KindDeps {
-  store: Pick<Store, 'records'>
+  records: Pick<Store['records'], 'find'>
   accounts: Pick<Accounts, 'apiKeyOf'>
   quantities: Pick<QuantityReader, 'of'>
   rows: Pick<ExportRows, 'taskFile'>
@@ -103,7 +103,7 @@ export const plainExports = {
   connectivity: plain('sys_info'),
 }
 
-export const createExports = ({ store: { records }, accounts, quantities, rows }: KindDeps) => {
+export const createExports = ({ records, accounts, quantities, rows }: KindDeps) => {
   const photoOf = async ({ accountId, id }: OwnRecord) => {
     const photo = await records.find(accountId, userPhotoKind, id)
     return photo && fileOf(photo, 'photo')

@@ -19,12 +19,20 @@ import { servicesLeft } from '../conversions/services.rules.ts'
 import { accountsSetting } from '../conversions/settings.rules.ts'
 import { inPages } from '../import-run/at-once.ts'
 import type { PreservedDocument, PreservedDocuments } from '../import-run/preserved-documents.sql.ts'
-import { type ExportedDocument, type OwnRecord, textOf } from './document.ts'
+import { type ExportedDocument, textOf } from './document.ts'
 import { createExportReport, type ExportFolder, type ExportReport } from './folder.ts'
-import type { Exports, RecordOwner } from './kinds.ts'
-import { createExports, isPartOfOther, isSkippedKind, mastersSetting, ownRecord } from './kinds.ts'
+import {
+  createExports,
+  type Exports,
+  isPartOfOther,
+  isSkippedKind,
+  mastersSetting,
+  ownRecord,
+  type RecordOwner,
+} from './kinds.ts'
 import {
   createExportRows,
+  type ExportRows,
   exportAudit,
   exportCall,
   exportEntry,
@@ -44,7 +52,12 @@ interface Deps {
   keeping: Pick<PreservedDocuments, 'pages'>
 }
 
+/** The text of a preserved document exists already. */
+type Written = ExportedDocument | { database: string; type: string; text: string }
+type Batches = AsyncIterable<readonly Written[]>
+
 type ReportProgress = (told: { chapter: string; database: string; documents: number }) => void
+type Report = ReturnType<typeof createExportReport>
 
 const atOnce = 500
 // Each may be a megabyte: a photo, a preserved document.
@@ -56,182 +69,164 @@ const keptType = ({ type }: PreservedDocument) => `${type || 'no type'} (kept)`
 const bytesOf = (documents: readonly ExportedDocument[]) =>
   documents.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.length, 0)
 
-export const createExport = ({ store, accounts, quantities, numbers, months, keeping }: Deps) => {
-  const { records } = store
-  const rows = createExportRows(store)
-  const { ofAccount, ofSystem, soldNothing, docAt } = createExports({ store, accounts, quantities, rows })
+/** What a person must do because of a record, and parts of it that are not exported. */
+const reportRecord = ({ kind, doc, hidden }: StoredRecord, report: Report) => {
+  if (kind === 'user' && isWithoutPassword(hidden)) report.addCode('password_missing')
+  if (kind === 'webhook' && doc.enabled !== false) report.addCode('webhook_on')
+  if (kind === 'services') for (const part of servicesLeft(doc)) report.left(`services.${part}`)
+  if (kind === secondFactorKind) report.addCode('second_factor_missing')
+}
 
-  const findMaster = async () => {
-    const holder = await records.claimant(masterClaim)
-    const master = holder && (await records.find(holder.accountId, accountKind, holder.accountId))
-    if (!master) throw new Refusal('the store has no master account: there is nothing to export')
-    return master
+const recordChapters = (
+  { store: { records }, accounts, quantities }: Deps,
+  rows: ExportRows,
+  report: Report,
+  master: AccountRecord,
+) => {
+  const { ofAccount, ofSystem, soldNothing, docAt } = createExports({ records, accounts, quantities, rows })
+
+  async function* exportedRecords(
+    batches: AsyncIterable<StoredRecord[]>,
+    whose: RecordOwner,
+    exports: Exports,
+  ) {
+    for await (const batch of batches) {
+      const documents: ExportedDocument[] = []
+      for (const stored of batch.filter(({ kind }) => !isSkippedKind(kind))) {
+        reportRecord(stored, report)
+        const write = Object.hasOwn(exports, stored.kind) ? exports[stored.kind] : undefined
+        const written = (await write?.(ownRecord(stored), whose)) ?? []
+        if (written.length === 0 && !isPartOfOther(stored)) report.left(stored.kind)
+        documents.push(...written)
+        if (bytesOf(documents) >= maxFileBytes) yield documents.splice(0)
+      }
+      yield documents
+    }
   }
 
-  return async (
-    folder: Pick<ExportFolder, 'add' | 'finish'>,
-    onWritten: ReportProgress = () => undefined,
-  ): Promise<ExportReport> => {
-    const report = createExportReport()
-    const master = await findMaster()
+  async function* ofOneAccount(account: AccountRecord) {
+    const whose = { account, resellerId: await accounts.resellerOf(account) }
+    yield* exportedRecords(records.everything(account.id, largeAtOnce), whose, ofAccount)
+    if (!(await docAt(account.id, 'services', account.id))) yield [await soldNothing(whose)]
+  }
 
-    const writeTexts = async (
-      chapter: string,
-      all: readonly { database: string; type: string; text: string }[],
-    ) => {
-      for (const [database, some] of Map.groupBy(all, (one) => one.database)) {
-        const texts = some.map(({ text }) => text)
-        await folder.add(database, texts)
-        onWritten({ chapter, database, documents: some.length })
-      }
-      for (const { type } of all) report.wrote(type)
-    }
+  return {
+    async *accounts() {
+      yield* ofOneAccount(master)
+      for await (const some of accounts.descendants(master))
+        for (const account of some) yield* ofOneAccount(account)
+    },
 
-    const write = async (chapter: string, documents: readonly ExportedDocument[]) => {
-      const texts = documents.map((one) => ({ database: one.database, type: one.type, text: textOf(one) }))
-      await writeTexts(chapter, texts)
-    }
-
-    const reportCodes = (kind: string, record: OwnRecord) => {
-      if (kind === 'user' && isWithoutPassword(record)) report.addCode('password_missing')
-      if (kind === 'webhook' && record.doc.enabled !== false) report.addCode('webhook_on')
-      if (kind === 'services') for (const part of servicesLeft(record.doc)) report.left(`services.${part}`)
-      if (kind === secondFactorKind) report.addCode('second_factor_missing')
-    }
-
-    const documentsOf = async (
-      stored: StoredRecord,
-      whose: RecordOwner,
-      exports: Exports,
-    ): Promise<ExportedDocument[]> => {
-      const { kind } = stored
-      if (isSkippedKind(kind)) return []
-      const record = ownRecord(stored)
-      reportCodes(kind, record)
-      const write = Object.hasOwn(exports, kind) ? exports[kind] : undefined
-      const documents = write ? await write(record, whose) : []
-      if (documents.length === 0 && !isPartOfOther(stored)) report.left(kind)
-      return documents
-    }
-
-    const writeRecords = async (
-      chapter: string,
-      batch: readonly StoredRecord[],
-      whose: RecordOwner,
-      exports: Exports,
-    ) => {
-      const documents: ExportedDocument[] = []
-      for (const stored of batch) {
-        documents.push(...(await documentsOf(stored, whose, exports)))
-        if (bytesOf(documents) >= maxFileBytes) await write(chapter, documents.splice(0))
-      }
-      await write(chapter, documents)
-    }
-
-    const writeAccount = async (account: AccountRecord) => {
-      const whose = { account, resellerId: await accounts.resellerOf(account) }
-      let hasServices = false
-      for await (const batch of records.everything(account.id, largeAtOnce)) {
-        hasServices ||= batch.some(({ kind }) => kind === 'services')
-        await writeRecords('accounts', batch, whose, ofAccount)
-      }
-      if (!hasServices) await write('accounts', [await soldNothing(whose)])
-    }
-
-    const writeSystem = async () => {
+    async *settings() {
       const setting = await docAt(systemScope, settingsKind, mastersSetting)
       const joined = await docAt(systemScope, settingsKind, joinedSetting)
       const settings = { ...accountsSetting(setting ?? {}), ...accountsSetting(joined ?? {}) }
-      await write('settings', [exportMaster(ownRecord(master), settings)])
-      const whose = { account: master, resellerId: master.id }
-      for await (const batch of records.everything(systemScope))
-        await writeRecords('shared', batch, whose, ofSystem)
-    }
+      yield [exportMaster(ownRecord(master), settings)]
+    },
 
-    const writeNumbers = async () => {
-      const read = (after: string) => numbers.pageOfSystem(undefined, after, atOnce)
-      for await (const page of inPages(atOnce, '', read, ({ id }) => id)) {
-        const { true: left = [], false: rest = [] } = Object.groupBy(page, (one) => `${isPassing(one)}`)
-        for (const { state } of left) report.left(`number ${state}`)
-        await write(
-          'numbers',
-          rest.flatMap((number) => exportNumber(ownRecord(number), number)),
-        )
-      }
-      for await (const some of rows.stock()) await write('numbers', some.flatMap(exportStock))
-    }
+    shared: () =>
+      exportedRecords(records.everything(systemScope), { account: master, resellerId: master.id }, ofSystem),
+  }
+}
 
-    const writeRows = async <R extends { accountId: string }>(
-      chapter: string,
-      batches: AsyncIterable<R[]>,
-      documentOf: (row: R) => ExportedDocument,
-    ) => {
-      for await (const some of batches) {
-        const documents: ExportedDocument[] = []
-        for (const row of some)
-          if (await records.find(row.accountId, accountKind, row.accountId)) documents.push(documentOf(row))
-        await write(chapter, documents)
-      }
-    }
+async function* numberDocuments({ numbers }: Deps, rows: ExportRows, report: Report) {
+  const read = (after: string) => numbers.pageOfSystem(undefined, after, atOnce)
+  for await (const page of inPages(atOnce, '', read, ({ id }) => id)) {
+    for (const { state } of page.filter(isPassing)) report.left(`number ${state}`)
+    const stable = page.filter((number) => !isPassing(number))
+    yield stable.flatMap((number) => exportNumber(ownRecord(number), number))
+  }
+  for await (const some of rows.stock()) yield some.flatMap(exportStock)
+}
 
-    const writeMoney = async () => {
-      await writeRows('ledgers', rows.entries(), exportEntry)
-      await writeRows('transactions', rows.transactions(), (row) => {
+const rowChapters = ({ store: { records }, months }: Deps, rows: ExportRows, report: Report) => {
+  /** Rows of deleted accounts are left out. */
+  async function* exportedRows<R extends { accountId: string }>(
+    batches: AsyncIterable<R[]>,
+    documentOf: (row: R) => ExportedDocument,
+  ) {
+    for await (const some of batches) {
+      const documents: ExportedDocument[] = []
+      for (const row of some)
+        if (await records.find(row.accountId, accountKind, row.accountId)) documents.push(documentOf(row))
+      yield documents
+    }
+  }
+
+  return {
+    ledgers: () => exportedRows(rows.entries(), exportEntry),
+    transactions: () =>
+      exportedRows(rows.transactions(), (row) => {
         if (row.status === 'pending' || row.status === 'unknown') report.addCode('payment_pending')
         return exportTransaction(row)
-      })
-      await writeRows('service audits', rows.audits(), exportAudit)
-      await writeRows('allotments', rows.uses(), (use) =>
-        exportUse(use, Number(monthOf(unixOfGregorian(use.minute) * 1000))),
-      )
-    }
+      }),
+    'service audits': () => exportedRows(rows.audits(), exportAudit),
+    allotments: () =>
+      exportedRows(rows.uses(), (use) => exportUse(use, Number(monthOf(unixOfGregorian(use.minute) * 1000)))),
 
-    const writeCalls = async () => {
+    async *'call records'() {
       for (const month of await months.months()) {
         try {
-          await writeRows('call records', months.documents(month), exportCall)
+          yield* exportedRows(months.documents(month), exportCall)
         } catch (error) {
           if (!(error instanceof Failure)) throw error
           throw new Refusal(`the call records of ${month} went elsewhere meanwhile: export once more`)
         }
       }
-    }
-
-    /** A record made later replaces a preserved document. */
-    const withoutReplaced = async (some: readonly PreservedDocument[]): Promise<PreservedDocument[]> => {
-      const inShards = some.filter(({ database }) => database.startsWith('numbers/+'))
-      const known = await numbers.findSeveral(inShards.map(({ id }) => id))
-      const left: PreservedDocument[] = []
-      for (const one of some) {
-        const isNumber = inShards.includes(one) && known.has(one.id)
-        const isConfig =
-          one.type === 'account_config' && (await docAt(one.accountId, one.type, one.id)) !== undefined
-        if (!isNumber && !isConfig) left.push(one)
-        else report.left(keptType(one))
-      }
-      return left
-    }
-
-    const writeKept = async () => {
-      for await (const some of keeping.pages(largeAtOnce))
-        await writeTexts(
-          'kept documents',
-          (await withoutReplaced(some)).map((one) => ({
-            database: one.database,
-            type: keptType(one),
-            text: preservedText(one.text, one.files),
-          })),
-        )
-    }
-
-    await writeAccount(master)
-    for await (const some of accounts.descendants(master))
-      for (const account of some) await writeAccount(account)
-    await writeSystem()
-    await writeNumbers()
-    await writeMoney()
-    await writeCalls()
-    await writeKept()
-    return report.whole(await folder.finish())
+    },
   }
 }
+
+/** A record made later replaces a preserved document. */
+async function* preservedDocuments({ numbers, keeping, store: { records } }: Deps, report: Report) {
+  for await (const some of keeping.pages(largeAtOnce)) {
+    const inShards = some.filter(({ database }) => database.startsWith('numbers/+'))
+    const known = await numbers.findSeveral(inShards.map(({ id }) => id))
+    const documents: Written[] = []
+    for (const one of some) {
+      const { accountId, database, type, id } = one
+      const isReplaced =
+        (inShards.includes(one) && known.has(id)) ||
+        (type === 'account_config' && (await records.find(accountId, type, id)) !== undefined)
+      if (isReplaced) report.left(keptType(one))
+      else documents.push({ database, type: keptType(one), text: preservedText(one.text, one.files) })
+    }
+    yield documents
+  }
+}
+
+const findMaster = async ({ records }: Store) => {
+  const holder = await records.claimant(masterClaim)
+  const master = holder && (await records.find(holder.accountId, accountKind, holder.accountId))
+  if (!master) throw new Refusal('the store has no master account: there is nothing to export')
+  return master
+}
+
+export const createExport =
+  (deps: Deps) =>
+  async (
+    folder: Pick<ExportFolder, 'add' | 'finish'>,
+    onWritten: ReportProgress = () => undefined,
+  ): Promise<ExportReport> => {
+    const report = createExportReport()
+    const rows = createExportRows(deps.store)
+    const master = await findMaster(deps.store)
+    const chapters: Readonly<Record<string, () => Batches>> = {
+      ...recordChapters(deps, rows, report, master),
+      numbers: () => numberDocuments(deps, rows, report),
+      ...rowChapters(deps, rows, report),
+      'kept documents': () => preservedDocuments(deps, report),
+    }
+    for (const [chapter, documents] of Object.entries(chapters))
+      for await (const batch of documents()) {
+        for (const [database, some] of Map.groupBy(batch, (one) => one.database)) {
+          await folder.add(
+            database,
+            some.map((one) => ('text' in one ? one.text : textOf(one))),
+          )
+          onWritten({ chapter, database, documents: some.length })
+        }
+        for (const { type } of batch) report.wrote(type)
+      }
+    return report.whole(await folder.finish())
+  }
