@@ -1,10 +1,11 @@
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { isSecretKey } from '../../src/lib/secrets.ts'
 import { isSettingsName } from '../../src/settings/sections.ts'
-import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { converted, imported, notesOf } from './findings.ts'
+import { converted, notesOf } from './findings.ts'
+import { todaysCarrier } from './numbers.rules.ts'
 
 // Settings of `system_config` that both systems use: none with addresses, ports or modules.
 
@@ -58,38 +59,30 @@ const isSecretDocument = (name: string) =>
   ['smtp_client', 'braintree', 'kazoo_auth'].includes(name) ||
   (name.startsWith('number_manager.') && !Object.hasOwn(taken, name))
 
-// Lists name programs of Kazoo; an object contains formats in order.
-const withConverters = (section: Json): Json => {
-  const { converters, ...others } = section
-  return isObject(converters) && others.e164_converters === undefined
-    ? { ...others, e164_converters: converters }
-    : others
+/** Lists of converters name programs of Kazoo; an object contains formats in order. */
+const readNumberSection = ({ converters, ...section }: Json): Json => {
+  if (isObject(converters)) section.e164_converters ??= converters
+  if (Array.isArray(section.carrier_modules))
+    section.carrier_modules = section.carrier_modules.map((name) =>
+      typeof name === 'string' ? todaysCarrier(name) : name,
+    )
+  return section
 }
-
-const todaysCarrier = (name: unknown) =>
-  typeof name === 'string' ? name.replace(/^wnm_/, 'knm_').replace(/^knm_bandwidth$/, 'knm_bandwidth2') : name
-
-const withCarriers = (section: Json): Json =>
-  Array.isArray(section.carrier_modules)
-    ? { ...section, carrier_modules: section.carrier_modules.map(todaysCarrier) }
-    : section
-
-const followedSections = (name: string, sections: readonly (readonly [string, Json])[]): Json =>
-  Object.fromEntries(
-    sections
-      .map(([section, values]) => [
-        section,
-        Object.fromEntries(Object.entries(values).filter(([key]) => isFollowed(name, key))),
-      ])
-      .filter(([, values = {}]) => Object.keys(values).length > 0),
-  )
 
 const sectionsIn = (doc: Json) =>
   Object.entries(publicPart(doc)).filter((entry): entry is [string, Json] => isObject(entry[1]))
 
+const followedSections = (name: string, sections: readonly (readonly [string, Json])[]): Json =>
+  Object.fromEntries(
+    sections.flatMap(([section, values]) => {
+      const followed = Object.entries(values).filter(([key]) => isFollowed(name, key))
+      return followed.length > 0 ? [[section, Object.fromEntries(followed)]] : []
+    }),
+  )
+
 const convertOne = (document: KazooDocument, systemId: string): Converted => {
   const { id, fields } = document
-  const { findings, needsHand } = notesOf(document)
+  const { findings, needsHand, imported } = notesOf(document)
   if (isGone(fields)) return converted(document, 'skipped')
   if (isSecretDocument(id)) needsHand('set_again')
   if (!Object.hasOwn(taken, id)) return converted(document, 'skipped', { findings })
@@ -97,24 +90,14 @@ const convertOne = (document: KazooDocument, systemId: string): Converted => {
   for (const [name, values] of sections)
     for (const key of Object.keys(values).filter(isSecretKey))
       needsHand('set_again', { field: `${name}.${key}` })
-  const read = (section: Json) => (id === 'number_manager' ? withCarriers(withConverters(section)) : section)
+  const read = id === 'number_manager' ? readNumberSection : (section: Json) => section
   const doc = followedSections(
     id,
     sections.map(([name, values]) => [name, read(values)]),
   )
   return Object.keys(doc).length === 0
     ? converted(document, 'skipped', { findings })
-    : imported(document, 'setting', systemId, { doc, findings })
-}
-
-const sectionsTogether = (one: Json, other: Json): Json => {
-  const names = new Set([...Object.keys(one), ...Object.keys(other)])
-  return Object.fromEntries(
-    [...names].map((name) => [
-      name,
-      { ...(one[name] as Json | undefined), ...(other[name] as Json | undefined) },
-    ]),
-  )
+    : imported('setting', systemId, { doc })
 }
 
 /** `accounts` is merged into `crossbar.accounts`. */
@@ -126,11 +109,15 @@ export const convertSettings = (
   const draftFor = (id: string) => found.find(({ document }) => document.id === id)?.drafts[0]
   const [one, other] = [draftFor(joined), draftFor(joining)]
   if (!other) return found
-  const together: Draft = { ...(one ?? other), id: joined, doc: sectionsTogether(other.doc, one?.doc ?? {}) }
-  const home = one ? joined : joining
+  const sections = Object.keys({ ...other.doc, ...one?.doc }).map((name) => [
+    name,
+    { ...(other.doc[name] as Json | undefined), ...(one?.doc[name] as Json | undefined) },
+  ])
+  const together = { ...(one ?? other), id: joined, doc: Object.fromEntries(sections) }
   return found.map((each) => {
-    if (each.document.id === home) return { ...each, drafts: [together] }
-    return each.document.id === joining ? { ...each, drafts: [] } : each
+    const [draft] = each.drafts
+    if (draft === (one ?? other)) return { ...each, drafts: [together] }
+    return draft === other ? { ...each, drafts: [] } : each
   })
 }
 

@@ -5,10 +5,10 @@ import type { TaskStatus } from '../../src/areas/work/tasks/rules.ts'
 import { taskStatuses } from '../../src/areas/work/tasks/schema.ts'
 import { isTrue, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
-import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
+import type { Converted, KazooDocument } from '../documents/document.ts'
 import { attachmentsOf, fileAs, integerIn, isGone, publicPart, textIn, timesOf } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { converted, finding, imported, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
+import { converted, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
 import { noteFilesElsewhere, preserveDocument } from './preserved.rules.ts'
 import { integer, readFields, text, writeFields } from './tables.ts'
 
@@ -49,31 +49,25 @@ const pairsIn = (value: unknown): Pair[] =>
     return type !== undefined && (typeof said === 'string' || isList) ? [{ type, value: said }] : []
   })
 
-const isSomebody = (pair: Pair) => keysOf(pair).length > 0
-
 const audiences = ['all', 'users', 'admins']
 
-/** Older alerts name accounts and people separately. */
-const combined = (accounts: readonly Pair[], people: readonly Pair[], senderId: string): Pair[] =>
-  accounts.flatMap(({ value: account }) => {
-    const values = people.length === 0 ? ['users'] : people.map(({ value }) => value)
-    return values.flatMap((value): Pair[] => {
-      if (typeof account !== 'string' || typeof value !== 'string') return []
-      if (account === 'descendants') return [{ type: account, value: [senderId, value] }]
-      return [{ type: account, value }]
-    })
-  })
+const isSomebody = (pair: Pair) => keysOf(pair).length > 0
 
-const recipientsOf = (fields: Json): { to: Pair[]; lost: Pair[] } => {
+/** Older alerts name accounts and people separately. */
+const recipientsOf = (fields: Json): Pair[] => {
   const pairs = pairsIn(fields.to)
   const accounts = pairs.filter(({ type }) => type === 'account')
-  const people = pairs.filter(
-    ({ type, value }) =>
-      accounts.length > 0 && type === 'user' && typeof value === 'string' && audiences.includes(value),
+  const isAudience = ({ type, value }: Pair) =>
+    accounts.length > 0 && type === 'user' && typeof value === 'string' && audiences.includes(value)
+  const people = pairs.filter(isAudience).flatMap(({ value }) => value)
+  const combined = accounts.flatMap(({ value: account }) =>
+    (people.length === 0 ? ['users'] : people).flatMap((value): Pair[] => {
+      if (typeof account !== 'string') return []
+      if (account !== 'descendants') return [{ type: account, value }]
+      return [{ type: account, value: [textIn(fields, 'pvt_account_id') ?? '', value] }]
+    }),
   )
-  const plain = pairs.filter((pair) => !accounts.includes(pair) && !people.includes(pair))
-  const all = [...plain, ...combined(accounts, people, textIn(fields, 'pvt_account_id') ?? '')]
-  return { to: all.filter(isSomebody), lost: all.filter((pair) => !isSomebody(pair)) }
+  return [...pairs.filter((pair) => !accounts.includes(pair) && !isAudience(pair)), ...combined]
 }
 
 const sendersOf = (fields: Json): Json[] => {
@@ -81,35 +75,28 @@ const sendersOf = (fields: Json): Json[] => {
     ({ type, value }) => ['account', 'user'].includes(type) && typeof value === 'string',
   )
   const sender = textIn(fields, 'pvt_account_id')
-  if (found.length > 0 || sender === undefined) return found.map((pair) => ({ ...pair }))
-  return [{ type: 'account', value: sender }]
+  return found.length > 0 || sender === undefined
+    ? found.map((pair) => ({ ...pair }))
+    : [{ type: 'account', value: sender }]
 }
-
-const textOf = ({ type, value }: Pair) => [type, value].flat().join(' ')
-
-const isOver = (fields: Json, now: number) => {
-  const end = integerIn(fields, 'expiration_date')
-  return end !== undefined && end <= now
-}
-
-const alertDoc = (fields: Json, to: readonly Pair[]): Json => ({
-  ...Object.fromEntries(Object.entries(fields).filter(([key]) => alertKeys.includes(key))),
-  from: sendersOf(fields),
-  to,
-})
 
 export const convertAlert = (document: KazooDocument, { systemId, now }: AlertContext): Converted => {
   const { fields } = document
-  if (isGone(fields) || isOver(fields, now)) return converted(document, 'skipped')
-  const { to, lost } = recipientsOf(fields)
-  const findings = lost.map((pair) =>
-    finding(document, to.length > 0 ? 'repaired' : 'needs_hand', 'alert_to_nobody', {
-      field: 'to',
-      old: textOf(pair),
-    }),
+  const isOver = (integerIn(fields, 'expiration_date') ?? Number.POSITIVE_INFINITY) <= now
+  if (isGone(fields) || isOver) return converted(document, 'skipped')
+  const { findings, imported, ...note } = notesOf(document)
+  const { true: to = [], false: lost = [] } = Object.groupBy(
+    recipientsOf(fields),
+    (pair) => `${isSomebody(pair)}`,
   )
+  for (const { type, value } of lost)
+    note[to.length > 0 ? 'repaired' : 'needsHand']('alert_to_nobody', {
+      field: 'to',
+      old: [type, value].flat().join(' '),
+    })
   if (to.length === 0) return preserveDocument(document, systemId, { findings })
-  return imported(document, 'alert', systemId, { doc: alertDoc(fields, to), findings })
+  const known = Object.entries(fields).filter(([key]) => alertKeys.includes(key))
+  return imported('alert', systemId, { doc: { ...Object.fromEntries(known), from: sendersOf(fields), to } })
 }
 
 /** Alerts of the server and of people come from the master account. */
@@ -152,9 +139,6 @@ const endOf: Readonly<Record<string, TaskStatus>> = { executing: 'internal_error
 
 const roles: Readonly<Record<string, string>> = { 'in.csv': 'input', 'out.csv': 'output' }
 
-const attached = (document: KazooDocument): AttachedFile[] =>
-  attachmentsOf(document, 'text/csv').map((file) => fileAs(roles[file.name] ?? '', file))
-
 const taskDoc = ({ fields }: KazooDocument, accountId: string, status: TaskStatus, notes: Notes): Json => {
   const { created, modified } = timesOf(fields)
   const isEnded = status !== 'stopped' || integerIn(fields, 'pvt_started_at') !== undefined
@@ -170,27 +154,23 @@ const taskDoc = ({ fields }: KazooDocument, accountId: string, status: TaskStatu
   }
 }
 
-const isKnownId = (id: string) => /^[0-9a-f]{1,32}$/.test(id)
+const idForm = /^[0-9a-f]{1,32}$/
 
 export const convertTask = (document: KazooDocument, context: OwnerContext): Converted =>
   ofOwner(document, context, (accountId) => {
     const { id, fields } = document
-    if (!isKnownId(id))
+    if (!idForm.test(id))
       return unconverted(document, 'rejected', 'needs_hand', 'id_unknown', { field: '_id', old: id })
     const notes = notesOf(document)
-    const { findings, repaired, leftOut } = notes
     const stated = statedOf(fields)
     const status = (stated && endOf[stated]) ?? stated ?? 'internal_error'
-    if (status !== stated) {
-      const old = stated ?? textIn(fields, 'pvt_status') ?? ''
-      repaired('task_ended', { field: 'pvt_status', old, new: status })
-    }
-    const all = attached(document)
-    for (const { role, name } of all) if (role === '') leftOut('file_left', { field: name })
+    const old = stated ?? textIn(fields, 'pvt_status') ?? ''
+    if (status !== stated) notes.repaired('task_ended', { field: 'pvt_status', old, new: status })
+    const files = attachmentsOf(document, 'text/csv').map((file) => fileAs(roles[file.name] ?? '', file))
+    for (const { role, name } of files) if (role === '') notes.leftOut('file_left', { field: name })
     noteFilesElsewhere(document, notes)
-    const files = all.filter(({ role }) => role !== '')
     const doc = taskDoc(document, accountId, status, notes)
-    return imported(document, 'task', accountId, { doc, files, findings })
+    return notes.imported('task', accountId, { doc, files: files.filter(({ role }) => role !== '') })
   })
 
 export const exportTask = (
@@ -232,7 +212,7 @@ interface WebhookContext extends OwnerContext {
 export const convertWebhook = (document: KazooDocument, context: WebhookContext): Converted =>
   ofOwner(document, context, (accountId) => {
     const { fields } = document
-    const { findings, needsHand } = notesOf(document)
+    const { findings, needsHand, imported } = notesOf(document)
     const problem = problemOf(document, context.typeNames)
     if (problem) {
       // An address may contain a key: it is not shown.
@@ -244,7 +224,7 @@ export const convertWebhook = (document: KazooDocument, context: WebhookContext)
       needsHand('webhook_switched_off', { field: 'enabled', old: 'true', new: 'false' })
     const name = textIn(fields, 'name') ?? document.id
     const doc = { ...publicPart(fields, echoes), name, enabled: false }
-    return imported(document, 'webhook', accountId, { doc, findings })
+    return imported('webhook', accountId, { doc })
   })
 
 export const exportWebhook = (record: OwnRecord): ExportedDocument[] => [
