@@ -4,7 +4,7 @@ import { type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { derivedId, integerIn, isGone, textIn, timesOf } from '../documents/fields.ts'
-import { converted, imported } from './findings.ts'
+import { converted, draftOf, notesOf } from './findings.ts'
 import { bookkeeperIn } from './ledgers.rules.ts'
 import { objectIn } from './tables.ts'
 
@@ -52,7 +52,7 @@ const dayOf = (gregorian: number) =>
 export const convertAudit = (document: KazooDocument, account: { id: string; name: string }): Converted => {
   const { fields } = document
   if (isGone(fields)) return converted(document, 'skipped')
-  return imported(document, 'service_audit', account.id, {
+  return notesOf(document).imported('service_audit', account.id, {
     id: idOf(document),
     doc: {
       ...endOf(fields),
@@ -74,41 +74,26 @@ interface Day {
   lastAt: number
 }
 
-interface Move {
-  category: string
-  item: string
-  delta: number
-  quantity: number | undefined
-}
+type Move = Pick<Day, 'category' | 'item'> & { delta: number; quantity: number | undefined }
 
-const moved = (known: Day, { delta, quantity }: Move, at: number): Day => ({
-  ...known,
-  addition: known.addition + Math.max(0, delta),
-  removal: known.removal + Math.max(0, -delta),
-  quantity: (at >= known.lastAt ? quantity : undefined) ?? known.quantity,
-  lastAt: Math.max(at, known.lastAt),
-})
-
-/** Older rows name the item in `source`; in newer ones it is the account. */
-const itemOf = (row: unknown, category: string) => {
-  const source = textIn(row, 'source')
-  return textIn(row, 'item') ?? (source === undefined || isId(source) ? category : source)
-}
-
-/** A row without an item is about its whole category. */
+/**
+ * A row of a year's database; without an item it is about its whole category. Older rows name the item in
+ * `source`; in newer ones that is the account.
+ */
 const rowMove = (row: unknown): Move[] => {
-  const category = textIn(row, 'category')
+  const [category, source] = [textIn(row, 'category'), textIn(row, 'source')]
   const delta = integerIn(row, 'quantity')
   if (category === undefined || delta === undefined) return []
-  const item = itemOf(row, category)
+  const item = textIn(row, 'item') ?? (source === undefined || isId(source) ? category : source)
   return [{ category, item, delta, quantity: integerIn(row, 'billable') }]
 }
 
-const itemMove = (item: unknown): Move[] => {
-  const [category, name] = [textIn(item, 'category'), textIn(item, 'item')]
-  const delta = integerIn(item, 'changes', 'difference', 'quantity')
-  if (category === undefined || name === undefined || delta === undefined || delta === 0) return []
-  return [{ category, item: name, delta, quantity: integerIn(item, 'quantity') }]
+/** An item of an audited invoice. */
+const itemMove = (invoiced: unknown): Move[] => {
+  const [category, item] = [textIn(invoiced, 'category'), textIn(invoiced, 'item')]
+  const delta = integerIn(invoiced, 'changes', 'difference', 'quantity') ?? 0
+  if (category === undefined || item === undefined || delta === 0) return []
+  return [{ category, item, delta, quantity: integerIn(invoiced, 'quantity') }]
 }
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
@@ -118,16 +103,16 @@ const movesIn = ({ fields, type }: KazooDocument) =>
     ? listIn(memberOf(fields, 'invoice', 'items')).flatMap(itemMove)
     : listIn(fields.audit).flatMap(rowMove)
 
-const dayDraft = (accountId: string, { lastAt, ...facts }: Day): Draft => ({
-  as: 'service_day',
-  accountId,
-  id: [String(facts.day), facts.category, facts.item].map(encodeURIComponent).join('/'),
-  created: lastAt,
-  modified: lastAt,
-  doc: {},
-  facts,
-  files: [],
-})
+/** A record that sums up several documents. */
+const sumDraft = (as: string, accountId: string, at: number, name: readonly unknown[], facts: Json): Draft =>
+  draftOf(
+    { id: name.map(String).map(encodeURIComponent).join('/'), fields: { pvt_created: at } },
+    as,
+    accountId,
+    {
+      facts,
+    },
+  )
 
 /** Memory grows with the number of days that have changes. */
 export const createDays = () => {
@@ -138,15 +123,23 @@ export const createDays = () => {
       if (isGone(document.fields)) return
       const { created } = timesOf(document.fields)
       const day = Number(dayOf(created))
-      for (const move of movesIn(document)) {
-        const { category, item } = move
+      for (const { category, item, delta, quantity } of movesIn(document)) {
         const key = JSON.stringify([day, category, item])
-        const nothing = { category, item, day, addition: 0, removal: 0, quantity: 0, lastAt: 0 }
-        days.set(key, moved(days.get(key) ?? nothing, move, created))
+        const known = days.get(key) ?? { addition: 0, removal: 0, quantity: 0, lastAt: 0 }
+        days.set(key, {
+          ...{ category, item, day },
+          addition: known.addition + Math.max(0, delta),
+          removal: known.removal + Math.max(0, -delta),
+          quantity: (created >= known.lastAt ? quantity : undefined) ?? known.quantity,
+          lastAt: Math.max(created, known.lastAt),
+        })
       }
     },
 
-    drafts: (accountId: string): Draft[] => Array.from(days.values(), (day) => dayDraft(accountId, day)),
+    drafts: (accountId: string): Draft[] =>
+      Array.from(days.values(), ({ lastAt, ...day }) =>
+        sumDraft('service_day', accountId, lastAt, [day.day, day.category, day.item], day),
+      ),
   }
 }
 
@@ -163,22 +156,11 @@ const minuteSeconds = 60
 /** Undefined if the document names no use. */
 const useIn = ({ fields }: KazooDocument): Use | undefined => {
   const allotment = textIn(fields, 'classification')
-  const seconds = integerIn(fields, 'seconds')
-  if (isGone(fields) || allotment === undefined || seconds === undefined || seconds <= 0) return undefined
+  const seconds = integerIn(fields, 'seconds') ?? 0
+  if (isGone(fields) || allotment === undefined || seconds <= 0) return undefined
   const { created } = timesOf(fields)
   return { allotment, seconds, minute: created - (created % minuteSeconds) }
 }
-
-const useDraft = (accountId: string, use: Use): Draft => ({
-  as: 'allotment_use',
-  accountId,
-  id: [String(use.minute), use.allotment].map(encodeURIComponent).join('/'),
-  created: use.minute,
-  modified: use.minute,
-  doc: {},
-  facts: { ...use },
-  files: [],
-})
 
 /** Memory grows with the number of minutes that have use. */
 export const createUses = () => {
@@ -192,6 +174,9 @@ export const createUses = () => {
       return true
     },
 
-    drafts: (accountId: string): Draft[] => Array.from(uses.values(), (use) => useDraft(accountId, use)),
+    drafts: (accountId: string): Draft[] =>
+      Array.from(uses.values(), (use) =>
+        sumDraft('allotment_use', accountId, use.minute, [use.minute, use.allotment], { ...use }),
+      ),
   }
 }
