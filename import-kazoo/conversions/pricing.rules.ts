@@ -10,8 +10,8 @@ import { compilePattern } from '../../src/lib/pattern.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { derivedId, isGone, publicPart, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { converted, imported, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
-import { fieldOf, integer, readFields } from './tables.ts'
+import { converted, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
+import { fieldOf, integer, objectIn, readFields } from './tables.ts'
 
 /** Rates belong to no account. */
 const ofSystem = 'system'
@@ -20,19 +20,17 @@ const mainDeck = 'ratedeck'
 const maxRateDecimals = 8
 const hundredMillionth = 100n
 
-const roundedToEight = (price: string) => {
-  const exact = microUnitsOfDollars(price)
-  return ((exact + hundredMillionth / 2n) / hundredMillionth) * hundredMillionth
-}
+const roundedToEight = (price: string) =>
+  ((microUnitsOfDollars(price) + hundredMillionth / 2n) / hundredMillionth) * hundredMillionth
 
 /** Dollars with at most eight decimals. */
 const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undefined => {
   const value = fields[key]
-  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
   const price = String(value).trim()
-  const decimals = decimalsOf(price)
-  if (decimals === undefined || decimals <= maxRateDecimals)
-    return decimals === undefined ? undefined : Number(price)
+  const decimals = price === '' ? undefined : decimalsOf(price)
+  if (decimals === undefined) return undefined
+  if (decimals <= maxRateDecimals) return Number(price)
   const rounded = Number(dollarsText(roundedToEight(price)))
   repaired('rate_rounded', { field: key.replace(/^pvt_/, ''), old: price, new: String(rounded) })
   return rounded
@@ -40,10 +38,8 @@ const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undef
 
 const price = fieldOf(priceIn)
 
-const textsIn = (value: unknown): string[] => {
-  const all: unknown[] = Array.isArray(value) ? value : [value]
-  return all.filter((one): one is string => typeof one === 'string' && one !== '')
-}
+const textsIn = (value: unknown): string[] =>
+  [value].flat().filter((one): one is string => typeof one === 'string' && one !== '')
 
 const list = (read: (fields: Json, key: string, notes: Notes) => readonly string[]) =>
   fieldOf((fields, key, notes) => {
@@ -51,9 +47,8 @@ const list = (read: (fields: Json, key: string, notes: Notes) => readonly string
     return found.length > 0 ? found : undefined
   })
 
-const directionsIn = ({ direction }: Json) => [
-  ...new Set(textsIn(direction).filter((one) => one === 'inbound' || one === 'outbound')),
-]
+const directionsIn = ({ direction }: Json) =>
+  [...new Set(textsIn(direction))].filter((one) => one === 'inbound' || one === 'outbound')
 
 /** Nearly all routes look like this and need no trial compilation. */
 const usualRoute = /^\^\\\+\?\d{1,15}\.\+\$$/
@@ -95,12 +90,6 @@ const idOf = ({ id, database }: KazooDocument) =>
     ? id
     : derivedId(database, id, 'rate')
 
-const rejected = (document: KazooDocument, field: string): Converted => {
-  const value = document.fields[field]
-  const old = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
-  return unconverted(document, 'rejected', 'left_out', 'rate_unreadable', { field, old })
-}
-
 /** The database determines the deck. */
 export const convertRate = (document: KazooDocument): Converted => {
   const { database, fields } = document
@@ -108,11 +97,14 @@ export const convertRate = (document: KazooDocument): Converted => {
   const notes = notesOf(document)
   const values = readFields(rateFields, fields, notes)
   const missing = ['prefix', 'rate_cost'].find((key) => values[key] === undefined)
-  if (missing !== undefined) return rejected(document, missing)
-  return imported(document, 'rate', ofSystem, {
+  if (missing !== undefined) {
+    const value = fields[missing]
+    const old = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+    return unconverted(document, 'rejected', 'left_out', 'rate_unreadable', { field: missing, old })
+  }
+  return notes.imported('rate', ofSystem, {
     id: idOf(document),
     doc: { ...publicPart(fields, readOtherwise), ...values, ratedeck_id: ratedeckId(database) },
-    findings: notes.findings,
   })
 }
 
@@ -170,20 +162,19 @@ const roundedIn = (value: unknown, path: readonly string[], notes: Notes): unkno
   )
 }
 
-const itemsOf = (plan: Json, notes: Notes, prefix: string): Json => {
-  for (const [category, item] of Object.entries(plan)) {
-    const field = `${prefix}plan.${category}`
-    if (notItems.has(category)) notes.repaired('plan_item_moved', { field })
-    else if (!isObject(item)) notes.leftOut('plan_item_invalid', { field })
-  }
-  const items = Object.entries(plan).filter(([category, item]) => !notItems.has(category) && isObject(item))
-  return Object.fromEntries(
-    items.map(([category, item]) => [category, roundedIn(item, ['plan', category], notes)]),
+const itemsOf = (plan: Json, notes: Notes, prefix: string): Json =>
+  Object.fromEntries(
+    Object.entries(plan).flatMap(([category, item]) => {
+      const field = `${prefix}plan.${category}`
+      if (notItems.has(category)) notes.repaired('plan_item_moved', { field })
+      else if (!isObject(item)) notes.leftOut('plan_item_invalid', { field })
+      else return [[category, roundedIn(item, ['plan', category], notes)]]
+      return []
+    }),
   )
-}
 
 /** `_all` is no application. */
-const applicationsIn = ({ ui_apps: apps }: Json): Json =>
+const applicationsIn = (apps: unknown): Json =>
   Object.fromEntries(
     Object.entries(isObject(apps) ? apps : {}).flatMap(([id, app]) => {
       if (id === '_all' || !isObject(app)) return []
@@ -200,29 +191,25 @@ export const deckAmongItems = ({ ratedeck, ratedeck_name: name }: Json): Json =>
   present({ id: firstKeyOf(ratedeck), name: firstKeyOf(name) })
 
 /** Bookkeepers that charge must be set up and chosen again. */
-export const bookkeeperIn = ({ bookkeeper }: Json, field: string, { needsHand }: Notes): Json => {
-  if (!isObject(bookkeeper) || Object.keys(bookkeeper).length === 0) return {}
-  const type = textIn(bookkeeper, 'type') ?? 'default'
-  if (type !== 'default') {
-    needsHand('bookkeeper_unknown', { field, old: type, new: 'default' })
-    return {}
-  }
-  const id = textIn(bookkeeper, 'id')
-  return id === undefined ? {} : { bookkeeper: { id, type } }
+export const bookkeeperIn = (fields: Json, field: string, { needsHand }: Notes): Json => {
+  const bookkeeper = objectIn(fields, 'bookkeeper') ?? {}
+  const [id, type = 'default'] = [textIn(bookkeeper, 'id'), textIn(bookkeeper, 'type')]
+  if (type !== 'default') needsHand('bookkeeper_unknown', { field, old: type, new: 'default' })
+  return id === undefined || type !== 'default' ? {} : { bookkeeper: { id, type } }
 }
 
 /** Converts a plan, or overrides of plans. */
 export const planPart = (fields: Json, notes: Notes, prefix = ''): Json => {
-  const { plan, bookkeeper: _, bookkeepers, applications, ratedeck, ...rest } = fields
+  const { plan, bookkeeper: _, bookkeepers, applications: _apps, ratedeck: _deck, ...rest } = fields
   const items = isObject(plan) ? plan : {}
-  const apps = { ...applicationsIn(items), ...(isObject(applications) ? applications : {}) }
-  const deck = ratedeckNamed({ ...deckAmongItems(items), ...(isObject(ratedeck) ? ratedeck : {}) }, notes)
+  const apps = { ...applicationsIn(items.ui_apps), ...objectIn(fields, 'applications') }
+  const deck = ratedeckNamed({ ...deckAmongItems(items), ...objectIn(fields, 'ratedeck') }, notes)
   if (bookkeepers !== undefined) notes.needsHand('bookkeepers_left_out', { field: `${prefix}bookkeepers` })
   return {
     ...rest,
     ...(isObject(plan) ? { plan: itemsOf(items, notes, prefix) } : {}),
     ...(Object.keys(apps).length > 0 ? { applications: apps } : {}),
-    ...(deck ? { ratedeck: deck } : {}),
+    ...present({ ratedeck: deck }),
     ...bookkeeperIn(fields, `${prefix}bookkeeper`, notes),
   }
 }
@@ -237,6 +224,5 @@ export const convertPlan = (document: KazooDocument, accountId: string): Convert
   const old = textIn(fields, 'name')
   const detailsOf = (name: string) => ({ field: 'name', old, new: old === undefined ? document.id : name })
   const name = nameFrom(old, document.id, notes, detailsOf)
-  const doc = { plan: {}, ...part, name }
-  return imported(document, 'service_plan', accountId, { doc, findings: notes.findings })
+  return notes.imported('service_plan', accountId, { doc: { plan: {}, ...part, name } })
 }

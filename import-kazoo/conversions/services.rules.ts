@@ -1,11 +1,11 @@
-import { isObject, type Json } from '../../src/lib/json.ts'
+import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { decodedDatabaseName } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { converted, imported, type Notes, notesOf } from './findings.ts'
+import { converted, type Notes, notesOf } from './findings.ts'
 import { bookkeeperIn, deckAmongItems, planPart, ratedeckNamed } from './pricing.rules.ts'
-import { integer, readFields, text, writeFields } from './tables.ts'
+import { integer, objectIn, readFields, text, writeFields } from './tables.ts'
 
 const database = 'services'
 
@@ -21,8 +21,8 @@ interface ServicesContext {
   plans: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** Categories that are counted from records. Others among older counts were set by hand. */
-const countedCategories: ReadonlySet<string> = new Set([
+/** Categories that are counted from records, or not at all. Others among older counts were set by hand. */
+const notManual: ReadonlySet<string> = new Set([
   'users',
   'devices',
   'limits',
@@ -41,9 +41,6 @@ const countedCategories: ReadonlySet<string> = new Set([
   'qubicle',
   'billing',
   'ledgers',
-])
-
-const noCounts: ReadonlySet<string> = new Set([
   'ratedeck',
   'ratedeck_name',
   'ui_apps',
@@ -51,63 +48,48 @@ const noCounts: ReadonlySet<string> = new Set([
 ])
 
 const maxCounted = 1_000_000_000
-const newParts = ['account', 'cascade', 'manual']
 
-const quantitiesIn = ({ quantities }: Json): Json => (isObject(quantities) ? quantities : {})
-
-/** Documents that were last written before 4.3. */
-const isOlder = (fields: Json) => {
-  if ((integerIn(fields, 'pvt_vsn') ?? 1) >= 2) return false
-  return !newParts.some((part) => isObject(quantitiesIn(fields)[part]))
-}
-
-/** Older documents: every category that is not counted from records. */
-const manualIn = (fields: Json): Json => {
-  const quantities = quantitiesIn(fields)
-  if (!isOlder(fields)) return isObject(quantities.manual) ? quantities.manual : {}
-  return Object.fromEntries(
-    Object.entries(quantities).filter(([name]) => !countedCategories.has(name) && !noCounts.has(name)),
-  )
+/** Older documents, last written before 4.3: every category that is not counted from records. */
+const manualIn = (fields: Json, quantities: Json): Json => {
+  const isOlder =
+    (integerIn(fields, 'pvt_vsn') ?? 1) < 2 &&
+    !['account', 'cascade', 'manual'].some((part) => isObject(quantities[part]))
+  return isOlder
+    ? Object.fromEntries(Object.entries(quantities).filter(([name]) => !notManual.has(name)))
+    : (objectIn(quantities, 'manual') ?? {})
 }
 
 const countsOf = (categories: Json, { repaired }: Notes): Json => {
-  const counts: Json = {}
-  for (const [category, items] of Object.entries(categories)) {
-    if (!isObject(items)) continue
-    const good: Json = {}
-    for (const item of Object.keys(items)) {
-      const count = integerIn(items, item)
-      if (count !== undefined && count >= 0 && count <= maxCounted) good[item] = count
-      else {
-        const told = { field: `manual.${category}.${item}`, old: JSON.stringify(items[item]) }
-        repaired('count_unreadable', told)
-      }
+  const counts: Record<string, Json> = {}
+  for (const [category, items] of Object.entries(categories))
+    for (const [item, stored] of Object.entries(isObject(items) ? items : {})) {
+      const count = integerIn(items, item) ?? -1
+      if (count >= 0 && count <= maxCounted) counts[category] = { ...counts[category], [item]: count }
+      else
+        repaired('count_unreadable', {
+          field: `manual.${category}.${item}`,
+          old: JSON.stringify(stored),
+        })
     }
-    if (Object.keys(good).length > 0) counts[category] = good
-  }
   return counts
 }
 
-const accountOfDatabase = (name: string | undefined) => {
-  const found = name && /^account\/(..)\/(..)\/(.{28})$/.exec(decodedDatabaseName(name))
-  return found ? found.slice(1).join('') : undefined
-}
-
-const vendorOf = (assigned: unknown, parent: string | undefined) =>
-  textIn(assigned, 'vendor_id') ??
-  textIn(assigned, 'account_id') ??
-  accountOfDatabase(textIn(assigned, 'account_db')) ??
-  parent
+const accountOfDatabase = (name: string | undefined) =>
+  name && /^account\/(..)\/(..)\/(.{28})$/.exec(decodedDatabaseName(name))?.slice(1).join('')
 
 const plansIn = (
   fields: Json,
-  accountId: string,
-  { accounts, plans }: ServicesContext,
+  parent: string | undefined,
+  { plans }: ServicesContext,
   notes: Notes,
 ): Json => {
   const assignments: Json = {}
-  for (const [id, assigned] of Object.entries(isObject(fields.plans) ? fields.plans : {})) {
-    const vendorId = vendorOf(assigned, accounts.get(accountId)?.parent)
+  for (const [id, assigned] of Object.entries(objectIn(fields, 'plans') ?? {})) {
+    const vendorId =
+      textIn(assigned, 'vendor_id') ??
+      textIn(assigned, 'account_id') ??
+      accountOfDatabase(textIn(assigned, 'account_db')) ??
+      parent
     const field = `plans.${id}`
     if (vendorId === undefined || !plans.get(vendorId)?.has(id)) {
       notes.repaired('plan_gone', { field, old: id })
@@ -121,9 +103,6 @@ const plansIn = (
   }
   return assignments
 }
-
-const deckIn = (fields: Json) =>
-  isObject(fields.ratedeck) ? fields.ratedeck : deckAmongItems(quantitiesIn(fields))
 
 const standingIn = (fields: Json, notes: Notes): Json => {
   const standing = readFields(statusFields, fields, notes)
@@ -155,23 +134,23 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
   const account = context.accounts.get(accountId)
   if (isGone(fields) || !account) return converted(document, 'skipped')
   const notes = notesOf(document)
-  const plans = plansIn(fields, accountId, context, notes)
-  const overrides = isObject(fields.overrides) ? planPart(fields.overrides, notes, 'overrides.') : {}
-  const manual = countsOf(manualIn(fields), notes)
-  const ratedeck = ratedeckNamed(deckIn(fields), notes)
-  if (isObject(fields.payment_tokens) && Object.keys(fields.payment_tokens).length > 0)
+  const quantities = objectIn(fields, 'quantities') ?? {}
+  const parts = {
+    plans: plansIn(fields, account.parent, context, notes),
+    overrides: isObject(fields.overrides) ? planPart(fields.overrides, notes, 'overrides.') : {},
+    manual: countsOf(manualIn(fields, quantities), notes),
+  }
+  const ratedeck = ratedeckNamed(objectIn(fields, 'ratedeck') ?? deckAmongItems(quantities), notes)
+  if (Object.keys(objectIn(fields, 'payment_tokens') ?? {}).length > 0)
     notes.needsHand('card_needed', { field: 'payment_tokens' })
-  const filled = Object.entries({ plans, overrides, manual }).filter(
-    ([, part]) => Object.keys(part).length > 0,
-  )
   const doc = {
-    ...Object.fromEntries(filled),
+    ...Object.fromEntries(Object.entries(parts).filter(([, part]) => Object.keys(part).length > 0)),
     ...bookkeeperIn(fields, 'bookkeeper', notes),
-    ...(ratedeck ? { ratedeck } : {}),
+    ...present({ ratedeck }),
     ...billingIn(fields, accountId, account.parent, notes),
     ...standingIn(fields, notes),
   }
-  return imported(document, 'services', accountId, { id: accountId, doc, findings: notes.findings })
+  return notes.imported('services', accountId, { id: accountId, doc })
 }
 
 interface SoldTo {
