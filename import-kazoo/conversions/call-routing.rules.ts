@@ -10,8 +10,9 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { pathOf } from '../../src/lib/property-path.ts'
 import { createRemoval } from '../../src/lib/removal.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { isGone, publicPart, rejectedOf, textIn, timesOf, withRejected } from '../documents/fields.ts'
-import { imported, type Notes, notesOf } from './findings.ts'
+import { inOrderOfAge, isGone, publicPart, rejectedOf, textIn, withRejected } from '../documents/fields.ts'
+import { type Notes, notesOf } from './findings.ts'
+import { createNames } from './people-context.rules.ts'
 import { preserveDocument, preserveOrCount } from './preserved.rules.ts'
 
 // Callflows, groups, resources and trunks. Documents that are no valid record are preserved.
@@ -101,19 +102,7 @@ interface CallKind {
   }
 }
 
-const keepNumbers = (doc: Json, isFree: (name: string) => boolean): Json => ({
-  ...doc,
-  numbers: Array.isArray(doc.numbers) ? doc.numbers.filter((number) => isFree(String(number))) : [],
-})
-
-const keepDids = (doc: Json, isFree: (name: string) => boolean): Json => ({
-  ...doc,
-  servers: (Array.isArray(doc.servers) ? doc.servers : []).map((server: Json) =>
-    isObject(server.DIDs)
-      ? { ...server, DIDs: Object.fromEntries(Object.entries(server.DIDs).filter(([did]) => isFree(did))) }
-      : server,
-  ),
-})
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 const kinds: Readonly<Record<string, CallKind>> = {
   callflow: {
@@ -121,7 +110,11 @@ const kinds: Readonly<Record<string, CallKind>> = {
     computed: callflowReadOnly,
     read: readCallflow,
     problemOf: flowProblem,
-    unique: { field: 'numbers', code: 'callflow_number_taken', keep: keepNumbers },
+    unique: {
+      field: 'numbers',
+      code: 'callflow_number_taken',
+      keep: (doc, isFree) => ({ ...doc, numbers: listIn(doc.numbers).map(String).filter(isFree) }),
+    },
   },
   group: { as: 'group', computed: groupReadOnly, read: readNamed('endpoints', isObject, {}) },
   resource: { as: 'resource', computed: resourceReadOnly, read: readNamed('gateways', Array.isArray, []) },
@@ -129,7 +122,18 @@ const kinds: Readonly<Record<string, CallKind>> = {
     as: 'connectivity',
     computed: connectivityReadOnly,
     read: readTrunks,
-    unique: { field: 'DIDs', code: 'trunk_number_taken', keep: keepDids },
+    unique: {
+      field: 'DIDs',
+      code: 'trunk_number_taken',
+      keep: (doc, isFree) => ({
+        ...doc,
+        servers: listIn(doc.servers).map((server) => {
+          if (!isObject(server) || !isObject(server.DIDs)) return server
+          const free = Object.entries(server.DIDs).filter(([did]) => isFree(did))
+          return { ...server, DIDs: Object.fromEntries(free) }
+        }),
+      }),
+    },
   },
 }
 
@@ -138,14 +142,14 @@ export const isAboutCalls = (type: string) => Object.hasOwn(kinds, type)
 const convertOne = (
   document: KazooDocument,
   context: CallContext,
-  taken: ReadonlyMap<string, Set<string>>,
+  hold: ReturnType<typeof createNames>,
 ): Converted => {
   const { type, fields } = document
   const { accountId } = context
-  const [kind, names] = [kinds[type], taken.get(type)]
-  if (!kind || !names || isGone(fields)) return preserveOrCount(document, accountId)
+  const kind = kinds[type]
+  if (!kind || isGone(fields)) return preserveOrCount(document, accountId)
   const notes = notesOf(document)
-  const { findings, needsHand } = notes
+  const { findings, needsHand, imported } = notes
   const doc = kind.read(publicPart(fields, kind.computed), document, context, notes)
   const problem = kind.problemOf?.(fields)
   if (problem !== undefined) {
@@ -154,21 +158,17 @@ const convertOne = (
   }
   const { unique } = kind
   const isFree = (name: string) => {
-    const wasFree = !names.has(name)
-    if (wasFree) names.add(name)
-    else if (unique) needsHand(unique.code, { field: unique.field, old: name, new: '' })
+    const wasFree = hold(type, name)
+    if (!wasFree && unique) needsHand(unique.code, { field: unique.field, old: name, new: '' })
     return wasFree
   }
-  return imported(document, kind.as, accountId, { doc: unique ? unique.keep(doc, isFree) : doc, findings })
+  return imported(kind.as, accountId, { doc: unique ? unique.keep(doc, isFree) : doc })
 }
-
-const olderFirst = (a: KazooDocument, b: KazooDocument) =>
-  timesOf(a.fields).created - timesOf(b.fields).created || (a.id < b.id ? -1 : 1)
 
 export const convertCalls = (
   documents: readonly KazooDocument[],
   context: CallContext,
 ): readonly Converted[] => {
-  const taken = new Map(Object.keys(kinds).map((type) => [type, new Set<string>()]))
-  return documents.toSorted(olderFirst).map((document) => convertOne(document, context, taken))
+  const hold = createNames()
+  return inOrderOfAge(documents).map((document) => convertOne(document, context, hold))
 }

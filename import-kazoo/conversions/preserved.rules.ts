@@ -1,7 +1,7 @@
-import { isObject, type Json } from '../../src/lib/json.ts'
+import type { Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
-import { attachmentsOf, fileAs, isGone } from '../documents/fields.ts'
+import { attachmentsOf, fileAs, isGone, outsideFilesIn } from '../documents/fields.ts'
 import { type ExportedFile, firstRevision, inlineFiles } from '../export/document.ts'
 import { membersIn } from '../source/documents.ts'
 import { converted, draftOf, type Notes, notesOf } from './findings.ts'
@@ -68,23 +68,20 @@ const maxBytes = 1_000_000
 // Documents about a file.
 const typesWithFiles: ReadonlySet<string> = new Set(['media'])
 
-const filesIn = (document: KazooDocument): AttachedFile[] =>
-  attachmentsOf(document).map((file) => fileAs(file.name, file))
-
-const isKeptFile = ({ type }: KazooDocument, { length }: AttachedFile) =>
-  typesWithFiles.has(type) && length !== undefined && length <= maxBytes
-
-const noteFilesLeft = (document: KazooDocument, { leftOut }: Notes) => {
-  for (const file of filesIn(document))
-    if (!isKeptFile(document, file))
-      leftOut('file_left', { field: file.name, old: `${file.length ?? '?'} bytes` })
-  noteFilesElsewhere(document, { leftOut })
+/** Reports files outside the database. */
+export const noteFilesElsewhere = ({ fields }: KazooDocument, { leftOut }: Notes) => {
+  for (const field of outsideFilesIn(fields)) leftOut('file_elsewhere', { field })
 }
 
-/** Reports files outside the database. */
-export const noteFilesElsewhere = ({ fields }: KazooDocument, { leftOut }: Pick<Notes, 'leftOut'>) => {
-  const elsewhere = memberOf(fields, 'pvt_attachments')
-  for (const field of Object.keys(isObject(elsewhere) ? elsewhere : {})) leftOut('file_elsewhere', { field })
+/** The files that are preserved with their document; the others are reported. */
+const filesOf = (document: KazooDocument, notes: Notes): AttachedFile[] => {
+  const isKept = ({ length = maxBytes + 1 }: Pick<AttachedFile, 'length'>) =>
+    typesWithFiles.has(document.type) && length <= maxBytes
+  const files = attachmentsOf(document).map((file) => fileAs(file.name, file))
+  for (const { name, length = '?' } of files.filter((file) => !isKept(file)))
+    notes.leftOut('file_left', { field: name, old: `${length} bytes` })
+  noteFilesElsewhere(document, notes)
+  return files.filter(isKept)
 }
 
 /** Preserves a document of any type. One that is too large is only reported. */
@@ -93,18 +90,16 @@ export const preserveDocument = (
   accountId: string,
   { drafts = [], findings = [] }: Partial<Pick<Converted, 'drafts' | 'findings'>> = {},
 ): Converted => {
+  const { type, text } = document
   const notes = notesOf(document)
-  const bytes = Buffer.byteLength(document.text)
-  const isTooLarge = bytes > maxBytes
-  if (isTooLarge) notes.leftOut('document_too_large', { old: `${bytes} bytes` })
-  else noteFilesLeft(document, notes)
-  const kept = draftOf(document, 'kazoo_kept', accountId, {
-    id: preservedName(document),
-    facts: { type: document.type, text: document.text },
-    files: filesIn(document).filter((file) => isKeptFile(document, file)),
-  })
-  return converted(document, isTooLarge ? 'skipped' : 'kept', {
-    drafts: isTooLarge ? drafts : [...drafts, kept],
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxBytes) {
+    notes.leftOut('document_too_large', { old: `${bytes} bytes` })
+    return converted(document, 'skipped', { drafts, findings: [...findings, ...notes.findings] })
+  }
+  const content = { id: preservedName(document), facts: { type, text }, files: filesOf(document, notes) }
+  return converted(document, 'kept', {
+    drafts: [...drafts, draftOf(document, 'kazoo_kept', accountId, content)],
     findings: [...findings, ...notes.findings],
   })
 }
@@ -119,13 +114,10 @@ export const preserveOrCount = (document: KazooDocument, accountId: string): Con
 // documents.
 const attachments = '_attachments'
 
-const revposOf = (stub: unknown) => (isObject(stub) && typeof stub.revpos === 'number' ? stub.revpos : 1)
-
 export const preservedText = (text: string, files: readonly ExportedFile[]): string => {
   const fields: Json = JSON.parse(text)
   const hasRevision = typeof fields._rev === 'string'
-  const stubs = fields[attachments]
-  if (hasRevision && stubs === undefined) return text
+  if (hasRevision && fields[attachments] === undefined) return text
   const members = membersIn(text)
     .filter(({ key }) => key !== attachments)
     .flatMap((member) =>
@@ -134,8 +126,8 @@ export const preservedText = (text: string, files: readonly ExportedFile[]): str
         : [member.text],
     )
   const inline = files.map((file) => {
-    const revpos = revposOf(isObject(stubs) ? stubs[file.name] : undefined)
-    return inlineFiles([file], hasRevision ? revpos : 1)
+    const revpos = memberOf(fields, attachments, file.name, 'revpos')
+    return inlineFiles([file], hasRevision && typeof revpos === 'number' ? revpos : 1)
   })
   const own = inline.length > 0 ? [`"${attachments}":${JSON.stringify(Object.assign({}, ...inline))}`] : []
   return `{${[...members, ...own].join(',')}}`
