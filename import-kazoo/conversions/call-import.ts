@@ -179,8 +179,8 @@ export const learnJoins = async (pages: MonthImport['pages']): Promise<Joins> =>
     }
   if (!isMixed) return joins
   for await (const { documents } of pages())
-    for (const document of documents.filter(isCallRecord)) {
-      const leg = isLoose(document) ? undefined : saidLegOf(document)
+    for (const document of documents.filter((one) => isCallRecord(one) && !isLoose(one))) {
+      const leg = saidLegOf(document)
       if (leg?.interaction) joins.attach(leg, leg.interaction)
     }
   return joins
@@ -190,7 +190,8 @@ interface ConvertedBatch {
   month: MonthImport
   size: number
   rows: readonly CdrRow[]
-  partWith(verdicts: readonly string[]): MonthPart
+  /** The part of the month, but for the legs that are stored already. */
+  part: MonthPart
 }
 
 const ignoredNote: Note = { severity: 'left_out', code: 'call_record_ignored' }
@@ -207,29 +208,22 @@ const convertBatch = (
   let skipped = 0
   for (const document of documents.filter(isCallRecord)) {
     const converted = convertCall(document, { accountId, joins })
-    const { id } = document
-    for (const note of converted.notes) add({ ...note, database, id })
     const judged = converted.outcome === 'leg' ? judge(converted.leg) : converted.outcome
-    if (judged === 'ignored') add({ ...ignoredNote, database, id })
+    const isRejected = typeof judged === 'object' && 'rejected' in judged
+    const notes = [
+      ...converted.notes,
+      ...(judged === 'ignored' ? [ignoredNote] : []),
+      ...(isRejected ? [refusedCall(judged.rejected)] : []),
+    ]
+    for (const note of notes) add({ ...note, database, id: document.id })
     if (judged === 'ignored' || judged === 'gone') skipped += 1
-    else if (judged === 'aside') aside.push(document)
-    else if ('rejected' in judged) {
-      aside.push(document)
-      add({ ...refusedCall(judged.rejected), database, id })
-    } else rows.push(judged.row)
+    else if (judged === 'aside' || isRejected) aside.push(document)
+    else rows.push(judged.row)
   }
   const others = month.convertOthers(documents.filter((document) => !isCallRecord(document)))
-  const findings = counted()
-  return {
-    month,
-    size: documents.length,
-    rows,
-    partWith(verdicts) {
-      const added = verdicts.filter((verdict) => verdict === 'accepted').length
-      const counts = { imported: added, duplicates: verdicts.length - added, skipped, aside: aside.length }
-      return { mark, isLast, counts, aside, others, called: sumsOf(rows), findings }
-    },
-  }
+  const counts = { imported: rows.length, duplicates: 0, skipped, aside: aside.length }
+  const part = { mark, isLast, counts, aside, others, called: sumsOf(rows), findings: counted() }
+  return { month, size: documents.length, rows, part }
 }
 
 /**
@@ -245,46 +239,45 @@ export const createCallImport = (
   // After one duplicate the next legs are most likely duplicates of an earlier run, too.
   let isRepeat = false
 
-  const addAll = (together: readonly ConvertedBatch[], looksFirst: boolean) =>
-    readingAgain(async () => {
+  const attempt = async (batches: readonly ConvertedBatch[], looksFirst: boolean) => {
+    const { set, parts } = await readingAgain(async () => {
       const set = new ChangeSet(author)
-      const rows = together.flatMap((batch) => batch.rows)
+      const rows = batches.flatMap((batch) => batch.rows)
       const verdicts = await legAdoption.add(set, rows, { looksFirst })
       const parts: { month: MonthImport; part: MonthPart }[] = []
       let from = 0
-      for (const { month, rows, partWith } of together) {
-        const part = partWith(verdicts.slice(from, from + rows.length))
+      for (const { month, rows, part } of batches) {
+        const own = verdicts.slice(from, from + rows.length)
         from += rows.length
-        await month.add(set, part)
-        parts.push({ month, part })
+        const imported = own.filter((verdict) => verdict === 'accepted').length
+        const counts = { ...part.counts, imported, duplicates: rows.length - imported }
+        await month.add(set, { ...part, counts })
+        parts.push({ month, part: { ...part, counts } })
       }
       return { set, parts }
     })
-
-  const attempt = async (together: readonly ConvertedBatch[], looksFirst: boolean) => {
-    const { set, parts } = await addAll(together, looksFirst)
     if (set.statements.length > 0) await commit(set)
     for (const { month, part } of parts) month.stored(part)
     isRepeat = parts.some(({ part }) => part.counts.duplicates > 0)
   }
 
   /** After a conflict each batch is stored alone. */
-  const store = async (together: readonly ConvertedBatch[]) => {
+  const store = async (batches: readonly ConvertedBatch[]) => {
     try {
-      await attempt(together, isRepeat)
+      await attempt(batches, isRepeat)
     } catch (error) {
       if (!isConflict(error)) throw error
-      for (const one of together) await retrying(() => attempt([one], true))
+      for (const one of batches) await retrying(() => attempt([one], true))
     }
   }
 
   const flush = async () => {
     await last
-    const together = waiting
+    const batches = waiting
     waiting = []
-    if (together.length === 0) return
+    if (batches.length === 0) return
     // The next batch is converted while this one is written; the next `await last` throws its error.
-    last = store(together)
+    last = store(batches)
     last.catch(() => undefined)
   }
 
