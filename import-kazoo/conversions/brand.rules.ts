@@ -12,7 +12,7 @@ import {
   withoutPlaces,
 } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { leftOut, notesOf, unconverted } from './findings.ts'
+import { conversionOf, leftOut, notesOf, unconverted } from './findings.ts'
 import { isNameLost, type People, type PeopleContext } from './people-context.rules.ts'
 import { checked, flag, objectIn, readFields, text } from './tables.ts'
 
@@ -32,13 +32,14 @@ const filesOf = (document: KazooDocument): AttachedFile[] => {
 
 /** A domain that an older account has stays with that account. */
 export const convertBrand = (document: KazooDocument, people: People): Converted => {
-  const { needsHand, leftOut, imported } = notesOf(document)
+  const conversion = conversionOf(document, people)
+  const { needsHand, leftOut, imported } = conversion
   const given = publicPart(document.fields, ['id'])
   const bad = Object.keys(whitelabelProblems(given))
   for (const field of bad) needsHand('link_invalid', { field })
   const { rest: doc } = withoutPlaces(given, bad.map(placeOf))
   const { domain, ...others } = doc
-  const isLost = isNameLost(document, doc, people)
+  const isLost = isNameLost(conversion, doc)
   if (isLost) needsHand('domain_taken', { field: 'domain', old: String(domain) })
   const files = filesOf(document)
   for (const { name } of attachmentsOf(document))

@@ -50,14 +50,14 @@ export const notesOf = (document: KazooDocument) => {
 
 export type Notes = Pick<ReturnType<typeof notesOf>, 'needsHand' | 'repaired' | 'leftOut'>
 
-/** The one record that a document becomes. */
-export const imported = (
-  document: KazooDocument,
-  as: string,
-  accountId: string,
-  { findings = [], ...content }: Content & Partial<Pick<Converted, 'findings'>> = {},
-): Converted =>
-  converted(document, 'imported', { drafts: [draftOf(document, as, accountId, content)], findings })
+/** A document with what must be known to convert it, and its findings. */
+export const conversionOf = <Context extends object>(document: KazooDocument, context: Context) => ({
+  ...context,
+  ...document,
+  ...notesOf(document),
+})
+
+export type Conversion<Context extends object> = ReturnType<typeof conversionOf<Context>>
 
 export const maxNameLength = 128
 

@@ -7,7 +7,7 @@ import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, publicPart, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exportedNumber, type OwnRecord } from '../export/document.ts'
-import { converted, draftOf, finding, type Notes, notesOf } from './findings.ts'
+import { type Conversion, conversionOf, converted, draftOf, finding } from './findings.ts'
 import { preserveDocument } from './preserved.rules.ts'
 import { fieldOf, object, objectIn, readFields, text, writeFields } from './tables.ts'
 
@@ -151,12 +151,9 @@ interface Holding {
   isLeft: boolean
 }
 
-const holdingOf = (
-  fields: Json,
-  state: NumberState,
-  { accounts }: NumberContext,
-  { repaired }: Notes,
-): Holding => {
+type NumberConversion = Conversion<NumberContext & { number: string; port: PortedNumber | undefined }>
+
+const holdingOf = ({ fields, accounts, repaired }: NumberConversion, state: NumberState): Holding => {
   const owner = textIn(fields, 'pvt_assigned_to')
   const previouslyAssignedTo = textIn(fields, 'pvt_previously_assigned_to')
   const isOwned = owned.has(state)
@@ -167,46 +164,26 @@ const holdingOf = (
     return { state: free, accountId: '', previouslyAssignedTo, isLeft: false }
   }
   if (isOwned && accounts.has(owner)) return { state, accountId: owner, previouslyAssignedTo, isLeft: false }
-  const details = { field: 'pvt_assigned_to', old: owner }
-  const left = { accountId: '', previouslyAssignedTo: owner, isLeft: true }
-  if (!isOwned) {
-    repaired('number_owner_dropped', { ...details, new: '' })
-    return { ...left, state }
-  }
-  const free = state === 'reserved' ? 'available' : 'aging'
-  repaired('number_owner_gone', { ...details, new: free })
-  return { ...left, state: free }
+  const free = !isOwned ? state : state === 'reserved' ? 'available' : 'aging'
+  const code = isOwned ? 'number_owner_gone' : 'number_owner_dropped'
+  repaired(code, { field: 'pvt_assigned_to', old: owner, new: isOwned ? free : '' })
+  return { state: free, accountId: '', previouslyAssignedTo: owner, isLeft: true }
 }
 
 /** A ported number belongs to its new account unless another account has it. */
-const withPort = (holding: Holding, port: PortedNumber | undefined, notes: Notes): Holding => {
+const withPort = (holding: Holding, { port, needsHand, repaired }: NumberConversion): Holding => {
   if (!port) return holding
   const { accountId, state } = holding
   if (accountId !== '' && accountId !== port.accountId) {
     const details = { field: 'pvt_assigned_to', old: accountId, new: port.accountId }
-    notes.needsHand('port_number_of_another', details)
+    needsHand('port_number_of_another', details)
     return holding
   }
-  if (state !== 'port_in')
-    notes.repaired('number_in_port', { field: 'pvt_state', old: state, new: 'port_in' })
+  if (state !== 'port_in') repaired('number_in_port', { field: 'pvt_state', old: state, new: 'port_in' })
   return { ...holding, state: 'port_in', accountId: port.accountId, isLeft: false }
 }
 
-/** The actual use takes precedence over the stated one. */
-const useOf = (
-  fields: Json,
-  uses: readonly string[],
-  deviceId: string | undefined,
-  { repaired }: Notes,
-): string => {
-  const stated = textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
-  const other = deviceId === undefined ? '' : 'mobile'
-  const usedBy = uses.find((use) => use === stated) ?? uses[0] ?? other
-  if (usedBy !== stated) repaired('number_use_differs', { field: 'pvt_used_by', old: stated, new: usedBy })
-  return usedBy
-}
-
-const docOf = (fields: Json, { accountId, state, isLeft }: Holding, port: PortedNumber | undefined): Json => {
+const docOf = ({ fields, port }: NumberConversion, { accountId, state, isLeft }: Holding): Json => {
   if (isLeft) return {}
   const doc = publicFieldsOf(fields)
   if (accountId === '')
@@ -217,43 +194,34 @@ const docOf = (fields: Json, { accountId, state, isLeft }: Holding, port: Ported
     : doc
 }
 
-/** Fields that the owner gives a number. */
+/** What the owner gives a number. Its actual use takes precedence over the stated one. */
 const ownedPart = (
-  { fields }: KazooDocument,
-  doc: Json,
+  { fields, number, accounts, uses, repaired }: NumberConversion,
   accountId: string,
-  uses: readonly Use[],
-  { accounts }: NumberContext,
-  notes: Notes,
+  doc: Json,
 ) => {
   if (accountId === '') return { usedBy: '' }
   const { pvt_reserve_history: stored } = fields
-  const history = Array.isArray(stored)
-    ? stored.filter((id) => typeof id === 'string' && accounts.has(id))
-    : []
+  const history = (Array.isArray(stored) ? stored : []).filter(
+    (id) => typeof id === 'string' && accounts.has(id),
+  )
   const deviceId = textIn(doc, 'mobile', 'device-id')
-  return {
-    usedBy: useOf(fields, uses, deviceId, notes),
-    reserveHistory: history.length > 0 ? history : undefined,
-    deviceId,
-  }
+  const actual: readonly string[] = uses.of(accountId, number)
+  const old = textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''
+  const other = deviceId === undefined ? '' : 'mobile'
+  const usedBy = actual.find((use) => use === old) ?? actual[0] ?? other
+  if (usedBy !== old) repaired('number_use_differs', { field: 'pvt_used_by', old, new: usedBy })
+  return { usedBy, reserveHistory: history.length > 0 ? history : undefined, deviceId }
 }
 
-const numberDraft = (
-  document: KazooDocument,
-  number: string,
-  holding: Holding,
-  context: NumberContext,
-  notes: Notes,
-) => {
-  const { id, fields } = document
+const numberDraft = (conversion: NumberConversion, holding: Holding) => {
+  const { id, fields, number, pools } = conversion
   const { accountId, state, previouslyAssignedTo } = holding
   const carrier = todaysCarrier(textIn(fields, 'pvt_module_name') ?? localCarrier)
-  const doc = docOf(fields, holding, context.ports.get(number))
-  const uses = context.uses.of(accountId, number)
-  const { usedBy, ...ofOwner } = ownedPart(document, doc, accountId, uses, context, notes)
-  const { carrierData, ...plain } = readFields(numberFields, fields, notes)
-  const pool = context.pools.get(number)
+  const doc = docOf(conversion, holding)
+  const { usedBy, ...ofOwner } = ownedPart(conversion, accountId, doc)
+  const { carrierData, ...plain } = readFields(numberFields, fields, conversion)
+  const pool = pools.get(number)
   const hidden = present({
     ...plain,
     ...ofOwner,
@@ -263,7 +231,7 @@ const numberDraft = (
   })
   // A number under another id gives way to one under its own id.
   const as = number === id ? 'number' : 'number_by_hearsay'
-  return draftOf(document, as, accountId, { id: number, doc, facts: { state, carrier, usedBy, hidden } })
+  return draftOf(conversion, as, accountId, { id: number, doc, facts: { state, carrier, usedBy, hidden } })
 }
 
 /** A number that cannot be imported is preserved. */
@@ -284,16 +252,16 @@ export const convertNumber = (document: KazooDocument, context: NumberContext): 
   if (number === undefined) return preserveNumber(document, context, 'number_unreadable', ['_id', id])
   const known = numberStates.find((state) => state === stated)
   if (!known) return preserveNumber(document, context, 'number_state_unknown', ['pvt_state', stated ?? ''])
-  const notes = notesOf(document)
+  const conversion = conversionOf(document, { ...context, number, port: context.ports.get(number) })
+  const { repaired, findings } = conversion
   if (conflicts.length > 0)
-    notes.repaired('conflicting_revisions', { field: '_rev', old: conflicts.join(' '), new: rev })
-  if (id !== number) notes.repaired('number_normalised', { field: '_id', old: id, new: number })
-  const holding = withPort(holdingOf(fields, known, context, notes), context.ports.get(number), notes)
+    repaired('conflicting_revisions', { field: '_rev', old: conflicts.join(' '), new: rev })
+  if (id !== number) repaired('number_normalised', { field: '_id', old: id, new: number })
+  const holding = withPort(holdingOf(conversion, known), conversion)
   const { accountId, state } = holding
-  if (accountId === '' && (state === 'port_in' || state === 'port_out'))
-    return preserveNumber(document, context, 'number_without_owner', ['pvt_state', state])
-  const draft = numberDraft(document, number, holding, context, notes)
-  return converted(document, 'imported', { drafts: [draft], findings: notes.findings })
+  return accountId === '' && (state === 'port_in' || state === 'port_out')
+    ? preserveNumber(document, context, 'number_without_owner', ['pvt_state', state])
+    : converted(document, 'imported', { drafts: [numberDraft(conversion, holding)], findings })
 }
 
 /** Used if the number's database is missing. */

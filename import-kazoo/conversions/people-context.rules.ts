@@ -3,6 +3,7 @@ import { sipAddressOf, sipIdentityOf } from '../../src/areas/voice/devices/rules
 import type { Json } from '../../src/lib/json.ts'
 import type { KazooDocument } from '../documents/document.ts'
 import { inOrder, textIn, timesOf } from '../documents/fields.ts'
+import type { Conversion } from './findings.ts'
 
 export interface PeopleContext {
   accountId: string
@@ -28,6 +29,8 @@ export interface People extends PeopleContext {
   /** The account may have another realm here. */
   storedRealm: string | undefined
 }
+
+export type PeopleConversion = Conversion<People>
 
 export const providerKey = (accountId: string, id: string) => `${accountId}/${id}`
 
@@ -67,11 +70,8 @@ export const sharedNamesOf = (
   return typeof value === 'string' ? [{ kind, value, accountId, id, created: timesOf(fields).created }] : []
 }
 
-export const isNameLost = (
-  document: KazooDocument,
-  doc: Json,
-  { accountId, lost }: Pick<PeopleContext, 'accountId' | 'lost'>,
-) => sharedNamesOf(document, doc, accountId).some((name) => lost.has(keyOfLost(name)))
+export const isNameLost = (conversion: Conversion<Pick<PeopleContext, 'accountId' | 'lost'>>, doc: Json) =>
+  sharedNamesOf(conversion, doc, conversion.accountId).some((name) => conversion.lost.has(keyOfLost(name)))
 
 /** The oldest holder keeps a name; returns the keys of all others. */
 export const lostNames = (names: Iterable<SharedName>): Set<string> => {

@@ -17,7 +17,16 @@ import {
 import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from '../export/document.ts'
 import { convertBrand, convertNotice, convertSender, isSenderAddress } from './brand.rules.ts'
 import { convertDevice, tidyDevice } from './devices.rules.ts'
-import { converted, finding, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
+import {
+  type Conversion,
+  conversionOf,
+  converted,
+  finding,
+  type Notes,
+  nameFrom,
+  notesOf,
+  unconverted,
+} from './findings.ts'
 import { convertPacketLimits, latestLimits } from './packet-limits.rules.ts'
 import type { People, PeopleContext, SharedName } from './people-context.rules.ts'
 import { createNames, providerKey, sharedNamesOf } from './people-context.rules.ts'
@@ -99,8 +108,7 @@ const signIn = 'crossbar.auth'
 const moduleOf = (
   name: string,
   module: Json,
-  { accountId, providers }: PeopleContext,
-  { needsHand }: Notes,
+  { accountId, providers, needsHand }: Conversion<PeopleContext>,
 ): Json => {
   const { multi_factor: factor, ...others } = module
   if (!isObject(factor) || !isTrue(factor.enabled)) return module
@@ -119,14 +127,14 @@ const moduleOf = (
 
 const convertSignIn = (document: KazooDocument, context: PeopleContext): Converted => {
   const doc = publicPart(document.fields, ['id'])
-  const notes = notesOf(document)
+  const conversion = conversionOf(document, context)
   const modules: Json = {}
   for (const [name, module] of Object.entries(objectIn(doc, 'auth_modules') ?? {})) {
     if (isObject(module) && authModuleNames.some((one) => one === name))
-      modules[name] = moduleOf(name, module, context, notes)
-    else notes.leftOut('auth_module_unknown', { field: `auth_modules.${name}` })
+      modules[name] = moduleOf(name, module, conversion)
+    else conversion.leftOut('auth_module_unknown', { field: `auth_modules.${name}` })
   }
-  return notes.imported('security', context.accountId, { doc: { ...doc, auth_modules: modules } })
+  return conversion.imported('security', context.accountId, { doc: { ...doc, auth_modules: modules } })
 }
 
 /** Overrides of system settings. */
@@ -241,9 +249,7 @@ export const sharedNamesIn = (
 ): SharedName[] => {
   const storedRealm = storedRealmIn(documents, accountId)
   const docOf = (document: KazooDocument) =>
-    document.type === 'device'
-      ? tidyDevice(document, { realm, storedRealm }, notesOf(document))
-      : document.fields
+    document.type === 'device' ? tidyDevice(conversionOf(document, { realm, storedRealm })) : document.fields
   return [...ofType(documents, 'device'), ...ofType(documents, 'whitelabel')].flatMap((document) =>
     sharedNamesOf(document, docOf(document), accountId),
   )

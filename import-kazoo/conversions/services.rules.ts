@@ -3,11 +3,12 @@ import { decodedDatabaseName } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
-import { converted, type Notes, notesOf } from './findings.ts'
+import { type Conversion, conversionOf, converted, type Notes } from './findings.ts'
 import { bookkeeperIn, deckAmongItems, planPart, ratedeckNamed } from './pricing.rules.ts'
 import { integer, objectIn, readFields, text, writeFields } from './tables.ts'
 
 const database = 'services'
+const goodStanding = 'good_standing'
 
 const statusFields = [
   text('status', 'pvt_status'),
@@ -77,12 +78,10 @@ const countsOf = (categories: Json, { repaired }: Notes): Json => {
 const accountOfDatabase = (name: string | undefined) =>
   name && /^account\/(..)\/(..)\/(.{28})$/.exec(decodedDatabaseName(name))?.slice(1).join('')
 
-const plansIn = (
-  fields: Json,
-  parent: string | undefined,
-  { plans }: ServicesContext,
-  notes: Notes,
-): Json => {
+type ServicesConversion = Conversion<ServicesContext & { accountId: string; parent: string | undefined }>
+
+const plansIn = (conversion: ServicesConversion): Json => {
+  const { fields, parent, plans, repaired, leftOut } = conversion
   const assignments: Json = {}
   for (const [id, assigned] of Object.entries(objectIn(fields, 'plans') ?? {})) {
     const vendorId =
@@ -92,36 +91,31 @@ const plansIn = (
       parent
     const field = `plans.${id}`
     if (vendorId === undefined || !plans.get(vendorId)?.has(id)) {
-      notes.repaired('plan_gone', { field, old: id })
+      repaired('plan_gone', { field, old: id })
       continue
     }
     const { overrides, contract } = isObject(assigned) ? assigned : {}
     if (isObject(contract) && Object.keys(contract).length > 0)
-      notes.leftOut('contract_left_out', { field: `${field}.contract` })
-    const part = planPart(isObject(overrides) ? overrides : {}, notes, `${field}.overrides.`)
+      leftOut('contract_left_out', { field: `${field}.contract` })
+    const part = planPart(isObject(overrides) ? overrides : {}, conversion, `${field}.overrides.`)
     assignments[id] = { vendor_id: vendorId, overrides: part }
   }
   return assignments
 }
 
-const standingIn = (fields: Json, notes: Notes): Json => {
-  const standing = readFields(statusFields, fields, notes)
-  const { status = 'good_standing' } = standing
+const standingIn = (conversion: ServicesConversion): Json => {
+  const standing = readFields(statusFields, conversion.fields, conversion)
+  const { status = goodStanding } = standing
   if (status === 'delinquent') return standing
-  if (status !== 'good_standing')
-    notes.needsHand('standing_unknown', { field: 'pvt_status', old: String(status), new: 'good_standing' })
+  if (status !== goodStanding)
+    conversion.needsHand('standing_unknown', { field: 'pvt_status', old: String(status), new: goodStanding })
   return {}
 }
 
 /** Only the parent can be billed instead of the account. */
-const billingIn = (
-  fields: Json,
-  accountId: string,
-  parent: string | undefined,
-  { repaired }: Notes,
-): Json => {
-  const billingId = textIn(fields, 'billing_id')
-  if (billingId === undefined || billingId === accountId) return {}
+const billingIn = ({ fields, accountId, parent, repaired }: ServicesConversion): Json => {
+  const billingId = textIn(fields, 'billing_id') ?? accountId
+  if (billingId === accountId) return {}
   if (parent === billingId) return { billing_id: billingId }
   repaired('billing_id_not_parent', { field: 'billing_id', old: billingId, new: accountId })
   return {}
@@ -133,24 +127,24 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
   const accountId = context.accounts.has(id) ? id : (textIn(fields, 'pvt_account_id') ?? id)
   const account = context.accounts.get(accountId)
   if (isGone(fields) || !account) return converted(document, 'skipped')
-  const notes = notesOf(document)
+  const conversion = conversionOf(document, { ...context, accountId, parent: account.parent })
   const quantities = objectIn(fields, 'quantities') ?? {}
   const parts = {
-    plans: plansIn(fields, account.parent, context, notes),
-    overrides: isObject(fields.overrides) ? planPart(fields.overrides, notes, 'overrides.') : {},
-    manual: countsOf(manualIn(fields, quantities), notes),
+    plans: plansIn(conversion),
+    overrides: isObject(fields.overrides) ? planPart(fields.overrides, conversion, 'overrides.') : {},
+    manual: countsOf(manualIn(fields, quantities), conversion),
   }
-  const ratedeck = ratedeckNamed(objectIn(fields, 'ratedeck') ?? deckAmongItems(quantities), notes)
+  const ratedeck = ratedeckNamed(objectIn(fields, 'ratedeck') ?? deckAmongItems(quantities), conversion)
   if (Object.keys(objectIn(fields, 'payment_tokens') ?? {}).length > 0)
-    notes.needsHand('card_needed', { field: 'payment_tokens' })
+    conversion.needsHand('card_needed', { field: 'payment_tokens' })
   const doc = {
     ...Object.fromEntries(Object.entries(parts).filter(([, part]) => Object.keys(part).length > 0)),
-    ...bookkeeperIn(fields, 'bookkeeper', notes),
+    ...bookkeeperIn(fields, 'bookkeeper', conversion),
     ...present({ ratedeck }),
-    ...billingIn(fields, accountId, account.parent, notes),
-    ...standingIn(fields, notes),
+    ...billingIn(conversion),
+    ...standingIn(conversion),
   }
-  return notes.imported('services', accountId, { id: accountId, doc })
+  return conversion.imported('services', accountId, { id: accountId, doc })
 }
 
 interface SoldTo {
@@ -180,7 +174,7 @@ export const exportServices = (
       pvt_tree: tree,
       pvt_reseller_id: resellerId,
       pvt_is_reseller: isReseller,
-      pvt_status: 'good_standing',
+      pvt_status: goodStanding,
       ...writeFields(statusFields, doc),
     },
   })
