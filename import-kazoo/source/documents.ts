@@ -12,43 +12,55 @@ export const isDesign = (id: string) => id.startsWith('_design/')
 /** Members of responses that documents do not have. */
 const ofAnswers = new Set(['_conflicts', '_deleted_conflicts', '_revisions', '_revs_info', '_local_seq'])
 
-const behindString = (text: string, start: number) => {
+export const signs = {
+  quote: 0x22,
+  comma: 0x2c,
+  squareOpen: 0x5b,
+  backslash: 0x5c,
+  squareClose: 0x5d,
+  curlyOpen: 0x7b,
+  curlyClose: 0x7d,
+} as const
+
+const { quote, comma, squareOpen, backslash, squareClose, curlyOpen, curlyClose } = signs
+
+const endOfString = (text: string, start: number) => {
   let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at + 1
+  for (let sign = text.charCodeAt(at); sign !== quote && at < text.length; sign = text.charCodeAt(at))
+    at += sign === backslash ? 2 : 1
+  return at
 }
 
 /** The position of the comma or bracket after a value. */
 const behindValue = (text: string, start: number) => {
   let depth = 0
   let at = start
-  while (at < text.length) {
-    const sign = text[at]
-    if (sign === '"') {
-      at = behindString(text, at)
-      continue
-    }
-    if (depth === 0 && (sign === ',' || sign === '}')) return at
-    if (sign === '{' || sign === '[') depth += 1
-    if (sign === '}' || sign === ']') depth -= 1
-    at += 1
+  for (; at < text.length; at += 1) {
+    const sign = text.charCodeAt(at)
+    if (sign === quote) at = endOfString(text, at)
+    else if (depth === 0 && (sign === comma || sign === curlyClose)) break
+    else if (sign === curlyOpen || sign === squareOpen) depth += 1
+    else if (sign === curlyClose || sign === squareClose) depth -= 1
   }
   return at
 }
 
 interface Member {
   key: string
+  /** With its key. */
   text: string
+  value: string
 }
 
 /** In order. `text` must be valid JSON. */
 export const membersIn = (text: string): Member[] => {
   const members: Member[] = []
-  let at = text.indexOf('"')
-  while (at >= 0) {
-    const behindKey = behindString(text, at)
-    const end = behindValue(text, text.indexOf(':', behindKey) + 1)
-    members.push({ key: String(JSON.parse(text.slice(at, behindKey))), text: text.slice(at, end).trimEnd() })
+  for (let at = text.indexOf('"'); at >= 0; ) {
+    const behindKey = endOfString(text, at) + 1
+    const colon = text.indexOf(':', behindKey)
+    const end = behindValue(text, colon + 1)
+    const key = String(parsed(text.slice(at, behindKey)))
+    members.push({ key, text: text.slice(at, end).trimEnd(), value: text.slice(colon + 1, end).trim() })
     at = text[end] === ',' ? text.indexOf('"', end) : -1
   }
   return members
@@ -57,13 +69,10 @@ export const membersIn = (text: string): Member[] => {
 const hasBytes = (file: unknown): file is Json & { data: string } =>
   isObject(file) && typeof file.data === 'string'
 
-const filesWithin = (fields: Json): string[] =>
-  isObject(fields._attachments)
-    ? Object.entries(fields._attachments).flatMap(([name, file]) => (hasBytes(file) ? [name] : []))
-    : []
+const filesIn = ({ _attachments: files }: Json): Json => (isObject(files) ? files : {})
 
 export const bytesWithin = (fields: Json, name: string): Buffer | undefined => {
-  const file = isObject(fields._attachments) ? fields._attachments[name] : undefined
+  const file = filesIn(fields)[name]
   return hasBytes(file) ? Buffer.from(file.data, 'base64') : undefined
 }
 
@@ -71,33 +80,21 @@ const stubOf = (file: unknown): unknown => {
   if (!hasBytes(file)) return file
   const { data, follows: _follows, content_type, revpos, digest, ...rest } = file
   const bytes = Buffer.from(data, 'base64')
-  return {
-    content_type,
-    revpos,
-    digest: digest ?? `md5-${hash('md5', bytes, 'base64')}`,
-    ...rest,
-    length: bytes.length,
-    stub: true,
-  }
+  const own = { content_type, revpos, digest: digest ?? `md5-${hash('md5', bytes, 'base64')}` }
+  return { ...own, ...rest, length: bytes.length, stub: true }
 }
 
-const stubsOf = (files: unknown) =>
-  isObject(files)
-    ? Object.fromEntries(Object.entries(files).map(([name, file]) => [name, stubOf(file)]))
-    : files
-
 /** Removes response members, and replaces files by stubs. */
-const bared = (text: string, fields: Json): { text: string; fields: Json } => {
-  const members = Object.entries(fields).filter(([key]) => !ofAnswers.has(key))
-  const bare = Object.fromEntries(
-    members.map(([key, value]) => [key, key === '_attachments' ? stubsOf(value) : value]),
-  )
+const bared = (text: string, whole: Json): { text: string; fields: Json } => {
+  const fields: Json = Object.fromEntries(Object.entries(whole).filter(([key]) => !ofAnswers.has(key)))
+  const files = Object.entries(filesIn(whole)).map(([name, file]) => [name, stubOf(file)])
+  if (isObject(whole._attachments)) fields._attachments = Object.fromEntries(files)
   const texts = membersIn(text)
     .filter(({ key }) => !ofAnswers.has(key))
     .map((member) =>
-      member.key === '_attachments' ? `"_attachments":${JSON.stringify(bare._attachments)}` : member.text,
+      member.key === '_attachments' ? `"_attachments":${JSON.stringify(fields._attachments)}` : member.text,
     )
-  return { text: `{${texts.join(',')}}`, fields: bare }
+  return { text: `{${texts.join(',')}}`, fields }
 }
 
 export const parsed = (text: string): unknown => {
@@ -124,7 +121,8 @@ export const readDocument = (text: string): ReadDocument | undefined => {
   const whole = parsed(text)
   if (!isObject(whole) || typeof whole._id !== 'string') return undefined
   const { _id: id, _rev: rev } = whole
-  const isBare = filesWithin(whole).length === 0 && !Object.keys(whole).some((key) => ofAnswers.has(key))
+  const isBare =
+    !Object.values(filesIn(whole)).some(hasBytes) && !Object.keys(whole).some((key) => ofAnswers.has(key))
   const document = {
     id,
     rev: typeof rev === 'string' ? rev : undefined,
@@ -150,41 +148,43 @@ export interface SourceRow {
 const pageLength = 4 * 1024 * 1024
 const pageDocuments = 1000
 
+const newPage = () => ({
+  documents: new Map<string, SourceDocument>(),
+  gone: new Set<string>(),
+  unreadable: [] as { id: string; reason: string }[],
+  length: 0,
+  mark: undefined as string | undefined,
+})
+
 /** If a page has a document twice, the last row counts: shards repeat themselves. */
 export async function* pagesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<SourcePage> {
-  let documents = new Map<string, SourceDocument>()
-  let gone = new Set<string>()
-  let unreadable: { id: string; reason: string }[] = []
-  let length = 0
-  let mark: string | undefined
-  const take = (reached: string): SourcePage => {
-    const page = { documents: [...documents.values()], gone: [...gone], unreadable, mark: reached }
-    documents = new Map()
-    gone = new Set()
-    unreadable = []
-    length = 0
-    mark = undefined
-    return page
+  let page = newPage()
+  const take = (): SourcePage[] => {
+    const { documents, gone, unreadable, mark } = page
+    page = newPage()
+    return mark === undefined
+      ? []
+      : [{ documents: [...documents.values()], gone: [...gone], unreadable, mark }]
   }
   try {
-    for await (const row of rows) {
-      mark = row.mark
-      if (row.document) {
-        documents.set(row.document.id, row.document)
-        gone.delete(row.document.id)
-        length += row.document.text.length
-      } else if (row.gone !== undefined) {
-        documents.delete(row.gone)
-        gone.add(row.gone)
-      } else if (row.unreadable) unreadable.push(row.unreadable)
-      if (length >= pageLength || documents.size + gone.size >= pageDocuments) yield take(mark)
+    for await (const { mark, document, gone, unreadable } of rows) {
+      page.mark = mark
+      if (document) {
+        page.documents.set(document.id, document)
+        page.gone.delete(document.id)
+        page.length += document.text.length
+      } else if (gone !== undefined) {
+        page.documents.delete(gone)
+        page.gone.add(gone)
+      } else if (unreadable) page.unreadable.push(unreadable)
+      if (page.length >= pageLength || page.documents.size + page.gone.size >= pageDocuments) yield* take()
     }
   } catch (error) {
     // Documents before the database vanished are stored.
-    if (mark !== undefined && error instanceof DatabaseVanished) yield take(mark)
+    if (error instanceof DatabaseVanished) yield* take()
     throw error
   }
-  if (mark !== undefined) yield take(mark)
+  yield* take()
 }
 
 export const rowOf = (

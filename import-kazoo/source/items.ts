@@ -1,13 +1,7 @@
 // Splits JSON that arrives in chunks into documents or rows. It only looks at quotes and brackets.
+import { membersIn, signs } from './documents.ts'
 
-const quote = 0x22
-const backslash = 0x5c
-const comma = 0x2c
-const colon = 0x3a
-const curlyOpen = 0x7b
-const curlyClose = 0x7d
-const squareOpen = 0x5b
-const squareClose = 0x5d
+const { quote, backslash, curlyOpen, curlyClose, squareOpen, squareClose } = signs
 
 export interface Item {
   /** Byte offsets; `end` is exclusive. */
@@ -42,201 +36,144 @@ interface Shape {
   mostBytes?: number
 }
 
-const lists = new Set(['rows', 'docs', 'results'])
+const namesList = /"(?:rows|docs|results)"\s*:\s*$/
 const beginningBytes = 4096
 // More of it is never needed.
 const maxFrameLength = 65_536
 
-const createWindow = () => {
-  let held: Buffer = Buffer.alloc(0)
-  let length = 0
-  return {
-    bytes: () => held,
-    length: () => length,
-    /** Drops the first bytes and appends a chunk. */
-    move(gone: number, piece: Uint8Array) {
-      held.copyWithin(0, gone, length)
-      length = Math.max(0, length - gone)
-      if (length + piece.length > held.length) {
-        const larger = Buffer.allocUnsafe(Math.max(held.length * 2, length + piece.length))
-        held.copy(larger, 0, 0, length)
-        held = larger
-      }
-      held.set(piece, length)
-      length += piece.length
-    },
-  }
+/** Separates the document of a row from the row. */
+const splitRow = (text: string) => {
+  const members = membersIn(text)
+  const doc = members.find(({ key }) => key === 'doc')?.value
+  if (doc === undefined) return { text, doc }
+  const others = members.map((member) => (member.key === 'doc' ? '"doc":null' : member.text))
+  return { text: `{${others.join(',')}}`, doc }
 }
 
 export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 * 1024 * 1024 }: Shape) => {
-  const window = createWindow()
-  let bytes = window.bytes()
-  let length = 0
-  /** The next byte; beyond the window after a trailing backslash. */
-  let at = 0
+  const isWithin = place === 'within'
   let origin = offset
   let isInString = false
+  // Bytes of the next piece that are escaped by the end of the last one.
+  let escaped = 0
 
-  let level = 0
-  let itemStart = 0
-  let beginning: string | undefined
-  let stringStart = 0
-  let isKey = false
-  let isDocNext = false
-  let docStart = -1
-  let docEnd = -1
-
+  // Around items.
   let depth = 0
-  let isInList = false
+  let listDepth = Number.POSITIVE_INFINITY
   let hadList = false
   let isEnded = false
-  let word = ''
   let frame = ''
 
-  const spell = (start: number, end: number) => bytes.toString('utf8', start, end)
+  // The current item; `level` is 0 outside of items.
+  let level = 0
+  let start = 0
+  let held: Uint8Array[] = []
+  let heldBytes = 0
+  let beginning: string | undefined
 
   const itemUpTo = (end: number): Item => {
-    const bounds = { start: origin + itemStart, end: origin + end }
-    if (beginning !== undefined) return { ...bounds, text: beginning, doc: undefined, isTooLarge: true }
-    if (docStart < 0) return { ...bounds, text: spell(itemStart, end), doc: undefined, isTooLarge: false }
-    const text = `${spell(itemStart, docStart)}null${spell(docEnd, end)}`
-    return { ...bounds, text, doc: spell(docStart, docEnd).trim(), isTooLarge: false }
+    const bounds = { start, end, isTooLarge: beginning !== undefined }
+    const text = beginning ?? Buffer.concat(held).toString('utf8')
+    held = []
+    return areRows && beginning === undefined
+      ? { ...bounds, ...splitRow(text) }
+      : { ...bounds, text, doc: undefined }
   }
 
-  /** Finds the member `doc` of a row. */
-  const watchRow = (byte: number, place: number) => {
-    if (byte === quote) {
-      isDocNext = isKey && place - stringStart === 3 && spell(stringStart, place) === 'doc'
-      isKey = false
-    } else if (byte === colon) {
-      if (isDocNext) docStart = place + 1
-      isDocNext = false
-    } else {
-      if (docStart >= 0 && docEnd < 0) docEnd = place
-      isKey = true
-    }
+  const hold = (bytes: Uint8Array) => {
+    held.push(bytes)
+    heldBytes += bytes.length
   }
 
-  /** Continues to the end of the item or the window. The hot loop. */
-  const walkItem = () => {
-    const held = bytes
-    const end = length
-    let next = at
+  const letGoOfTooLarge = () => {
+    if (heldBytes > mostBytes) beginning ??= Buffer.concat(held).toString('utf8', 0, beginningBytes)
+    if (beginning !== undefined) held = []
+  }
+
+  /** Continues to the end of the item or the piece. The hot loop. */
+  const walkItem = (piece: Uint8Array, from: number) => {
+    const end = piece.length
+    let at = from
     let inString = isInString
     let deep = level
-    while (next < end && deep > 0) {
+    while (at < end && deep > 0) {
+      let byte = piece[at]
       if (inString) {
         // Most bytes are in strings.
-        let byte = held[next]
-        while (byte !== quote && next < end) {
-          next += byte === backslash ? 2 : 1
-          byte = held[next]
+        while (byte !== quote && at < end) {
+          at += byte === backslash ? 2 : 1
+          byte = piece[at]
         }
-        if (next >= end) break
+        if (at >= end) break
         inString = false
-        if (areRows && deep === 1) watchRow(quote, next)
-      } else {
-        const byte = held[next]
-        if (byte === quote) {
-          inString = true
-          if (areRows && deep === 1) stringStart = next + 1
-        } else if (byte === curlyOpen || byte === squareOpen) deep += 1
-        else if (byte === curlyClose || byte === squareClose) {
-          if (areRows && deep === 1) watchRow(curlyClose, next)
-          deep -= 1
-        } else if (areRows && deep === 1 && (byte === comma || byte === colon)) watchRow(byte, next)
-      }
-      next += 1
+      } else if (byte === quote) inString = true
+      else if (byte === curlyOpen || byte === squareOpen) deep += 1
+      else if (byte === curlyClose || byte === squareClose) deep -= 1
+      at += 1
     }
-    at = next
     isInString = inString
     level = deep
+    return at
   }
 
-  const beginItem = () => {
+  const beginItem = (at: number) => {
     level = 1
-    itemStart = at
+    start = at
+    heldBytes = 0
     beginning = undefined
-    isKey = true
-    isDocNext = false
-    docStart = -1
-    docEnd = -1
-    at += 1
   }
 
-  const opensItem = () =>
-    place === 'within' ? isInList && depth === 2 : depth === 0 || (isInList && depth === 1)
-
-  const opensList = () => (place === 'within' ? depth === 1 && lists.has(word) && !hadList : depth === 0)
-
-  const open = (byte: number) => {
-    if (byte === squareOpen && opensList()) {
-      isInList = true
-      hadList = true
-    }
-    depth += 1
-  }
-
-  const close = () => {
-    depth = Math.max(0, depth - 1)
-    if (depth === (place === 'within' ? 1 : 0)) isInList = false
-    if (depth === 0) isEnded = true
-  }
-
-  const walkBetween = () => {
-    const byte = bytes[at] ?? 0
-    const isFrame = place === 'within' && !isEnded && frame.length < maxFrameLength
-    const from = at
-    const wasInList = isInList
-    if (isInString) {
-      if (byte === backslash) at += 1
-      else if (byte === quote) {
-        isInString = false
-        word = spell(stringStart, at)
+  const walkBrackets = (byte: number | undefined, at: number) => {
+    if (byte === curlyOpen && (depth === listDepth || (!isWithin && depth === 0))) beginItem(at)
+    else if (byte === curlyOpen || byte === squareOpen) {
+      const opensList = isWithin ? depth === 1 && !hadList && namesList.test(frame) : depth === 0
+      depth += 1
+      if (byte === squareOpen && opensList) {
+        listDepth = depth
+        hadList = true
       }
-    } else if (byte === quote) {
-      isInString = true
-      stringStart = at + 1
-    } else if (byte === curlyOpen && opensItem()) return beginItem()
-    else if (byte === curlyOpen || byte === squareOpen) open(byte)
-    else if (byte === curlyClose || byte === squareClose) close()
-    if (isFrame && !(wasInList && isInList)) frame += bytes.toString('latin1', from, at + 1)
-    at += 1
+    } else if (byte === curlyClose || byte === squareClose) {
+      depth = Math.max(0, depth - 1)
+      if (depth < listDepth) listDepth = Number.POSITIVE_INFINITY
+      isEnded ||= depth === 0
+    }
   }
 
-  /** The number of bytes that are no longer needed. */
-  const gone = () => {
-    if (level > 0 && beginning === undefined && length - itemStart > mostBytes)
-      beginning = spell(itemStart, itemStart + beginningBytes)
-    const seen = Math.min(at, length)
-    if (level > 0) return beginning === undefined ? Math.min(seen, itemStart) : seen
-    return isInString ? Math.min(seen, stringStart) : seen
-  }
-
-  const take = (piece: Uint8Array) => {
-    const shift = gone()
-    window.move(shift, piece)
-    bytes = window.bytes()
-    length = window.length()
-    at -= shift
-    origin += shift
-    itemStart -= shift
-    stringStart -= shift
-    if (docStart >= 0) docStart -= shift
-    if (docEnd >= 0) docEnd -= shift
+  const walkBetween = (piece: Uint8Array, at: number) => {
+    const byte = piece[at]
+    const length = isInString && byte === backslash ? 2 : 1
+    const isFrame = isWithin && !isEnded && frame.length < maxFrameLength
+    const wasInList = depth >= listDepth
+    if (isInString) isInString = byte !== quote
+    else if (byte === quote) isInString = true
+    else walkBrackets(byte, origin + at)
+    if (isFrame && !(wasInList && depth >= listDepth))
+      frame += Buffer.from(piece.subarray(at, at + length)).toString('latin1')
+    return at + (level > 0 ? 1 : length)
   }
 
   return {
     push(piece: Uint8Array): Item[] {
       const found: Item[] = []
-      take(piece)
-      while (at < length) {
-        if (level === 0) walkBetween()
-        else {
-          walkItem()
-          if (level === 0) found.push(itemUpTo(at))
+      let at = escaped
+      let from = 0
+      while (at < piece.length) {
+        if (level === 0) {
+          from = at
+          at = walkBetween(piece, at)
+        } else {
+          at = walkItem(piece, at)
+          if (level > 0) break
+          hold(piece.subarray(from, at))
+          found.push(itemUpTo(origin + at))
         }
       }
+      if (level > 0) {
+        hold(piece.subarray(from))
+        letGoOfTooLarge()
+      }
+      escaped = Math.max(0, at - piece.length)
+      origin += piece.length
       return found
     },
     end: (): Frame => ({

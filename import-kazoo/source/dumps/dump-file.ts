@@ -2,7 +2,8 @@ import { createReadStream, readFileSync } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
 import { parsed } from '../documents.ts'
 import { createItemScanner, type Item } from '../items.ts'
@@ -82,8 +83,8 @@ export const beginningIdOf = (text: string): string | undefined => {
 const beginningBytes = 4096
 const pieceBytes = 256 * 1024
 
-const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
-  pipeline(stream, createGunzip(), () => undefined)
+const unpacked = (path: string): AsyncIterable<Buffer> =>
+  pipeline(createReadStream(path, { highWaterMark: pieceBytes }), createGunzip(), () => undefined)
 
 /** Unlinked, so that it ends with the process: a dump contains credentials. */
 const unnamedFile = async (): Promise<FileHandle> => {
@@ -97,11 +98,10 @@ const unnamedFile = async (): Promise<FileHandle> => {
 
 async function* piecesOf(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
   for (let at = from; at < to; ) {
-    const room = Buffer.allocUnsafe(Math.min(pieceBytes, to - at))
-    const { bytesRead } = await file.read(room, 0, room.length, at)
+    const { buffer: room, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes), { position: at })
     if (bytesRead === 0) return
+    yield room.subarray(0, Math.min(bytesRead, to - at))
     at += bytesRead
-    yield room.subarray(0, bytesRead)
   }
 }
 
@@ -115,45 +115,40 @@ async function* between(pieces: AsyncIterable<Buffer>, from: number, to: number)
   }
 }
 
-const isOfUnpacking = (error: unknown) =>
-  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
-
 const brokenOff = (path: string) =>
   new SourceTrouble(`${basename(path)} breaks off: the dump did not come to its end`)
 
-const createBytes = (path: string, { isPacked, bytes }: { isPacked: boolean; bytes: number }) => {
+const faultOf = (error: unknown, path: string) =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_') ? brokenOff(path) : error
+
+const createBytes = (path: string, { isPacked, bytes }: Pick<DumpFile, 'isPacked' | 'bytes'>) => {
   let plain: FileHandle | undefined
 
-  async function* from(start: number, end: number): AsyncGenerator<Buffer> {
-    if (plain) return yield* piecesOf(plain, start, end)
+  const pieces = (start: number, end: number): AsyncIterable<Buffer> | Iterable<Buffer> => {
+    if (start >= end) return []
+    if (plain) return piecesOf(plain, start, end)
+    if (isPacked) return between(unpacked(path), start, end)
     // For small files a synchronous read is faster than a thread.
-    if (!isPacked && bytes <= pieceBytes) return yield readFileSync(path).subarray(start, end)
-    if (isPacked)
-      return yield* between(unpacked(createReadStream(path, { highWaterMark: pieceBytes })), start, end)
-    const file = await open(path)
-    try {
-      yield* piecesOf(file, start, end)
-    } finally {
-      await file.close()
-    }
+    if (bytes <= pieceBytes) return [readFileSync(path).subarray(start, end)]
+    return createReadStream(path, { start, end: end - 1, highWaterMark: pieceBytes })
   }
 
   return {
     async *from(start: number, end = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
       try {
-        yield* from(start, end)
+        yield* pieces(start, end)
       } catch (error) {
-        throw isOfUnpacking(error) ? brokenOff(path) : error
+        throw faultOf(error, path)
       }
     },
     async unpack() {
       if (!isPacked || plain) return
       const file = await unnamedFile()
       try {
-        await file.writeFile(unpacked(createReadStream(path)))
+        await file.writeFile(unpacked(path))
       } catch (error) {
         await file.close()
-        throw isOfUnpacking(error) ? brokenOff(path) : error
+        throw faultOf(error, path)
       }
       plain = file
     },
@@ -162,12 +157,6 @@ const createBytes = (path: string, { isPacked, bytes }: { isPacked: boolean; byt
       plain = undefined
     },
   }
-}
-
-const beginningOf = async (pieces: AsyncIterable<Buffer>) => {
-  const chunks: Buffer[] = []
-  for await (const piece of pieces) chunks.push(piece)
-  return Buffer.concat(chunks)
 }
 
 export interface DumpFile {
@@ -184,10 +173,10 @@ export interface DumpFile {
 
 export const openDumpFile = async (path: string, bytes: number): Promise<DumpFile | undefined> => {
   if (bytes === 0) throw new SourceTrouble(`${basename(path)} is empty: the dump did not come to its end`)
-  const first = await beginningOf(createBytes(path, { isPacked: false, bytes }).from(0, beginningBytes))
+  const first = await buffer(createBytes(path, { isPacked: false, bytes }).from(0, beginningBytes))
   const isPacked = isGzip(first)
   const content = createBytes(path, { isPacked, bytes })
-  const beginning = isPacked ? await beginningOf(content.from(0, beginningBytes)) : first
+  const beginning = isPacked ? await buffer(content.from(0, beginningBytes)) : first
   const text = beginning.toString('utf8')
   const form = formOf(text)
   if (!form && isJson(text))

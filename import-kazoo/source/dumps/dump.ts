@@ -5,7 +5,7 @@ import { pagesOf, parsedRow } from '../documents.ts'
 import type { Item } from '../items.ts'
 import { type Source, SourceTrouble } from '../source.ts'
 import { type DumpFile, databaseOfFile, decodedName, openDumpFile } from './dump-file.ts'
-import { type CachedEntries, createFileDump, type Part } from './file-dump.ts'
+import { createFileDump, type Part } from './file-dump.ts'
 import { createFolderDump, type DumpReader, isFolderDump } from './folder-dump.ts'
 
 // A file may mix databases. Beyond this number, stretches of a database are joined; documents of others in
@@ -76,8 +76,7 @@ export const openDump = async (path: string): Promise<Source> => {
     else if (await isFolderDump(place))
       shelves.set(decodedName(basename(place)), await createFolderDump(place))
   }
-  const kept: CachedEntries = new Map()
-  for (const [database, some] of parts) shelves.set(database, createFileDump(database, some, kept))
+  for (const [database, some] of parts) shelves.set(database, createFileDump(database, some))
   if (shelves.size === 0) throw new SourceTrouble(`${path} holds no dump`)
 
   return {
