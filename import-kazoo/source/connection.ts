@@ -60,152 +60,6 @@ const sessionCookie = ({ headers }: PooledResponse) =>
     ?.map((cookie) => /^AuthSession=[^;]+/.exec(cookie)?.[0])
     .find((cookie) => cookie !== undefined && cookie !== 'AuthSession=')
 
-export type Connection = ReturnType<typeof createConnection>
-
-export const createConnection = ({ base, host, credentials }: Place, patience: Patience) => {
-  const basic = credentials
-    ? `Basic ${Buffer.from(`${credentials.name}:${credentials.password}`).toString('base64')}`
-    : undefined
-  const asking = createConnectionPool(base)
-  let cookie: string | undefined
-  let signingIn: Promise<boolean> | undefined
-
-  const signed = (): Record<string, string> => {
-    if (cookie) return { cookie }
-    return basic ? { authorization: basic } : {}
-  }
-
-  /** Aborts a request after `silenceMs` without data. */
-  const createWatch = () => {
-    const ending = new AbortController()
-    let timer: NodeJS.Timeout | undefined
-    return {
-      signal: ending.signal,
-      /** Counts the silence. */
-      async during<Value>(work: Promise<Value>): Promise<Value> {
-        timer = setTimeout(() => ending.abort(), patience.silenceMs)
-        try {
-          return await work
-        } finally {
-          clearTimeout(timer)
-        }
-      },
-    }
-  }
-  type Watch = ReturnType<typeof createWatch>
-
-  const faultOf = (error: unknown, watch: Watch) => {
-    if (watch.signal.aborted) return new Fault(`silent for ${patience.silenceMs / 1000} s`)
-    const code = codeOf(error)
-    if (isOfCertificate(code)) return new SourceTrouble(`${host}: its certificate is not accepted (${code})`)
-    return new Fault(code)
-  }
-
-  async function* piecesOf(message: PooledResponse, watch: Watch): AsyncGenerator<Uint8Array> {
-    const pieces = message[Symbol.asyncIterator]()
-    try {
-      for (;;) {
-        const { done, value } = await watch.during(pieces.next()).catch((error: unknown) => {
-          throw faultOf(error, watch)
-        })
-        if (done) return
-        yield value
-      }
-    } finally {
-      message.destroy()
-    }
-  }
-
-  const send = async (path: string, { headers, ...asked }: ConnectionRequest = {}) => {
-    const watch = createWatch()
-    const all = { accept: 'application/json', ...headers, ...signed() }
-    try {
-      const message = await watch.during(asking.send(path, { ...asked, headers: all }, watch.signal))
-      return { message, pieces: () => piecesOf(message, watch) }
-    } catch (error) {
-      throw faultOf(error, watch)
-    }
-  }
-
-  const leave = ({ message }: Awaited<ReturnType<typeof send>>) => void message.destroy()
-
-  const refused = () =>
-    new SourceTrouble(
-      credentials
-        ? `${host} does not accept this user name and password`
-        : `${host} wants a user name and a password: https://NAME:PASSWORD@${host}`,
-    )
-
-  /** For servers that reject Basic credentials; false if there is no session. */
-  const signIn = async () => {
-    if (!credentials) return false
-    cookie = undefined
-    const answer = await send('/_session', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(credentials),
-    })
-    leave(answer)
-    cookie = answer.message.statusCode === 200 ? sessionCookie(answer.message) : undefined
-    return cookie !== undefined
-  }
-
-  /** Returns responses with status 200 and 404; throws for others. */
-  const ask = async (path: string, asked: ConnectionRequest = {}) => {
-    const used = cookie
-    let answer = await send(path, asked)
-    if (answer.message.statusCode === 401) {
-      leave(answer)
-      // A session ends after some minutes; concurrent requests share one new sign-in.
-      if (cookie === used)
-        signingIn ??= signIn().finally(() => {
-          signingIn = undefined
-        })
-      if (signingIn && !(await signingIn)) throw refused()
-      answer = await send(path, asked)
-    }
-    const { statusCode: status = 0 } = answer.message
-    if (status === 200 || status === 404) return { isThere: status === 200, ...answer }
-    leave(answer)
-    if (status === 401) throw refused()
-    if (status === 403) throw new SourceTrouble(`${host}: these credentials may not read ${nameIn(path)}`)
-    if (status >= 300 && status < 400)
-      throw new SourceTrouble(`${host} sends elsewhere: name the address that it leads to`)
-    throw new Fault(`status ${status}`)
-  }
-
-  /** Retries faults. */
-  const again = async <Found>(what: string, work: () => Promise<Found>): Promise<Found> => {
-    for (let faults = 0; ; ) {
-      try {
-        return await work()
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        faults += 1
-        if (isLastTry(faults)) throw new SourceTrouble(`${host}: ${what} could not be read: ${error.message}`)
-        await patience.pause(pauseAfter(faults))
-      }
-    }
-  }
-
-  return {
-    host,
-    patience,
-    ask,
-    again,
-    leave,
-    close: asking.close,
-    text: (path: string, what: string): Promise<{ text: string } | { missing: string }> =>
-      again(what, async () => {
-        const answer = await ask(path)
-        const bytes = await bytesIn(answer.pieces(), maxAnswerBytes)
-        if (bytes === 'too large') return { missing: `it has more than ${maxAnswerBytes / 1024 / 1024} MB` }
-        const text = bytes.toString('utf8')
-        return answer.isThere ? { text } : { missing: reasonIn(text) }
-      }),
-  }
-}
-
 const nameIn = (path: string) => {
   const [name = ''] = path.slice(1).split(/[/?]/)
   return name === '' ? 'it' : decodeURIComponent(name)
@@ -220,4 +74,151 @@ export const objectIn = (text: string): Json | undefined => {
 const reasonIn = (text: string) => {
   const reason = objectIn(text)?.reason
   return typeof reason === 'string' ? reason : 'missing'
+}
+
+type During = <Value>(work: Promise<Value>) => Promise<Value>
+
+async function* piecesOf(message: PooledResponse, during: During): AsyncGenerator<Uint8Array> {
+  const pieces = message[Symbol.asyncIterator]()
+  const next = () => during(pieces.next())
+  try {
+    for (let { done, value } = await next(); !done; { done, value } = await next()) yield value
+  } finally {
+    message.destroy()
+  }
+}
+
+export type Connection = ReturnType<typeof createConnection>
+
+export const createConnection = ({ base, host, credentials }: Place, patience: Patience) => {
+  const pool = createConnectionPool(base)
+  const signed = createSignedRequests({ host, credentials }, createSending(pool, host, patience))
+
+  /** Retries faults. */
+  const again = async <Found>(what: string, work: () => Promise<Found>): Promise<Found> => {
+    for (let faults = 1; ; faults += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        if (isLastTry(faults)) throw new SourceTrouble(`${host}: ${what} could not be read: ${error.message}`)
+        await patience.pause(pauseAfter(faults))
+      }
+    }
+  }
+
+  return {
+    host,
+    patience,
+    ask: signed,
+    again,
+    close: pool.close,
+    text: (path: string, what: string): Promise<{ text: string } | { missing: string }> =>
+      again(what, async () => {
+        const answer = await signed(path)
+        const bytes = await bytesIn(answer.pieces(), maxAnswerBytes)
+        if (bytes === 'too large') return { missing: `it has more than ${maxAnswerBytes / 1024 / 1024} MB` }
+        const text = bytes.toString('utf8')
+        return answer.status === 200 ? { text } : { missing: reasonIn(text) }
+      }),
+  }
+}
+
+const createSending = (
+  pool: ReturnType<typeof createConnectionPool>,
+  host: string,
+  { silenceMs }: Patience,
+) => {
+  const faultOf = (error: unknown, isSilent: boolean) => {
+    if (isSilent) return new Fault(`silent for ${silenceMs / 1000} s`)
+    const code = codeOf(error)
+    if (isOfCertificate(code)) return new SourceTrouble(`${host}: its certificate is not accepted (${code})`)
+    return new Fault(code)
+  }
+
+  /** Aborts a request after `silenceMs` without data. */
+  const createWatch = () => {
+    const ending = new AbortController()
+    const during: During = async (work) => {
+      const timer = setTimeout(() => ending.abort(), silenceMs)
+      try {
+        return await work
+      } catch (error) {
+        throw faultOf(error, ending.signal.aborted)
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    return { signal: ending.signal, during }
+  }
+
+  return async (path: string, request: ConnectionRequest) => {
+    const { signal, during } = createWatch()
+    const message = await during(pool.send(path, request, signal))
+    return {
+      message,
+      status: message.statusCode ?? 0,
+      pieces: () => piecesOf(message, during),
+      leave: () => void message.destroy(),
+    }
+  }
+}
+
+const createSignedRequests = (
+  { host, credentials }: Pick<Place, 'host' | 'credentials'>,
+  send: ReturnType<typeof createSending>,
+) => {
+  const { name, password } = credentials ?? {}
+  let cookie: string | undefined
+  let signingIn: Promise<boolean> | undefined
+
+  const signed = (): Record<string, string> => {
+    if (cookie) return { cookie }
+    return credentials
+      ? { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` }
+      : {}
+  }
+
+  const refused = () =>
+    new SourceTrouble(
+      credentials
+        ? `${host} does not accept this user name and password`
+        : `${host} wants a user name and a password: https://NAME:PASSWORD@${host}`,
+    )
+
+  /** For servers that reject Basic credentials; false if there is no session. */
+  const signIn = async () => {
+    if (!credentials) return false
+    cookie = undefined
+    const headers = { accept: 'application/json', 'content-type': 'application/json', ...signed() }
+    const answer = await send('/_session', { method: 'POST', headers, body: JSON.stringify(credentials) })
+    answer.leave()
+    cookie = answer.status === 200 ? sessionCookie(answer.message) : undefined
+    return cookie !== undefined
+  }
+
+  /** Returns responses with status 200 and 404; throws for others. */
+  return async (path: string, accept = 'application/json') => {
+    const attempt = () => send(path, { headers: { accept, ...signed() } })
+    const used = cookie
+    let answer = await attempt()
+    if (answer.status === 401) {
+      answer.leave()
+      // A session ends after some minutes; concurrent requests share one new sign-in.
+      if (cookie === used)
+        signingIn ??= signIn().finally(() => {
+          signingIn = undefined
+        })
+      if (signingIn && !(await signingIn)) throw refused()
+      answer = await attempt()
+    }
+    const { status } = answer
+    if (status === 200 || status === 404) return answer
+    answer.leave()
+    if (status === 401) throw refused()
+    if (status === 403) throw new SourceTrouble(`${host}: these credentials may not read ${nameIn(path)}`)
+    if (status >= 300 && status < 400)
+      throw new SourceTrouble(`${host} sends elsewhere: name the address that it leads to`)
+    throw new Fault(`status ${status}`)
+  }
 }

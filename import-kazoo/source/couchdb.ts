@@ -22,8 +22,6 @@ import {
 } from './documents.ts'
 import { createItemScanner, type Item } from './items.ts'
 import {
-  type AttachmentName,
-  type DatabaseFacts,
   DatabaseVanished,
   type Source,
   type SourceDocument,
@@ -33,17 +31,9 @@ import {
 
 const maxRows = 1000
 
-type Engine = 'bigcouch' | 'couchdb1' | 'couchdb'
-
 const pathOf = (database: string) => `/${encodeURIComponent(database)}`
 
 const documentPath = (database: string, id: string) => `${pathOf(database)}/${encodeURIComponent(id)}`
-
-const engineOf = ({ version, bigcouch }: Json): { engine: Engine; title: string } => {
-  if (bigcouch !== undefined) return { engine: 'bigcouch', title: `BigCouch ${String(bigcouch)}` }
-  const number = String(version)
-  return { engine: number.startsWith('1.') ? 'couchdb1' : 'couchdb', title: `CouchDB ${number}` }
-}
 
 const numberIn = (value: unknown) => (typeof value === 'number' ? value : undefined)
 
@@ -66,10 +56,15 @@ interface Row {
   document: SourceDocument | undefined
 }
 
+/** The id is the first member. */
+const beginningOfRow = (text: string) =>
+  /^\{"(?:id|key)":"(?:[^"\\]|\\.)*"/.exec(text)?.[0]?.concat('}') ?? '{}'
+
 /** A row without an id contains the error that broke the response off. */
 const rowIn = (item: Item): Row => {
   const read = item.doc === undefined ? undefined : readDocument(item.doc)
-  const { id, key, seq, deleted, error, value } = parsedRow(item.text)
+  const text = item.isTooLarge ? beginningOfRow(item.text) : item.text
+  const { id, key, seq, deleted, error, value } = parsedRow(text)
   const name = typeof id === 'string' ? id : key
   if (typeof name !== 'string') throw new Fault(typeof error === 'string' ? error : 'no row')
   const isDeleted =
@@ -83,26 +78,18 @@ async function* rowsOf(
   onEnd: (frame: Json) => void = () => undefined,
 ): AsyncGenerator<Row> {
   const scanner = createItemScanner({ place: 'within', areRows: true })
-  for await (const piece of pieces) {
-    for (const item of scanner.push(piece)) {
-      if (item.isTooLarge)
-        yield { ...rowIn({ ...item, text: beginningOfRow(item.text) }), document: undefined }
-      else yield rowIn(item)
-    }
-  }
+  for await (const piece of pieces) for (const item of scanner.push(piece)) yield rowIn(item)
   const { text, isWhole } = scanner.end()
   const frame = isWhole ? objectIn(text) : undefined
   if (!frame) throw new Fault('the answer broke off')
   onEnd(frame)
 }
 
-/** The id is the first member. */
-const beginningOfRow = (text: string) =>
-  /^\{"(?:id|key)":"(?:[^"\\]|\\.)*"/.exec(text)?.[0]?.concat('}') ?? '{}'
-
 interface List {
   path(at: string | undefined, limit: number): string
-  read(row: Row): Promise<SourceRow>
+  markOf(row: Row): string
+  /** A change whose document is missing is a deletion. */
+  isOfChanges: boolean
   /** The mark after a complete response, if not that of its last row. */
   endOf?(frame: Json): string
   /** Whether the list ends after `count` rows. */
@@ -111,58 +98,40 @@ interface List {
   skip(at: string | undefined, reason: string): Promise<SourceRow | undefined>
 }
 
-const createReading = (connection: Connection, database: string) => {
-  const { host, patience } = connection
-
-  const vanished = () => new DatabaseVanished(`${host}: the database ${database} is not there any more`)
-
-  const answerTo = async (path: string) => {
+/** Requests of one database. */
+const createRequests = (connection: Connection, database: string) => ({
+  async pieces(path: string) {
     const answer = await connection.ask(path)
-    if (answer.isThere) return answer
-    connection.leave(answer)
-    throw vanished()
-  }
+    if (answer.status === 200) return answer.pieces()
+    answer.leave()
+    throw new DatabaseVanished(`${connection.host}: the database ${database} is not there any more`)
+  },
 
-  const single = async (id: string): Promise<{ document?: SourceDocument; reason: string }> => {
-    const answer = await connection.text(
-      `${documentPath(database, id)}?conflicts=true`,
-      `a document of ${database}`,
-    )
+  async single(id: string): Promise<{ document?: SourceDocument; reason: string }> {
+    const path = `${documentPath(database, id)}?conflicts=true`
+    const answer = await connection.text(path, `a document of ${database}`)
     if ('missing' in answer) return { reason: answer.missing }
     const read = readDocument(answer.text)
     return read ? { document: read.document, reason: '' } : { reason: 'it is not JSON' }
-  }
+  },
+})
 
-  /** A document that is missing in a list is requested by id. */
-  const readRow = async (
-    mark: string,
-    { id, isDeleted, document }: Row,
-    isChange: boolean,
-  ): Promise<SourceRow> => {
-    if (isDesign(id)) return { mark }
-    if (isDeleted) return { mark, gone: id }
-    const found = document ? { document, reason: '' } : await single(id)
-    if (found.document) return { mark, document: found.document }
-    return isChange || found.reason === 'deleted'
-      ? { mark, gone: id }
-      : { mark, unreadable: { id, reason: found.reason } }
-  }
+type Requests = ReturnType<typeof createRequests>
 
+const documentList = (connection: Connection, database: string, { pieces }: Requests): List => {
   const listPath = (after: string | undefined, limit: number, query: string) => {
     const from = after === undefined ? '' : `&skip=1&startkey=${encodeURIComponent(JSON.stringify(after))}`
     return `${pathOf(database)}/_all_docs?limit=${limit}${query}${from}`
   }
-
   const idBehind = (after: string | undefined) =>
     connection.again(database, async () => {
-      const { pieces } = await answerTo(listPath(after, 1, ''))
-      for await (const { id } of rowsOf(pieces())) return id
+      for await (const { id } of rowsOf(await pieces(listPath(after, 1, '')))) return id
       return undefined
     })
-
-  const allDocuments: List = {
+  return {
     path: (after, limit) => listPath(after, limit, '&include_docs=true&conflicts=true'),
-    read: (row) => readRow(row.id, row, false),
+    markOf: ({ id }) => id,
+    isOfChanges: false,
     isEnd: (_, count, limit) => count < limit,
     // The names are readable, so only this document is not.
     async skip(after, reason) {
@@ -170,89 +139,109 @@ const createReading = (connection: Connection, database: string) => {
       return id === undefined ? undefined : { mark: id, unreadable: { id, reason } }
     },
   }
+}
 
-  const allChanges: List = {
-    path: (since = '0', limit) =>
-      `${pathOf(database)}/_changes?include_docs=true&conflicts=true&limit=${limit}&since=${encodeURIComponent(since)}`,
-    read: (row) => readRow(sequenceOf(row.seq), row, true),
-    endOf: ({ last_seq: sequence }) => sequenceOf(sequence),
-    isEnd: ({ pending }) => pending === 0,
-    skip(_, reason) {
-      throw new SourceTrouble(`${host}: changes of ${database} cannot be read: ${reason}`)
-    },
-  }
+const changeList = ({ host }: Connection, database: string): List => ({
+  path: (since = '0', limit) =>
+    `${pathOf(database)}/_changes?include_docs=true&conflicts=true&limit=${limit}&since=${encodeURIComponent(since)}`,
+  markOf: ({ seq }) => sequenceOf(seq),
+  isOfChanges: true,
+  endOf: ({ last_seq: sequence }) => sequenceOf(sequence),
+  isEnd: ({ pending }) => pending === 0,
+  skip(_, reason) {
+    throw new SourceTrouble(`${host}: changes of ${database} cannot be read: ${reason}`)
+  },
+})
 
-  /** After a fault it continues with smaller requests. */
-  async function* rows(list: List, from: string | undefined): AsyncGenerator<SourceRow> {
-    let at = from
-    let limit = maxRows
-    let faults = 0
-    for (;;) {
-      const before = at
-      try {
-        let count = 0
-        let frame: Json = {}
-        const { pieces } = await answerTo(list.path(at, limit))
-        for await (const row of rowsOf(pieces(), (end) => {
-          frame = end
-        })) {
-          const read = await list.read(row)
-          at = read.mark
-          count += 1
-          yield read
-        }
-        if (count > 0 && list.endOf) {
-          at = list.endOf(frame)
-          yield { mark: at }
-        }
-        // Repeating shards may never return an empty list.
-        if (at === before || list.isEnd(frame, count, limit)) return
-        faults = 0
-        limit = Math.min(maxRows, limit * 2)
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        faults = at === before ? faults + 1 : 1
-        limit = faults < 4 ? Math.max(1, Math.floor(limit / 2)) : 1
-        if (!isLastTry(faults)) {
-          await patience.pause(pauseAfter(faults))
-          continue
-        }
-        const skipped = await list.skip(at, error.message)
-        if (!skipped) return
-        faults = 0
-        at = skipped.mark
-        yield skipped
+/** A document that is missing in a list is requested by id. */
+const readRow = async (row: Row, list: List, { single }: Requests): Promise<SourceRow> => {
+  const { id, isDeleted, document } = row
+  const mark = list.markOf(row)
+  if (isDesign(id)) return { mark }
+  if (isDeleted) return { mark, gone: id }
+  const found = document ? { document, reason: '' } : await single(id)
+  if (found.document) return { mark, document: found.document }
+  return list.isOfChanges || found.reason === 'deleted'
+    ? { mark, gone: id }
+    : { mark, unreadable: { id, reason: found.reason } }
+}
+
+/** After a fault it continues with smaller requests. */
+async function* rowsIn(
+  list: List,
+  requests: Requests,
+  { pause }: Patience,
+  from: string | undefined,
+): AsyncGenerator<SourceRow> {
+  let at = from
+  let limit = maxRows
+  let faults = 0
+  for (;;) {
+    const before = at
+    try {
+      let count = 0
+      let frame: Json = {}
+      const rows = rowsOf(await requests.pieces(list.path(at, limit)), (end) => {
+        frame = end
+      })
+      for await (const row of rows) {
+        const read = await readRow(row, list, requests)
+        at = read.mark
+        count += 1
+        yield read
       }
+      if (count > 0 && list.endOf) {
+        at = list.endOf(frame)
+        yield { mark: at }
+      }
+      // Repeating shards may never return an empty list.
+      if (at === before || list.isEnd(frame, count, limit)) return
+      faults = 0
+      limit = Math.min(maxRows, limit * 2)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      faults = at === before ? faults + 1 : 1
+      limit = faults < 4 ? Math.max(1, Math.floor(limit / 2)) : 1
+      if (!isLastTry(faults)) {
+        await pause(pauseAfter(faults))
+        continue
+      }
+      const skipped = await list.skip(at, error.message)
+      if (!skipped) return
+      faults = 0
+      at = skipped.mark
+      yield skipped
     }
-  }
-
-  return {
-    pages: (after?: string) => pagesOf(rows(allDocuments, after)),
-    changes: (since: string) => pagesOf(rows(allChanges, since)),
-    single,
   }
 }
 
 const readFile = async (
   connection: Connection,
-  { database, id, name }: AttachmentName,
-  mostBytes: number,
-): Promise<Buffer | 'too large' | undefined> => {
+  ...[{ database, id, name }, mostBytes]: Parameters<Source['attachment']>
+): ReturnType<Source['attachment']> => {
   const what = `a file of ${id} in ${database}`
   const described = await connection.text(documentPath(database, id), `a document of ${database}`)
   const files = 'text' in described ? objectIn(described.text)?._attachments : undefined
   const facts = isObject(files) ? files[name] : undefined
   if (!isObject(facts)) return undefined
   return connection.again(what, async () => {
-    const path = `${documentPath(database, id)}/${encodeURIComponent(name)}`
-    const answer = await connection.ask(path, { headers: { accept: '*/*' } })
-    if (!answer.isThere) {
-      connection.leave(answer)
+    const answer = await connection.ask(`${documentPath(database, id)}/${encodeURIComponent(name)}`, '*/*')
+    if (answer.status !== 200) {
+      answer.leave()
       throw new SourceTrouble(`${connection.host}: ${what} went while it was read`)
     }
     const bytes = await bytesIn(answer.pieces(), mostBytes)
     return bytes === 'too large' ? bytes : checkedFile(bytes, facts, `${connection.host}: ${what}`)
   })
+}
+
+const engineOf = ({
+  version,
+  bigcouch,
+}: Json): { engine: NonNullable<SourceFacts['engine']>; title: string } => {
+  if (bigcouch !== undefined) return { engine: 'bigcouch', title: `BigCouch ${String(bigcouch)}` }
+  const number = String(version)
+  return { engine: number.startsWith('1.') ? 'couchdb1' : 'couchdb', title: `CouchDB ${number}` }
 }
 
 const factsOf = async (connection: Connection): Promise<SourceFacts> => {
@@ -274,30 +263,30 @@ const namesFrom = async (connection: Connection): Promise<string[]> => {
   return [...new Set(names)].sort()
 }
 
-const databaseFactsIn = (said: Json): DatabaseFacts => ({
-  documents: numberIn(said.doc_count),
-  bytes: sizeIn(said),
-  sequence: sequenceOf(said.update_seq),
-})
-
-const databaseFacts = async (
-  connection: Connection,
-  database: string,
-): Promise<DatabaseFacts | undefined> => {
-  const answer = await connection.text(pathOf(database), database)
-  return 'missing' in answer ? undefined : databaseFactsIn(objectIn(answer.text) ?? {})
-}
-
 export const openCouchdb = async (place: Place, patience: Patience): Promise<Source> => {
   const connection = createConnection(place, patience)
-  const facts = await factsOf(connection)
+  const requestsOf = (database: string) => createRequests(connection, database)
+  const pagesIn = (list: List, requests: Requests, from: string | undefined) =>
+    pagesOf(rowsIn(list, requests, patience, from))
   return {
-    facts,
+    facts: await factsOf(connection),
     databases: () => namesFrom(connection),
-    database: (database) => databaseFacts(connection, database),
-    pages: (database, after) => createReading(connection, database).pages(after),
-    changes: (database, since) => createReading(connection, database).changes(since),
-    document: async (database, id) => (await createReading(connection, database).single(id)).document,
+    async database(name) {
+      const answer = await connection.text(pathOf(name), name)
+      if ('missing' in answer) return undefined
+      const said = objectIn(answer.text) ?? {}
+      return {
+        documents: numberIn(said.doc_count),
+        bytes: sizeIn(said),
+        sequence: sequenceOf(said.update_seq),
+      }
+    },
+    pages(database, after) {
+      const requests = requestsOf(database)
+      return pagesIn(documentList(connection, database, requests), requests, after)
+    },
+    changes: (database, since) => pagesIn(changeList(connection, database), requestsOf(database), since),
+    document: async (database, id) => (await requestsOf(database).single(id)).document,
     attachment: (name, mostBytes) => readFile(connection, name, mostBytes),
     close: async () => connection.close(),
   }

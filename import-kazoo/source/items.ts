@@ -50,19 +50,51 @@ const splitRow = (text: string) => {
   return { text: `{${others.join(',')}}`, doc }
 }
 
-export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 * 1024 * 1024 }: Shape) => {
-  const isWithin = place === 'within'
-  let origin = offset
-  let isInString = false
-  // Bytes of the next piece that are escaped by the end of the last one.
-  let escaped = 0
-
-  // Around items.
+/** The list around the items, and the other members of its object. */
+const createSurroundings = (isWithin: boolean) => {
   let depth = 0
   let listDepth = Number.POSITIVE_INFINITY
   let hadList = false
   let isEnded = false
-  let frame = ''
+  let text = ''
+
+  const walk = (byte: number) => {
+    if (byte === curlyOpen || byte === squareOpen) {
+      const opensList = isWithin ? depth === 1 && !hadList && namesList.test(text) : depth === 0
+      depth += 1
+      if (byte === squareOpen && opensList) {
+        listDepth = depth
+        hadList = true
+      }
+    } else if (byte === curlyClose || byte === squareClose) {
+      depth = Math.max(0, depth - 1)
+      if (depth < listDepth) listDepth = Number.POSITIVE_INFINITY
+      isEnded ||= depth === 0
+    }
+  }
+
+  return {
+    opensItem: (byte: number) => byte === curlyOpen && (depth === listDepth || (!isWithin && depth === 0)),
+    add(byte: number, spelled: string, isInString: boolean) {
+      const isFrame = isWithin && !isEnded && text.length < maxFrameLength
+      const wasInList = depth >= listDepth
+      if (!isInString) walk(byte)
+      if (isFrame && !(wasInList && depth >= listDepth)) text += spelled
+    },
+    frame: (isInValue: boolean): Frame => ({
+      text,
+      isWhole: isEnded && hadList,
+      isHalf: isInValue || depth > 0,
+    }),
+  }
+}
+
+export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 * 1024 * 1024 }: Shape) => {
+  const around = createSurroundings(place === 'within')
+  let origin = offset
+  let isInString = false
+  // Bytes of the next piece that are escaped by the end of the last one.
+  let escaped = 0
 
   // The current item; `level` is 0 outside of items.
   let level = 0
@@ -74,10 +106,8 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
   const itemUpTo = (end: number): Item => {
     const bounds = { start, end, isTooLarge: beginning !== undefined }
     const text = beginning ?? Buffer.concat(held).toString('utf8')
-    held = []
-    return areRows && beginning === undefined
-      ? { ...bounds, ...splitRow(text) }
-      : { ...bounds, text, doc: undefined }
+    const isRow = areRows && beginning === undefined
+    return { ...bounds, ...(isRow ? splitRow(text) : { text, doc: undefined }) }
   }
 
   const hold = (bytes: Uint8Array) => {
@@ -85,9 +115,10 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
     heldBytes += bytes.length
   }
 
-  const letGoOfTooLarge = () => {
-    if (heldBytes > mostBytes) beginning ??= Buffer.concat(held).toString('utf8', 0, beginningBytes)
-    if (beginning !== undefined) held = []
+  const releaseTooLarge = () => {
+    if (heldBytes <= mostBytes) return
+    beginning ??= Buffer.concat(held).toString('utf8', 0, beginningBytes)
+    held = []
   }
 
   /** Continues to the end of the item or the piece. The hot loop. */
@@ -116,40 +147,20 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
     return at
   }
 
-  const beginItem = (at: number) => {
-    level = 1
-    start = at
-    heldBytes = 0
-    beginning = undefined
-  }
-
-  const walkBrackets = (byte: number | undefined, at: number) => {
-    if (byte === curlyOpen && (depth === listDepth || (!isWithin && depth === 0))) beginItem(at)
-    else if (byte === curlyOpen || byte === squareOpen) {
-      const opensList = isWithin ? depth === 1 && !hadList && namesList.test(frame) : depth === 0
-      depth += 1
-      if (byte === squareOpen && opensList) {
-        listDepth = depth
-        hadList = true
-      }
-    } else if (byte === curlyClose || byte === squareClose) {
-      depth = Math.max(0, depth - 1)
-      if (depth < listDepth) listDepth = Number.POSITIVE_INFINITY
-      isEnded ||= depth === 0
-    }
-  }
-
   const walkBetween = (piece: Uint8Array, at: number) => {
-    const byte = piece[at]
+    const byte = piece[at] ?? 0
     const length = isInString && byte === backslash ? 2 : 1
-    const isFrame = isWithin && !isEnded && frame.length < maxFrameLength
-    const wasInList = depth >= listDepth
-    if (isInString) isInString = byte !== quote
-    else if (byte === quote) isInString = true
-    else walkBrackets(byte, origin + at)
-    if (isFrame && !(wasInList && depth >= listDepth))
-      frame += Buffer.from(piece.subarray(at, at + length)).toString('latin1')
-    return at + (level > 0 ? 1 : length)
+    if (!isInString && around.opensItem(byte)) {
+      level = 1
+      start = origin + at
+      held = []
+      heldBytes = 0
+      beginning = undefined
+    } else {
+      around.add(byte, Buffer.from(piece.subarray(at, at + length)).toString('latin1'), isInString)
+      if (byte === quote) isInString = !isInString
+    }
+    return at + length
   }
 
   return {
@@ -170,16 +181,12 @@ export const createItemScanner = ({ place, areRows, offset = 0, mostBytes = 64 *
       }
       if (level > 0) {
         hold(piece.subarray(from))
-        letGoOfTooLarge()
+        releaseTooLarge()
       }
       escaped = Math.max(0, at - piece.length)
       origin += piece.length
       return found
     },
-    end: (): Frame => ({
-      text: frame,
-      isWhole: isEnded && hadList,
-      isHalf: level > 0 || isInString || depth > 0,
-    }),
+    end: () => around.frame(level > 0 || isInString),
   }
 }
