@@ -10,7 +10,7 @@ import { phoneNumbersArea } from '../src/areas/numbers/phone-numbers/area.ts'
 import { importsArea } from '../src/areas/system/imports/area.ts'
 import { callflowsArea } from '../src/areas/voice/callflows/area.ts'
 import { connectivityArea } from '../src/areas/voice/connectivity/area.ts'
-import { createComparison } from './comparing/operations.ts'
+import { createDatabaseComparison } from './comparing/operations.ts'
 import type { Use } from './conversions/numbers.rules.ts'
 import { createExport } from './export/operations.ts'
 import { createImport } from './import-run/operations.ts'
@@ -54,30 +54,18 @@ export const kazooArea = area({
       ...((await connectivity.byNumber(accountId, number)) ? (['trunkstore'] as const) : []),
     ]
     const { settings, chapters } = createImportSections(declared, { of: usesOf })
-    const taking = { ...adoptions, account: accountOrMaster, kazoo_kept: keeping.adoption }
+    const checking = {
+      ...{ store, validate, states, chapters, legAdoption: cdrs.legAdoption },
+      adoptions: { ...adoptions, account: accountOrMaster, kazoo_kept: keeping.adoption },
+      numbers: phoneNumbers.numbers.store,
+    }
     return {
       offers: {
         imports: createImport({
-          store,
-          validate,
-          keyring,
-          leases,
-          deriver,
-          settings,
-          chapters,
-          states,
-          adoptions: taking,
-          legAdoption: cdrs.legAdoption,
+          ...{ ...checking, keyring, leases, deriver, settings },
           billedThere: payments.takeOver,
         }),
-        compare: createComparison({
-          store,
-          validate,
-          chapters: [settings, ...chapters],
-          states,
-          adoptions: taking,
-          numbers: phoneNumbers.numbers.store,
-        }),
+        compare: createDatabaseComparison({ ...checking, chapters: [settings, ...chapters] }),
         keeping,
         leave: createExport({
           store,

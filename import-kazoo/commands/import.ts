@@ -7,6 +7,7 @@ import { bareAreas } from '../../src/commands/bare-areas.ts'
 import { createCommandLog } from '../../src/commands/command-log.ts'
 import { openStore } from '../../src/commands/open-store.ts'
 import { printingRefusals } from '../../src/commands/refusals.ts'
+import { printable } from '../../src/commands/remote/terminal.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { checkAccounts, checkNames } from '../../src/commands/verification/accounts.sql.ts'
 import { checkLedgers } from '../../src/commands/verification/ledgers.sql.ts'
@@ -22,7 +23,7 @@ import { openObjectStore } from '../../src/object-store/open.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import { kazooArea } from '../area.ts'
-import type { Respond } from '../comparing/source-keys.ts'
+import type { Respond } from '../comparing/comparison.ts'
 import type { ImportRunOptions } from '../import-run/operations.ts'
 import type { Report } from '../report/report.ts'
 import { formatCount, needsPerson, reportJson, reportText } from '../report/report.ts'
@@ -69,7 +70,7 @@ const createDifferencePrinter = () => {
   return (check: string, { place, reason }: Fault) => {
     const before = told.get(check) ?? 0
     told.set(check, before + 1)
-    if (before < differencesShown) printStatus(`${check}: ${place}: ${reason}`)
+    if (before < differencesShown) printStatus(printable(`${check}: ${place}: ${reason}`))
     else if (before === differencesShown) printStatus(`${check}: there are more, which are only counted`)
   }
 }

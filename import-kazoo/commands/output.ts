@@ -1,5 +1,5 @@
 import { printable } from '../../cli/terminal.ts'
-import type { ReportedDifference, Tally } from '../comparing/differences.ts'
+import { type ReportedDifference, type Tally, faultOf } from '../comparing/differences.ts'
 import { formatCount } from '../report/report.ts'
 
 /** Exit status: something is left for a person. */
@@ -32,16 +32,9 @@ export const createProgressPrinter = () => {
   }
 }
 
-const valueText = (value: unknown) =>
-  value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)
-
-const lineOf = ({ account_id: accountId, question, id, what, there, here, why }: ReportedDifference) => {
-  const subject = `${accountId} ${question}${id === undefined ? '' : ` ${printable(id)}`}`
-  const because = why === undefined ? '' : ` (${printable(why)})`
-  if (what === 'missing') return `${subject}: is not here${because}`
-  if (what === 'extra') return `${subject}: is here alone${because}`
-  if (what === 'order') return `${subject}: stands at another place here${because}`
-  return `${subject}: ${printable(what)} is ${valueText(there)} there and ${valueText(here)} here${because}`
+const lineOf = (difference: ReportedDifference) => {
+  const { place, reason } = faultOf(difference)
+  return printable(`${place}: ${reason}`)
 }
 
 export const differenceLines = ({ differences, untold }: Tally) => [

@@ -1,18 +1,41 @@
 import { hash } from 'node:crypto'
+import type { Fault } from '../../src/lib/check.ts'
 import { type Difference, differencesBetween } from '../../src/lib/differences.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 
 /** One difference between the systems. */
 export interface ReportedDifference {
-  account_id: string
+  account_id?: string
   question: string
   id?: string
-  /** `status`, `missing`, `extra`, `order`, or the path of a field. */
+  /** `status`, `missing`, `extra`, `order`, the path of a field, or without values a sentence. */
   what: string
   there?: unknown
   here?: unknown
   /** The reason, if the import or the modification times give one. */
   why?: string
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  missing: 'is missing',
+  extra: 'is not in the source',
+  order: 'has another position',
+}
+
+const valueText = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 120))
+
+/** One wording for all differences. */
+export const faultOf = (difference: ReportedDifference): Fault => {
+  const { account_id: accountId, question, id, what, there, here, why } = difference
+  const account = accountId === undefined ? [] : [`account ${accountId}`]
+  const reason =
+    there === undefined && here === undefined
+      ? (sentences[what] ?? what)
+      : `${what}: expected ${valueText(there)}, found ${valueText(here)}`
+  return {
+    place: [...account, question, ...(id === undefined ? [] : [id])].join(', '),
+    reason: why === undefined ? reason : `${reason} (${why})`,
+  }
 }
 
 export interface Question {
@@ -142,15 +165,6 @@ export const createTally = (names: readonly string[] = []) => {
   return {
     tally,
     add,
-
-    /** One question with one value. */
-    addValue(
-      place: Pick<ReportedDifference, 'account_id' | 'question' | 'id' | 'what'>,
-      there: unknown,
-      here: unknown,
-    ) {
-      add(place.question, 1, there === here ? [] : [{ ...place, there, here }])
-    },
 
     sum(name: string, there: number, here: number) {
       const known = sums.get(name) ?? { name, there: 0, here: 0 }

@@ -1,36 +1,57 @@
-// Compares the records that documents become with the stored records: differences are changes or losses of
-// the store.
-
-import type { Importer } from '../../src/areas/adoption.ts'
-import type { Validate } from '../../src/areas/area.ts'
-import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
+import type { Fault } from '../../src/lib/check.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
-import { present } from '../../src/lib/json.ts'
-import type { Store } from '../../src/storage/store.ts'
 import { monthsIn } from '../import-run/months.ts'
-import { createRunStore } from '../import-run/store.ts'
 import { createGathering } from '../import-sections/gathering.ts'
-import { everything, type ImportSection } from '../import-sections/section.ts'
-import { createCheckedStore } from '../report/store.ts'
+import { everything } from '../import-sections/section.ts'
 import type { Source } from '../source/source.ts'
-import { type BothSums, createTally, type ReportedDifference, sampleOf, type Tally } from './differences.ts'
-import { type ComparisonRun, createExpectedRecords } from './expected-records.ts'
+import { checkOtherAccounts, compareAccounts } from './accounts.ts'
+import { type CheckDeps, type Comparison, createComparison, type Respond } from './comparison.ts'
 import {
-  createAccountComparison,
-  createMonthComparison,
-  createNumberComparison,
-  createRecordComparison,
-} from './records.ts'
-import { type ComparedDocument, createSourceComparison, type Respond } from './source-keys.ts'
+  type BothSums,
+  createTally,
+  faultOf,
+  type ReportedDifference,
+  sampleOf,
+  type Tally,
+} from './differences.ts'
+import { checkDocuments, checkRecords } from './documents.ts'
+import { checkCalls, checkMonths, compareBooks, compareCalls } from './months.ts'
+import { checkNumbers, compareNumbers } from './numbers.ts'
+import { compareRecords } from './records.ts'
+import { compareKeysOfAccount, compareKeysOfNumbers } from './source-keys.ts'
 
-interface Deps {
-  store: Store
-  states: Pick<ImportStates, 'read'>
-  adoptions: Readonly<Record<string, Importer>>
-  validate: Validate
-  chapters: readonly ImportSection[]
-  numbers: Pick<Numbers['store'], 'findSeveral'>
+/** The checks of `--finish`, by the names that differences are reported under. */
+const importChecks: Readonly<Record<string, (comparison: Comparison) => Promise<void>>> = {
+  documents: checkDocuments,
+  async accounts(comparison) {
+    await compareAccounts(comparison)
+    await checkOtherAccounts(comparison)
+  },
+  records: checkRecords,
+  numbers: checkNumbers,
+  months: checkMonths,
+  calls: checkCalls,
+  async keys(comparison) {
+    for (const accountId of comparison.accountIds) await compareKeysOfAccount(comparison, accountId)
+    await compareKeysOfNumbers(comparison)
+  },
+}
+
+export const checkImport = async (
+  deps: CheckDeps,
+  look: Pick<Comparison, 'facts' | 'respond' | 'begun'>,
+  onDifference: (check: string, fault: Fault) => void,
+) => {
+  const accountIds = [...look.facts.accounts.keys()]
+  for (const [name, check] of Object.entries(importChecks)) {
+    const add = (_question: string, _asked: number, differences: readonly ReportedDifference[]) => {
+      // The import has reported rejected keys.
+      for (const { why, ...difference } of differences)
+        if (name !== 'keys' || why === undefined) onDifference(name, faultOf(difference))
+    }
+    await check(createComparison(deps, { ...look, accountIds, add, sum: () => undefined }))
+  }
 }
 
 interface ComparisonOptions {
@@ -48,54 +69,33 @@ export interface ComparedWithDatabase extends Tally {
   sums: BothSums[]
 }
 
-const keyDifferencesOf = (compared: ComparedDocument): [string, number, ReportedDifference[]] => {
-  const { accountId, type, id, isMissing, why, differences } = compared
-  const place = { account_id: accountId, question: `${type}, key by key`, id }
-  const missing = { ...place, what: 'missing', ...present({ why }) }
-  const told = differences.map(({ path, ...one }) => ({ ...place, what: path, ...one }))
-  return [place.question, 1, isMissing ? [missing] : told]
-}
-
-export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Deps) => {
-  const checked = createCheckedStore(store)
-  const run = createRunStore(store)
-  const drawings = createExpectedRecords({ store, adoptions, validate, chapters })
-  const compareAccount = createAccountComparison(store, drawings)
-  const compareRecords = createRecordComparison({ store, adoptions, drawings })
-  const ofNumbers = createNumberComparison({ numbers, checked, drawings })
-  const compareMonths = createMonthComparison(checked)
-
-  const countAccounts = async () => {
-    let count = 0
-    for await (const page of checked.accounts()) count += page.length
-    return count
-  }
-
-  return async (
+/** Compares what the documents become with the store: differences are changes or losses of the store. */
+export const createDatabaseComparison =
+  ({ states, ...deps }: CheckDeps & { states: Pick<ImportStates, 'read'> }) =>
+  async (
     source: Source,
     { sample, seed, respond, onAccount }: ComparisonOptions,
   ): Promise<ComparedWithDatabase> => {
     const { narrowing = everything, begun } = (await states.read()) ?? {}
-    const facts = await createGathering(source)(begun ?? gregorianNow(store.clock), narrowing)
-    const { tally, ...counts } = createTally(['account', 'tree'])
-    const { add, sum, sums } = counts
-    const look: ComparisonRun = { facts, begun, ...counts }
+    const facts = await createGathering(source)(begun ?? gregorianNow(deps.store.clock), narrowing)
+    const { tally, add, sum, sums } = createTally(['account', 'tree'])
     const below = [...facts.accounts.keys()].filter((id) => id !== facts.masterId)
-    const chosen = [facts.masterId, ...sampleOf(below, { sample, seed })]
-    const keys = createSourceComparison({ run, respond })
+    const accountIds = [facts.masterId, ...sampleOf(below, { sample, seed })]
+    const comparison = createComparison(deps, { facts, respond, begun, accountIds, add, sum })
     const months = Map.groupBy(monthsIn(facts).flat(), ({ accountId }) => accountId)
-    const owned = await ofNumbers.ofAccounts(look, chosen)
-    sum('accounts', facts.accounts.size, await countAccounts())
-    for (const [index, accountId] of chosen.entries()) {
-      await compareAccount(look, accountId)
-      const others = await compareRecords(look, accountId)
-      for await (const compared of keys.ofAccount(facts, accountId)) add(...keyDifferencesOf(compared))
-      await ofNumbers.compare(look, accountId, [...(owned.get(accountId) ?? []), ...others])
-      await compareMonths(look, accountId, months.get(accountId) ?? [])
-      onAccount?.(index + 1, chosen.length)
+    sum('accounts', facts.accounts.size, await comparison.stored.accountCount())
+    await compareAccounts(comparison)
+    const numbers = []
+    for (const [index, accountId] of accountIds.entries()) {
+      numbers.push(...(await compareRecords(comparison, accountId)))
+      await compareKeysOfAccount(comparison, accountId)
+      const ofAccount = months.get(accountId) ?? []
+      await compareBooks(comparison, accountId, ofAccount)
+      if (!facts.withoutCalls) await compareCalls(comparison, accountId, ofAccount)
+      onAccount?.(index + 1, accountIds.length)
     }
-    for await (const compared of keys.numbersOf(facts, new Set(chosen))) add(...keyDifferencesOf(compared))
-    const [accounts, ofAll] = [chosen.length, facts.accounts.size]
+    await compareNumbers(comparison, numbers)
+    await compareKeysOfNumbers(comparison)
+    const [accounts, ofAll] = [accountIds.length, facts.accounts.size]
     return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums() }
   }
-}

@@ -5,7 +5,7 @@ import { connectivityReadOnly } from '../../src/areas/voice/connectivity/schema.
 import { deviceReadOnly } from '../../src/areas/voice/devices/schema.ts'
 import { groupReadOnly } from '../../src/areas/voice/groups/schema.ts'
 import { resourceReadOnly } from '../../src/areas/voice/resources/schema.ts'
-import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
+import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { pathOf } from '../../src/lib/property-path.ts'
 import { maskSecrets } from '../../src/lib/secrets.ts'
@@ -13,8 +13,9 @@ import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { isGone, rejectedIn, timesOf } from '../documents/fields.ts'
 import type { RunStore } from '../import-run/store.ts'
-import { databasesOf, type Facts } from '../import-sections/section.ts'
-import { changedSince, codesOf, reportOf } from './expected-records.ts'
+import { databasesOf } from '../import-sections/section.ts'
+import { type Comparison, changedSince, codesOf, reportOf } from './comparison.ts'
+import type { ReportedDifference } from './differences.ts'
 
 // Compares source documents with API responses key by key. It uses no conversion of the import, so it finds
 // their mistakes.
@@ -170,24 +171,6 @@ const publicKeys = (fields: Json, { computed }: ComparedKind): Json => {
   return { ...all, enabled: fields.pvt_enabled === undefined || isTrue(fields.pvt_enabled) }
 }
 
-/** Returns the API's response to a GET of the operator; undefined if there is no such record. */
-export type Respond = (path: string) => Promise<{ data: Json; metadata: Json } | undefined>
-
-export interface ComparedDocument {
-  accountId: string
-  type: string
-  id: string
-  differences: readonly (KeyDifference & { why?: string })[]
-  isMissing: boolean
-  /** Why it is missing, as far as the import has reported it. */
-  why?: string
-}
-
-interface Deps {
-  run: Pick<RunStore, 'findingsOf' | 'known'>
-  respond: Respond
-}
-
 type Found = Awaited<ReturnType<RunStore['findingsOf']>>
 
 /** Codes about a complete document. */
@@ -207,91 +190,80 @@ const explains = (path: string, findings: Found) =>
 
 const typeOf = ({ pvt_type: type = 'number' }: Json) => String(type)
 
-const withWhy = (why: string | undefined) => (why ? { why } : {})
-
-interface Place {
+interface SourceRecord {
+  accountId: string
   database: string
   id: string
+  fields: Json
 }
 
-export const createSourceComparison = ({ run, respond }: Deps) => {
-  let latest: { accountId: string; realms: readonly string[] } | undefined
+const reportOfType = async ({ run }: Comparison, type: string, place: SourceRecord) => {
+  const { since, findings } = await reportOf(run, place)
+  // Findings about the tree are stored with the copies of accounts.
+  const copies = type === 'account' ? await run.findingsOf(copiesDatabase, place.id) : []
+  return { since, findings: [...findings, ...copies] }
+}
 
-  /** Records do not repeat the realm of their account. */
-  const realmsOf = async ({ plan, source }: Facts, accountId: string) => {
-    if (latest?.accountId === accountId) return latest.realms
-    const own = await source.document(accountDatabase(accountId), accountId)
-    const realms = [plan.accounts.get(accountId)?.realm, memberOf(JSON.parse(own?.text ?? '{}'), 'realm')]
-    latest = { accountId, realms: realms.map((realm) => String(realm).toLowerCase()) }
-    return latest.realms
+/** `realms`: those of the account, which records do not repeat. */
+const compareOne = async (comparison: Comparison, record: SourceRecord, realms: readonly string[]) => {
+  const { accountId, fields, id } = record
+  const type = typeOf(fields)
+  const kind = Object.hasOwn(comparedKinds, type) ? comparedKinds[type] : undefined
+  if (!kind || isTrue(fields.pvt_deleted) || isTrue(fields._deleted)) return
+  const place = { account_id: accountId, question: `${type}, key by key`, id }
+  const add = (differences: readonly ReportedDifference[]) => comparison.add(place.question, 1, differences)
+  const response = await comparison.respond(`/v2/accounts/${accountId}${kind.path(encodeURIComponent(id))}`)
+  if (!response) {
+    const { since, findings } = await reportOfType(comparison, type, record)
+    return add([
+      { ...place, what: 'missing', ...present({ why: since ?? (codesOf(findings) || undefined) }) },
+    ])
   }
+  const rejected = rejectedIn(response.data)
+  const differences = keyDifferences(publicKeys(fields, kind), response.data, { realms, rejected })
+  if (differences.length === 0) return add([])
+  const { modified } = response.metadata
+  const { since, findings } = await reportOfType(comparison, type, record)
+  const changed = typeof modified === 'number' ? changedSince(timesOf(fields).modified, modified) : since
+  add(
+    differences.map(({ path, there, here }) => {
+      const why = changed ?? (codesOf(explains(path, findings)) || undefined)
+      return { ...place, what: path, there, here, ...present({ why }) }
+    }),
+  )
+}
 
-  const reportOfType = async (type: string, place: Place) => {
-    const { since, findings } = await reportOf(run, place)
-    // Findings about the tree are stored with the copies of accounts.
-    const copies = type === 'account' ? await run.findingsOf(copiesDatabase, place.id) : []
-    return { since, findings: [...findings, ...copies] }
-  }
-
-  const compareOne = async (
-    facts: Facts,
-    accountId: string,
-    { fields, ...place }: Place & { fields: Json },
-  ): Promise<ComparedDocument | undefined> => {
-    const [type, id] = [typeOf(fields), place.id]
-    const kind = Object.hasOwn(comparedKinds, type) ? comparedKinds[type] : undefined
-    if (!kind || isTrue(fields.pvt_deleted) || isTrue(fields._deleted)) return undefined
-    const response = await respond(`/v2/accounts/${accountId}${kind.path(encodeURIComponent(id))}`)
-    const compared = { accountId, type, id, isMissing: !response, differences: [] }
-    if (!response) {
-      const { since, findings } = await reportOfType(type, place)
-      return { ...compared, ...withWhy(since ?? codesOf(findings)) }
+async function* recordsIn(
+  { facts }: Comparison,
+  database: string,
+  ownerOf: (fields: Json) => string | undefined,
+): AsyncGenerator<SourceRecord> {
+  if (!facts.kinds.has(database)) return
+  for await (const { documents } of facts.source.pages(database))
+    for (const { id, text, fields = JSON.parse(text) } of documents) {
+      const accountId = ownerOf(fields)
+      if (accountId !== undefined) yield { accountId, database, id, fields }
     }
-    const differences = keyDifferences(publicKeys(fields, kind), response.data, {
-      realms: type === 'number' ? [] : await realmsOf(facts, accountId),
-      rejected: rejectedIn(response.data),
-    })
-    if (differences.length === 0) return compared
-    const { modified } = response.metadata
-    const { since, findings } = await reportOfType(type, place)
-    const changed = typeof modified === 'number' ? changedSince(timesOf(fields).modified, modified) : since
-    return {
-      ...compared,
-      differences: differences.map((one) => ({
-        ...one,
-        ...withWhy(changed ?? codesOf(explains(one.path, findings))),
-      })),
-    }
-  }
+}
 
-  const compareAll = async function* (
-    facts: Facts,
-    database: string,
-    ownerOf: (document: { id: string; fields: Json }) => string | undefined,
-  ): AsyncGenerator<ComparedDocument> {
-    if (!facts.kinds.has(database)) return
-    for await (const { documents } of facts.source.pages(database))
-      for (const { id, text, fields = JSON.parse(text) } of documents) {
-        const accountId = ownerOf({ id, fields })
-        const compared =
-          accountId === undefined ? undefined : await compareOne(facts, accountId, { database, id, fields })
-        if (compared) yield compared
-      }
-  }
+export const compareKeysOfAccount = async (comparison: Comparison, accountId: string) => {
+  const { plan, source } = comparison.facts
+  const database = accountDatabase(accountId)
+  const own = await source.document(database, accountId)
+  const realms = [plan.accounts.get(accountId)?.realm, memberOf(JSON.parse(own?.text ?? '{}'), 'realm')]
+  const folded = realms.map((realm) => String(realm).toLowerCase())
+  const ownerOf = (fields: Json) => (typeOf(fields) === 'number' ? undefined : accountId)
+  for await (const record of recordsIn(comparison, database, ownerOf))
+    await compareOne(comparison, record, folded)
+}
 
-  return {
-    ofAccount: (facts: Facts, accountId: string) =>
-      compareAll(facts, accountDatabase(accountId), ({ fields }) =>
-        typeOf(fields) === 'number' ? undefined : accountId,
-      ),
-
-    async *numbersOf(facts: Facts, accountIds: ReadonlySet<string>) {
-      for (const database of databasesOf(facts, 'numbers'))
-        yield* compareAll(facts, database, ({ fields }) => {
-          const owner = String(fields.pvt_assigned_to)
-          const isNumber = typeOf(fields) === 'number' && !isGone(fields)
-          return isNumber && accountIds.has(owner) ? owner : undefined
-        })
-    },
+export const compareKeysOfNumbers = async (comparison: Comparison) => {
+  const accountIds = new Set(comparison.accountIds)
+  const ownerOf = (fields: Json) => {
+    const owner = String(fields.pvt_assigned_to)
+    return typeOf(fields) === 'number' && !isGone(fields) && accountIds.has(owner) ? owner : undefined
   }
+  for (const database of databasesOf(comparison.facts, 'numbers'))
+    for await (const record of recordsIn(comparison, database, ownerOf))
+      await compareOne(comparison, record, [])
 }

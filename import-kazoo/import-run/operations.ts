@@ -1,7 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Importer } from '../../src/areas/adoption.ts'
-import type { Validate } from '../../src/areas/area.ts'
-import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { ImportStates } from '../../src/areas/system/imports/area.ts'
 import { beingUndone, type ImportScope } from '../../src/areas/system/imports/rules.ts'
 import type { PasswordHasher } from '../../src/auth/deriving/deriver.ts'
@@ -12,14 +9,12 @@ import type { Check, Fault } from '../../src/lib/check.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { type Author, ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
-import type { Store } from '../../src/storage/store.ts'
 import { keepState, putBackState, TooMuch } from '../../src/storage/table-snapshot.ts'
-import type { Respond } from '../comparing/source-keys.ts'
+import type { CheckDeps, Respond } from '../comparing/comparison.ts'
+import { checkImport } from '../comparing/operations.ts'
 import { createCallImport } from '../conversions/call-import.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
-import { importChecks } from '../report/all-checks.ts'
-import { createCheckedStore } from '../report/store.ts'
 import { createReports } from '../report/survey.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
 import { allAtOnce, forEach } from './at-once.ts'
@@ -29,21 +24,16 @@ import { createMonthReading, type MonthPlace, monthsIn } from './months.ts'
 import { type BatchProgress, createReading } from './reading.ts'
 import { createRunStore, type RunStore } from './store.ts'
 
-interface ImportDeps {
-  store: Store
+interface ImportDeps extends CheckDeps {
   states: ImportStates
-  adoptions: Readonly<Record<string, Importer>>
-  validate: Validate
   keyring: Keyring
   leases: Leases
   /** Derives keys of users, of which there are thousands. */
   deriver: Pick<PasswordHasher, 'beside'>
-  legAdoption: LegImporter
   /** Prevents billing what the other system has billed. */
   billedThere(set: ChangeSet): Promise<void>
   /** System settings, which months depend on. Other sections and months do not depend on each other. */
   settings: ImportSection
-  chapters: readonly ImportSection[]
 }
 
 export interface ImportRunOptions extends NamedScope {
@@ -179,7 +169,7 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
 
 /** Copies, follows and finishes an import. */
 export const createImport = (deps: ImportDeps) => {
-  const { store, states, leases, legAdoption, adoptions } = deps
+  const { store, states, leases } = deps
   const chapters = [deps.settings, ...deps.chapters]
   const run = createRunStore(store)
   const { requireNotFinished, requireOpen, newSet, begin } = createStateKeeper(deps)
@@ -209,16 +199,13 @@ export const createImport = (deps: ImportDeps) => {
   }
 
   const countDifferences = async (facts: Facts, { checks, respond, onDifference }: FinishOptions) => {
-    const { records } = store
-    const checked = createCheckedStore(store)
-    const checkDeps = { run, facts, chapters, legAdoption, author, respond, adoptions, records, checked }
     let differences = 0
-    const tellOf = (name: string) => (fault: Fault) => {
+    const report = (name: string, fault: Fault) => {
       differences += 1
       onDifference(name, fault)
     }
-    for (const [name, check] of Object.entries(importChecks)) await check(checkDeps, tellOf(name))
-    for (const check of checks) await check.run(tellOf(check.name))
+    await checkImport({ ...deps, chapters }, { facts, respond, begun: facts.now }, report)
+    for (const check of checks) await check.run((fault) => report(check.name, fault))
     return differences
   }
 

@@ -26,8 +26,8 @@ describeEngines('crosspoint compare kazoo with a database', (engine) => {
     expect(same.output).toMatch(/9 of 9 accounts, [\d,]+ answers, 8 different\./)
     const lines = same.output
       .split('\n')
-      .filter((line) => line.includes(' key by key ') && line.includes(' there '))
-    expect(lines.map((line) => [/: (\S+) is/.exec(line)?.[1], /\((\w+)\)$/.exec(line)?.[1]])).toEqual([
+      .filter((line) => line.includes(' key by key, ') && line.includes(': expected '))
+    expect(lines.map((line) => [/: (\S+): expected/.exec(line)?.[1], /\((\w+)\)$/.exec(line)?.[1]])).toEqual([
       ['plan.ui_apps', 'plan_item_moved'],
       ['realm', 'realm_taken'],
       ['username', 'username_taken'],
@@ -90,7 +90,7 @@ describeEngines('crosspoint compare kazoo with a database', (engine) => {
       { account_id: C, id: '202502', what: 'billing', there: expect.any(Number), here: expect.any(Number) },
     ])
     expect(told('ledger of a month')).toEqual([
-      expect.objectContaining({ account_id: C, id: '202502', what: 'units' }),
+      expect.objectContaining({ account_id: C, id: '202502', what: 'units moved' }),
     ])
     const sumOf = (name: string) => sums.find((one: { name: string }) => one.name === name)
     expect(sumOf('billed seconds').here - sumOf('billed seconds').there).toBe(5)

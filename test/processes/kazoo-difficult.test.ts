@@ -100,7 +100,7 @@ describeAnyEngine('difficult documents of a Kazoo', (engine) => {
     const refused = await finish()
     expect(refused.status).toBe(1)
     expect(refused.errors).toContain(
-      `keys: account ${difference?.account_id}, user ${difference?.id}: ${path}`,
+      `keys: account ${difference?.account_id}, user, key by key, ${difference?.id}: ${path}: expected "deny", found nothing`,
     )
     await replaced(lost, kept)
     expect(await finish()).toMatchObject({ status: 2, errors: '' })

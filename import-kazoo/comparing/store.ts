@@ -6,16 +6,24 @@ import { begunModulus } from '../conversions/call-import.ts'
 import { inPages } from '../import-run/at-once.ts'
 
 const ids = shape({ id: text() })
-const numbers = shape({ number: text(), accountId: text(), state: text(), carrier: text(), usedBy: text() })
 const balances = shape({ units: integer() })
 const booked = shape({ carried: integer(), moved: integer(), entries: integer() })
-const measures = { duration: integer(), billing: integer(), cost: integer(), begun: integer() }
-const called = shape({ month: text(), count: integer(), ...measures })
-const measured = shape({ id: text(), ...measures })
+const called = shape({
+  ...{ month: text(), count: integer(), duration: integer(), billing: integer(), cost: integer() },
+  begun: integer(),
+})
+const measured = shape({
+  ...{ id: text(), cost: integer(), interaction_time: integer('interaction_time') },
+  duration_seconds: integer('duration_seconds'),
+  billing_seconds: integer('billing_seconds'),
+})
+const counts = shape({ count: integer('count(*)') })
 const ancestors = shape({ accountId: text(), ancestorId: text() })
 const names = shape({ accountId: text('holder_account_id'), name: text(), value: text() })
 const states = shape({ name: text('state'), count: integer('count(*)') })
 const types = shape({ name: text('type'), count: integer('count(*)') })
+
+const accountsSql = `SELECT ${counts.columns} FROM records r WHERE r.kind = 'account' AND r.account_id = r.id`
 
 const accountsAtOnce = 200
 const allMonths = { first: 0, last: 999_912 }
@@ -26,9 +34,11 @@ const countsIn = (rows: readonly { name: string; count: number }[]): ReadonlyMap
   new Map(rows.map(({ name, count }) => [name, count]))
 
 /** The stored records and rows that checks compare. */
-export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'scan' | 'cdrs'>) => {
+export const createStoredValues = ({ all, scan, cdrs }: Pick<Store, 'all' | 'scan' | 'cdrs'>) => {
   const idsIn = async (sql: string, params: readonly Value[]): Promise<ReadonlySet<string>> =>
     new Set(ids.list(await all(sql, params)).map(({ id }) => id))
+
+  const countOf = async (sql: string) => counts.first(await scan(sql))?.count ?? 0
 
   return {
     present: (kind: string, accountId: string, some: readonly string[]) =>
@@ -52,13 +62,6 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
         [accountId, database, ...some],
       ),
 
-    /** Numbers without an owner have an empty account. */
-    async numbers(some: readonly string[]) {
-      const sql = `SELECT ${numbers.columns} FROM numbers WHERE number IN (${placeholders(some.length)})`
-      const rows = some.length === 0 ? [] : await all(sql, some)
-      return new Map(numbers.list(rows).map((one) => [one.number, one]))
-    },
-
     numbersOf: (accountId: string) =>
       idsIn('SELECT number AS id FROM numbers WHERE account_id = $1', [accountId]),
 
@@ -79,6 +82,13 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       const read = async (after: string) => ids.list(await scan(sql, [after])).map(({ id }) => id)
       return inPages(accountsAtOnce, '', read, (id) => id)
     },
+
+    accountCount: () => countOf(accountsSql),
+
+    rootCount: () =>
+      countOf(
+        `${accountsSql} AND NOT EXISTS (SELECT 1 FROM account_tree t WHERE t.account_id = r.account_id)`,
+      ),
 
     /** The ancestors as lists of descendants use them, the master account first. */
     async trees(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -131,8 +141,8 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
 
     /** Measures of the legs of one month, by id. */
     async measures(accountId: string, month: number, some: readonly string[]) {
-      const sqlFrom = (from: string) => `SELECT id, COALESCE(duration_seconds, 0) AS duration,
-          COALESCE(billing_seconds, 0) AS billing, cost, interaction_time AS begun
+      const sqlFrom = (from: string) => `SELECT id, COALESCE(duration_seconds, 0) AS duration_seconds,
+          COALESCE(billing_seconds, 0) AS billing_seconds, cost, interaction_time
         FROM ${from} WHERE account_id = $1 AND id IN (${placeholders(some.length, 2)})`
       const rows = await cdrs.read({ first: month, last: month }, async (from, { length }) =>
         length === 0 ? [] : all(sqlFrom(from), [accountId, ...some]),
@@ -147,5 +157,3 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
     },
   }
 }
-
-export type CheckedStore = ReturnType<typeof createCheckedStore>

@@ -1,0 +1,197 @@
+import type { ImportedLeg } from '../../src/areas/calls/cdrs/intake/adoption.ts'
+import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
+import { differencesBetween } from '../../src/lib/differences.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { type CallSums, joinSums, monthOfLeg, noSums, type Sums, sumsOf } from '../conversions/call-import.ts'
+import type { ConvertedLeg } from '../conversions/call-records.rules.ts'
+import { type BookSoFar, closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
+import { databaseKindOf } from '../documents/database-names.ts'
+import { readDocument } from '../documents/fields.ts'
+import { inParts } from '../import-run/at-once.ts'
+import { type MonthPlace, monthNotesIn, monthOf } from '../import-run/months.ts'
+import { legsIn } from '../import-run/reading.ts'
+import { isVanished } from '../import-run/store.ts'
+import { unlessVanished } from '../source/source.ts'
+import { type Comparison, compareValues, differencesAt } from './comparison.ts'
+
+/** Months as they were counted while they were read, in the order of accounts. */
+async function* monthsRead({ run }: Comparison) {
+  for await (const row of run.databases()) {
+    const kind = databaseKindOf(row.name)
+    if (kind.kind === 'month' && row.isWhole && !isVanished(row))
+      yield { ...kind, database: row.name, notes: monthNotesIn(row) }
+  }
+}
+
+const compareBook = async (
+  comparison: Comparison,
+  { accountId, month }: Omit<MonthPlace, 'database'>,
+  { moved, entries, carried }: BookSoFar,
+) => {
+  const here = await comparison.stored.booked(accountId, Number(month))
+  compareValues(
+    comparison,
+    { account_id: accountId, question: 'ledger of a month', id: month },
+    // A month without a beginning has a computed one here.
+    { 'units carried over': carried ?? here.carried, 'units moved': moved, entries },
+    { 'units carried over': here.carried, 'units moved': here.moved, entries: here.entries },
+  )
+  comparison.sum('units moved', moved, here.moved)
+}
+
+/** Ledgers of months have the sums of their documents. */
+export const checkMonths = async (comparison: Comparison) => {
+  for await (const month of monthsRead(comparison)) await compareBook(comparison, month, month.notes.book)
+}
+
+const readBook = async ({ facts }: Comparison, place: MonthPlace, before: number | undefined) => {
+  const month = await monthOf(facts, place, before)
+  let book = emptyBook
+  for await (const { documents } of facts.source.pages(place.database))
+    for (const document of documents.map((one) => readDocument(place.database, one)).filter(isMoney))
+      ({ book } = convertMoney(document, month, book))
+  return { book, units: closeBook(book, place.database, month).units }
+}
+
+/** Reads the months of an account again. */
+export const compareBooks = async (
+  comparison: Comparison,
+  accountId: string,
+  months: readonly MonthPlace[],
+) => {
+  let there = 0
+  let before: number | undefined
+  for (const place of months) {
+    const { book, units } = await readBook(comparison, place, before)
+    await compareBook(comparison, place, book)
+    before = units
+    there = units
+  }
+  const here = await comparison.stored.balance(accountId)
+  compareValues(comparison, { account_id: accountId, question: 'balance' }, { units: there }, { units: here })
+  comparison.sum('units of balances', there, here)
+}
+
+const monthsOf = (there: CallSums, here: ReadonlyMap<string, Sums>) =>
+  [...new Set([...Object.keys(there), ...here.keys()])].sort().map((month) => ({
+    month,
+    expected: there[month] ?? noSums,
+    found: here.get(month) ?? noSums,
+  }))
+
+const placeOf = (accountId: string, month: string) => ({
+  account_id: accountId,
+  question: 'calls of a month',
+  id: month,
+})
+
+/** Reads the call records of an account again. */
+export const compareCalls = async (
+  { facts, stored, add, sum }: Comparison,
+  accountId: string,
+  months: readonly MonthPlace[],
+) => {
+  let there: CallSums = {}
+  // Months with calls that name no interaction: it depends on the other imported calls.
+  const loose = new Set<string>()
+  for (const place of months)
+    for await (const legs of legsIn(facts.source, place)) {
+      for (const { id, namesInteraction } of legs) if (!namesInteraction) loose.add(monthOfLeg(id))
+      there = joinSums(there, sumsOf(legs.map(({ id, leg }) => ({ id, ...measuresOf(leg) }))))
+    }
+  for (const { month, expected, found } of monthsOf(there, await stored.called(accountId))) {
+    const place = placeOf(accountId, month)
+    const differences = differencesBetween({ ...expected }, { ...found })
+    const compared = differences.filter(({ path }) => path !== 'begun' || !loose.has(month))
+    add(place.question, 1, differencesAt(place, compared))
+    sum('call records', expected.count, found.count)
+    sum('seconds of calls', expected.duration, found.duration)
+    sum('billed seconds', expected.billing, found.billing)
+    sum('units of calls', expected.cost, found.cost)
+  }
+}
+
+const measuresOf = ({ record }: ImportedLeg) => {
+  const { duration_seconds = 0, billing_seconds = 0 } = record
+  const { cost } = costsOf(record)
+  return { duration_seconds, billing_seconds, cost, interaction_time: interactionOf(record).time }
+}
+
+/** Legs that an import would add now. Nothing is written. */
+const missingOf = async ({ legAdoption }: Comparison, legs: readonly ImportedLeg[]) => {
+  const judge = await legAdoption.judging()
+  const rows = legs.flatMap((leg) => {
+    const judged = judge(leg)
+    return typeof judged === 'object' && 'row' in judged ? [judged.row] : []
+  })
+  const unused = new ChangeSet({ requestId: 'import' })
+  const verdicts = await legAdoption.add(unused, rows, { looksFirst: true })
+  return new Set(rows.flatMap(({ id }, index) => (verdicts[index] === 'accepted' ? [id] : [])))
+}
+
+/** Reports legs that are missing or differ, and returns their number. */
+const compareLegs = async (
+  comparison: Comparison,
+  accountId: string,
+  month: string,
+  legs: readonly ConvertedLeg[],
+) => {
+  const missing = await missingOf(
+    comparison,
+    legs.map(({ leg }) => leg),
+  )
+  const ids = legs.map(({ id }) => id)
+  const stored = await comparison.stored.measures(accountId, Number(month), ids)
+  const differences = legs.flatMap(({ id, leg, namesInteraction }) => {
+    const place = { account_id: accountId, question: 'call record', id }
+    if (missing.has(id)) return [{ ...place, what: 'missing' }]
+    const expected = measuresOf(leg)
+    const found = stored.get(id) ?? expected
+    // Without a named interaction it depends on the other imported legs.
+    const { interaction_time } = namesInteraction ? expected : found
+    return differencesAt(place, differencesBetween({ ...expected, interaction_time }, { ...found }))
+  })
+  comparison.add('call record', legs.length, differences)
+  return new Set(differences.map(({ id }) => id)).size
+}
+
+interface CountedMonths {
+  accountId: string
+  databases: readonly { database: string; called: CallSums }[]
+}
+
+/** Groups consecutive months of one account. */
+async function* accountsRead(comparison: Comparison): AsyncGenerator<CountedMonths> {
+  let last: { accountId: string; databases: { database: string; called: CallSums }[] } | undefined
+  for await (const { accountId, database, notes } of monthsRead(comparison)) {
+    if (last && last.accountId !== accountId) yield last
+    if (last?.accountId !== accountId) last = { accountId, databases: [] }
+    last.databases.push({ database, called: notes.called ?? {} })
+  }
+  if (last) yield last
+}
+
+const checkAccount = async (comparison: Comparison, { accountId, databases }: CountedMonths) => {
+  const { facts, stored, add } = comparison
+  const there = databases.reduce<CallSums>((sums, { called }) => joinSums(sums, called), {})
+  for (const { month, expected, found } of monthsOf(there, await stored.called(accountId))) {
+    const differences = differencesBetween({ ...expected }, { ...found })
+    if (differences.length === 0) continue
+    let faults = 0
+    for (const { database, called } of databases)
+      if (called[month])
+        for await (const legs of legsIn(facts.source, { accountId, database }))
+          for (const some of inParts(legs.filter(({ id }) => id.startsWith(month))))
+            faults += await compareLegs(comparison, accountId, month, some)
+    // Two databases may contain the same leg.
+    const place = placeOf(accountId, month)
+    if (faults > 0 || found.count > expected.count) add(place.question, 1, differencesAt(place, differences))
+  }
+}
+
+/** Calls of each account and month have the same count, length, cost and interactions. */
+export const checkCalls = async (comparison: Comparison) => {
+  if (comparison.facts.withoutCalls) return
+  for await (const months of accountsRead(comparison))
+    await unlessVanished(() => checkAccount(comparison, months))
+}
