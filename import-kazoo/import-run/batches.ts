@@ -72,20 +72,6 @@ export interface Written {
   removed: number
 }
 
-interface Arriving {
-  as: string
-  arrival: ImportedRecord
-  findings: readonly Finding[]
-}
-
-interface Prepared {
-  document: KazooDocument
-  before: DocumentRow | undefined
-  row: DocumentRow
-  arrivals: readonly Arriving[]
-  findings: readonly Finding[]
-}
-
 export const largestFile = 16_777_216
 
 // Digests are left out, because a mark could be used to guess them; the revision shows that they changed.
@@ -94,8 +80,18 @@ const withoutDigests = (key: string, value: unknown) => (key === 'digests' ? und
 const samePlace = (one: RecordPlace) => (other: RecordPlace) =>
   one.every((part, index) => part === other[index])
 
-/** Stores each batch completely or not at all, and nothing twice. */
-export const createBatches = ({ store, run, adoptions, validate, keyring, author }: Deps) => {
+interface Arriving {
+  as: string
+  arrival: ImportedRecord
+  findings: readonly Finding[]
+}
+
+/** Makes drafts complete: valid, and with their files. */
+const createArrivals = ({
+  adoptions,
+  validate,
+  keyring,
+}: Pick<Deps, 'adoptions' | 'validate' | 'keyring'>) => {
   const quarantine = quarantineInvalidFields({ adoptions, validate })
 
   const markOf = (...content: readonly unknown[]) => keyring.mark(JSON.stringify(content, withoutDigests))
@@ -108,25 +104,26 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
 
   const readFile = async (
     source: Source,
-    document: KazooDocument,
+    { database, id: documentId }: KazooDocument,
     { role, name, contentType }: AttachedFile,
     { as, accountId, id }: Draft,
-  ): Promise<ImportedFile | Finding> => {
-    const unreadable = (old: string) =>
-      finding(document, 'needs_hand', 'file_unreadable', { field: name, old })
-    const bytes = await source.attachment({ database: document.database, id: document.id, name }, largestFile)
-    if (!bytes) return unreadable('it is not there')
-    if (bytes === 'too large') return unreadable(`it is larger than ${largestFile} bytes`)
+  ): Promise<{ file?: ImportedFile; problem?: string | undefined }> => {
+    const bytes = await source.attachment({ database, id: documentId, name }, largestFile)
+    if (!bytes) return { problem: 'it is not there' }
+    if (bytes === 'too large') return { problem: `it is larger than ${largestFile} bytes` }
     const file = { role, contentType, bytes }
-    const problem = await importerOf(as).fileProblem?.(file, { accountId, id })
-    return problem === undefined ? file : unreadable(problem)
+    return { file, problem: await importerOf(as).fileProblem?.(file, { accountId, id }) }
   }
 
   const arriving = async (source: Source, draft: Draft, document: KazooDocument): Promise<Arriving> => {
     const { as, accountId, id, created, modified, facts } = draft
-    const { doc, findings } = await quarantine(draft, document)
+    const { doc, findings: invalid } = await quarantine(draft, document)
     const read = await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
-    const files = read.flatMap((one) => ('bytes' in one ? [one] : []))
+    const files = read.flatMap(({ file, problem }) => (file && problem === undefined ? [file] : []))
+    const unreadable = read.flatMap(({ problem: old }, index) => {
+      const details = { field: draft.files[index]?.name ?? '', old }
+      return old === undefined ? [] : [finding(document, 'needs_hand', 'file_unreadable', details)]
+    })
     const arrival: ImportedRecord = {
       ...{ accountId, id, created, modified, doc, facts, files },
       // Computed lazily: bulk records do not use it.
@@ -134,34 +131,131 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
         return markOf(document.rev, draft, doc)
       },
     }
-    return { as, arrival, findings: [...findings, ...read.flatMap((one) => ('code' in one ? [one] : []))] }
+    return { as, arrival, findings: [...invalid, ...unreadable] }
   }
+
+  return {
+    markOf,
+    importerOf,
+
+    of: (source: Source, { document, drafts }: Converted) =>
+      Promise.all(drafts.map((draft) => arriving(source, draft, document))),
+
+    /** Calls `prepare` of each importer. */
+    async prepared(all: readonly Arriving[]) {
+      const groups = Array.from(
+        Map.groupBy(all, ({ as }) => as),
+        ([as, some]) => ({ importer: importerOf(as), arrivals: some.map(({ arrival }) => arrival) }),
+      )
+      for (const { importer, arrivals } of groups) await importer.prepare?.(arrivals)
+      return groups
+    },
+  }
+}
+
+interface Prepared {
+  document: KazooDocument
+  before: DocumentRow | undefined
+  row: DocumentRow
+  arrivals: readonly Arriving[]
+  findings: readonly Finding[]
+}
+
+/** Throws what no document is at fault for. */
+const refusalOf = (error: unknown) => {
+  if (!(error instanceof Failure) || isOutage(error)) throw error
+  return error.kind.name
+}
+
+/** Stores each batch completely or not at all, and nothing twice. */
+export const createBatches = (deps: Deps) => {
+  const { store, run, author } = deps
+  const arrivals = createArrivals(deps)
+  const writing = createWriting(deps, arrivals.importerOf)
 
   const prepare = async (
     { source, database }: Batch,
-    { document, outcome, drafts, findings }: Converted,
+    converted: Converted,
     mark: string,
     before: DocumentRow | undefined,
   ): Promise<Prepared> => {
-    const arrivals = await Promise.all(drafts.map((draft) => arriving(source, draft, document)))
+    const { document, outcome, drafts, findings } = converted
+    const arriving = await arrivals.of(source, converted)
     const records = drafts.map(({ as, accountId, id }): RecordPlace => [as, accountId, id])
     const { id: documentId, type } = document
     return {
-      ...{ document, before, arrivals },
-      findings: [...findings, ...arrivals.flatMap((one) => one.findings)],
+      ...{ document, before, arrivals: arriving },
+      findings: [...findings, ...arriving.flatMap((one) => one.findings)],
       row: { name: database, documentId, type, outcome, mark, records },
     }
   }
 
-  const byImporter = (arrivals: readonly Arriving[]) =>
-    Array.from(
-      Map.groupBy(arrivals, ({ as }) => as),
-      ([as, some]) => ({
-        importer: importerOf(as),
-        arrivals: some.map(({ arrival }) => arrival),
-      }),
-    )
+  const changedIn = async (batch: Batch, known: ReadonlyMap<string, DocumentRow>) => {
+    const changed: Prepared[] = []
+    for (const one of batch.converted) {
+      const mark = arrivals.markOf(one.document.rev, one.outcome, one.drafts, one.findings)
+      const before = known.get(one.document.id)
+      const isRefusedBefore = before?.mark === refusedMark(mark) && !batch.triesAgain
+      if (before?.mark !== mark && !isRefusedBefore) changed.push(await prepare(batch, one, mark, before))
+    }
+    return changed
+  }
 
+  return {
+    note: writing.note,
+
+    /** Adds bulk records: the result of each document is not stored. */
+    async putMany(set: ChangeSet, source: Source, converted: readonly Converted[]) {
+      const all = await Promise.all(converted.map((one) => arrivals.of(source, one)))
+      for (const { importer, arrivals: some } of await arrivals.prepared(all.flat()))
+        if (importer.putMany) await importer.putMany(set, some)
+        else for (const arrival of some) await importer.put(set, arrival)
+    },
+
+    commit: (set: ChangeSet) =>
+      set.changes.length === 0 ? store.writeUnrecorded(set.statements) : store.adopt(set),
+
+    /** Adds findings to documents that are gone while their records stay. */
+    async addFindings(batch: Batch, findings: readonly Finding[]) {
+      const ids = findings.map(({ id }) => id)
+      const known = await run.known(batch.database, ids)
+      const set = newSet(author, batch, findings.length)
+      for (const one of findings) {
+        const row = known.get(one.id)
+        if (row) run.remember(set, { ...row, mark: one.code }, [one])
+      }
+      await store.adopt(set)
+    },
+
+    async store(batch: Batch): Promise<Written> {
+      const ids = batch.converted.map(({ document }) => document.id)
+      const known = await run.known(batch.database, [...ids, ...batch.gone])
+      const changed = await changedIn(batch, known)
+      const gone = batch.gone.flatMap((id) => known.get(id) ?? [])
+      if (changed.length + gone.length === 0) await writing.note(batch.position)
+      else {
+        await arrivals.prepared(changed.flatMap((one) => one.arrivals))
+        await writing.storeTogether(batch, changed, gone).catch(async (error: unknown) => {
+          refusalOf(error)
+          for (const one of changed) await writing.storeAlone(batch, one)
+          await writing.storeTogether(batch, [], gone)
+        })
+      }
+      return { changed: changed.length, removed: gone.length }
+    },
+  }
+}
+
+const newSet = (author: Author, { database, masterId }: Batch, documents: number) => {
+  const set = new ChangeSet(author)
+  const after = JSON.stringify({ database, documents })
+  set.summary = { accountId: masterId, kind: 'kazoo_import', id: database, action: 'edited', after }
+  // Preserved documents and positions make no other audit entry.
+  set.record(set.summary)
+  return set
+}
+
+const createWriting = ({ store, run, author }: Deps, importerOf: (as: string) => Importer) => {
   const removeAll = async (set: ChangeSet, places: readonly RecordPlace[]) => {
     for (const [as, accountId, id] of places) await importerOf(as).remove(set, { accountId, id })
   }
@@ -172,101 +266,33 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
     run.remember(set, row, findings)
   }
 
-  const newSet = ({ database, masterId }: Batch, documents: number) => {
-    const set = new ChangeSet(author)
-    const after = JSON.stringify({ database, documents })
-    set.summary = { accountId: masterId, kind: 'kazoo_import', id: database, action: 'edited', after }
-    // Preserved documents and positions make no other audit entry.
-    set.record(set.summary)
-    return set
-  }
-
-  const refusalOf = (error: unknown) => {
-    if (!(error instanceof Failure) || isOutage(error)) throw error
-    return error.kind.name
-  }
-
-  /** After a refusal each document is stored alone, and the one at fault is reported. */
-  const storeAlone = async (batch: Batch, one: Prepared) => {
-    try {
-      const set = newSet(batch, 1)
-      await addTo(set, one)
-      await store.adopt(set)
-    } catch (error) {
-      const refused = finding(one.document, 'needs_hand', 'refused', { old: refusalOf(error) })
-      const set = newSet(batch, 1)
-      const [mark, records] = [refusedMark(one.row.mark), one.before?.records ?? []]
-      run.remember(set, { ...one.row, outcome: 'rejected', mark, records }, [refused])
-      await store.adopt(set)
-    }
-  }
-
-  const storeTogether = async (batch: Batch, changed: readonly Prepared[], gone: readonly DocumentRow[]) => {
-    const set = newSet(batch, changed.length + gone.length)
-    for (const row of gone) {
-      await removeAll(set, row.records)
-      run.forget(set, row)
-    }
-    for (const one of changed) await addTo(set, one)
-    set.add(run.putDatabase(batch.position))
-    await store.adopt(set)
-  }
-
-  const note = (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)])
-
   return {
-    note,
+    note: (position: DatabaseRow) => store.writeUnrecorded([run.putDatabase(position)]),
 
-    /** Adds bulk records: the result of each document is not stored. */
-    async putMany(set: ChangeSet, source: Source, converted: readonly Converted[]) {
-      const all = await Promise.all(
-        converted.flatMap(({ document, drafts }) => drafts.map((draft) => arriving(source, draft, document))),
-      )
-      for (const { importer, arrivals } of byImporter(all)) {
-        await importer.prepare?.(arrivals)
-        if (importer.putMany) await importer.putMany(set, arrivals)
-        else for (const arrival of arrivals) await importer.put(set, arrival)
+    /** After a refusal each document is stored alone, and the one at fault is reported. */
+    async storeAlone(batch: Batch, one: Prepared) {
+      try {
+        const set = newSet(author, batch, 1)
+        await addTo(set, one)
+        await store.adopt(set)
+      } catch (error) {
+        const refused = finding(one.document, 'needs_hand', 'refused', { old: refusalOf(error) })
+        const set = newSet(author, batch, 1)
+        const [mark, records] = [refusedMark(one.row.mark), one.before?.records ?? []]
+        run.remember(set, { ...one.row, outcome: 'rejected', mark, records }, [refused])
+        await store.adopt(set)
       }
     },
 
-    commit: (set: ChangeSet) =>
-      set.changes.length === 0 ? store.writeUnrecorded(set.statements) : store.adopt(set),
-
-    /** Adds findings to documents that are gone while their records stay. */
-    async addFindings(batch: Batch, findings: readonly Finding[]) {
-      const ids = findings.map(({ id }) => id)
-      const known = await run.known(batch.database, ids)
-      const set = newSet(batch, findings.length)
-      for (const one of findings) {
-        const row = known.get(one.id)
-        if (row) run.remember(set, { ...row, mark: one.code }, [one])
+    async storeTogether(batch: Batch, changed: readonly Prepared[], gone: readonly DocumentRow[]) {
+      const set = newSet(author, batch, changed.length + gone.length)
+      for (const row of gone) {
+        await removeAll(set, row.records)
+        run.forget(set, row)
       }
+      for (const one of changed) await addTo(set, one)
+      set.add(run.putDatabase(batch.position))
       await store.adopt(set)
-    },
-
-    async store(batch: Batch): Promise<Written> {
-      const { database, converted, position, triesAgain } = batch
-      const ids = converted.map(({ document }) => document.id)
-      const known = await run.known(database, [...ids, ...batch.gone])
-      const changed: Prepared[] = []
-      for (const one of converted) {
-        const mark = markOf(one.document.rev, one.outcome, one.drafts, one.findings)
-        const before = known.get(one.document.id)
-        const isRefusedBefore = before?.mark === refusedMark(mark) && !triesAgain
-        if (before?.mark !== mark && !isRefusedBefore) changed.push(await prepare(batch, one, mark, before))
-      }
-      const gone = batch.gone.flatMap((id) => known.get(id) ?? [])
-      if (changed.length + gone.length === 0) await note(position)
-      else {
-        for (const { importer, arrivals } of byImporter(changed.flatMap((one) => one.arrivals)))
-          await importer.prepare?.(arrivals)
-        await storeTogether(batch, changed, gone).catch(async (error: unknown) => {
-          refusalOf(error)
-          for (const one of changed) await storeAlone(batch, one)
-          await storeTogether(batch, [], gone)
-        })
-      }
-      return { changed: changed.length, removed: gone.length }
     },
   }
 }

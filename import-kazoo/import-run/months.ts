@@ -187,96 +187,106 @@ const summedUp = async ({ facts, place, behind }: Reading, { counts }: MonthNote
   return [...days.drafts(accountId), ...uses.drafts(accountId)]
 }
 
-export const createMonthReading = ({ run, batches, callImportOf, isLastRound, onBatch }: Deps) => {
-  /** Returns the book after the pages, and the stored position: the last part may still wait for the next month. */
-  const readPages = async (
-    { facts, place: { database, accountId }, month, position, calls }: Reading,
-    { pages, moves }: Storing,
-  ) => {
-    let stored = position
-    let next = position
-    let { book } = monthNotesIn(position)
-    await calls.month({
-      database,
-      after: position.mark,
-      async *pages(after) {
-        for await (const { documents, mark } of pages(after))
-          yield { documents: documents.filter(({ type }) => !facts.withoutCalls || type !== 'cdr'), mark }
-      },
-      convertOthers(documents) {
-        const others = convertOthers(documents, month, book)
-        book = others.book
-        return others
-      },
-      async add(set, part) {
-        const kept = part.aside.map((document) => preserveDocument(document, accountId))
-        await batches.putMany(set, facts.source, [...part.others.converted, ...kept])
-        const documents = stored.documents + sizeOf(part)
-        const notes = { ...notesWith(monthNotesIn(stored), part) }
-        const moved = await moves(set, { ...stored, documents, notes }, part)
-        next = moved ?? stored
-        if (moved) set.add(run.putDatabase(moved))
-      },
-      stored(part) {
-        stored = next
-        const changed = part.counts.imported + part.others.converted.length
-        onBatch({ chapter, database, documents: sizeOf(part), changed, removed: 0 })
-      },
-    })
-    return { book, stored: () => stored }
-  }
+type ReadingDeps = Pick<Deps, 'run' | 'batches' | 'onBatch'>
 
-  /** Adds the end of a month and returns the position after it. */
-  const close = async (set: ChangeSet, reading: Reading, position: DatabaseRow): Promise<DatabaseRow> => {
-    const { facts, place, month } = reading
-    const notes = monthNotesIn(position)
-    const closed = closeBook(notes.book, place.database, month)
-    const drafts = [...closed.drafts, ...(await summedUp(reading, notes))]
-    await batches.putMany(set, facts.source, drafts.map(drawnUp(place.database)))
-    const findings = joinFindings(notes.findings, countFindings(closed.findings))
-    const done: MonthNotes = { ...notes, findings, before: month.before, units: closed.units }
-    return { ...position, mark: undefined, isWhole: true, notes: { ...done } }
-  }
+/** Returns the book after the pages, and the stored position: the last part may still wait for the next month. */
+const readPages = async (
+  { run, batches, onBatch }: ReadingDeps,
+  { facts, place: { database, accountId }, month, position, calls }: Reading,
+  { pages, moves }: Storing,
+) => {
+  let stored = position
+  let next = position
+  let { book } = monthNotesIn(position)
+  await calls.month({
+    database,
+    after: position.mark,
+    async *pages(after) {
+      for await (const { documents, mark } of pages(after))
+        yield { documents: documents.filter(({ type }) => !facts.withoutCalls || type !== 'cdr'), mark }
+    },
+    convertOthers(documents) {
+      const others = convertOthers(documents, month, book)
+      book = others.book
+      return others
+    },
+    async add(set, part) {
+      const kept = part.aside.map((document) => preserveDocument(document, accountId))
+      await batches.putMany(set, facts.source, [...part.others.converted, ...kept])
+      const documents = stored.documents + sizeOf(part)
+      const notes = { ...notesWith(monthNotesIn(stored), part) }
+      const moved = await moves(set, { ...stored, documents, notes }, part)
+      next = moved ?? stored
+      if (moved) set.add(run.putDatabase(moved))
+    },
+    stored(part) {
+      stored = next
+      const changed = part.counts.imported + part.others.converted.length
+      onBatch({ chapter, database, documents: sizeOf(part), changed, removed: 0 })
+    },
+  })
+  return { book, stored: () => stored }
+}
 
-  /** The end of a month is known before its last part is stored. */
-  const readFromBeginning = async (reading: Reading) => {
-    const { facts, place, month } = reading
-    const { book } = await readPages(reading, {
-      pages: (after) => wholePages(facts, place.database, after),
-      moves: async (set, position, { mark = position.mark, isLast }) =>
-        isLast ? close(set, reading, { ...position, mark }) : { ...position, mark },
-    })
-    return closeBook(book, place.database, month).units
-  }
+/** Adds the end of a month and returns the position after it. */
+const closeMonth = async (
+  { batches }: ReadingDeps,
+  set: ChangeSet,
+  reading: Reading,
+  position: DatabaseRow,
+): Promise<DatabaseRow> => {
+  const { facts, place, month } = reading
+  const notes = monthNotesIn(position)
+  const closed = closeBook(notes.book, place.database, month)
+  const drafts = [...closed.drafts, ...(await summedUp(reading, notes))]
+  await batches.putMany(set, facts.source, drafts.map(drawnUp(place.database)))
+  const findings = joinFindings(notes.findings, countFindings(closed.findings))
+  const done: MonthNotes = { ...notes, findings, before: month.before, units: closed.units }
+  return { ...position, mark: undefined, isWhole: true, notes: { ...done } }
+}
 
-  /** The units at the end stay as they were. */
-  const readChanges = async (reading: Reading, since: string): Promise<MonthNotes> => {
-    const { facts, place, position, calls } = reading
-    const { book, isMoneyMoved: wasMoved = false } = monthNotesIn(position)
-    let isMoneyMoved = wasMoved
-    const changed = async function* (): AsyncGenerator<MonthPage> {
-      for await (const page of facts.source.changes(place.database, since)) {
-        const documents = page.documents.map((document) => readDocument(place.database, document))
-        isMoneyMoved ||= documents.some(isMoney)
-        if (documents.length + page.gone.length > 0) yield { documents, mark: page.mark }
-      }
+/** The end of a month is known before its last part is stored. */
+const readFromBeginning = async (deps: ReadingDeps, reading: Reading) => {
+  const { facts, place, month } = reading
+  const { book } = await readPages(deps, reading, {
+    pages: (after) => wholePages(facts, place.database, after),
+    moves: async (set, position, { mark = position.mark, isLast }) =>
+      isLast ? closeMonth(deps, set, reading, { ...position, mark }) : { ...position, mark },
+  })
+  return closeBook(book, place.database, month).units
+}
+
+/** The units at the end stay as they were. */
+const readChanges = async (deps: ReadingDeps, reading: Reading, since: string): Promise<MonthNotes> => {
+  const { facts, place, position, calls } = reading
+  const { book, isMoneyMoved: wasMoved = false } = monthNotesIn(position)
+  let isMoneyMoved = wasMoved
+  const changed = async function* (): AsyncGenerator<MonthPage> {
+    for await (const page of facts.source.changes(place.database, since)) {
+      const documents = page.documents.map((document) => readDocument(place.database, document))
+      isMoneyMoved ||= documents.some(isMoney)
+      if (documents.length + page.gone.length > 0) yield { documents, mark: page.mark }
     }
-    let isFirst = true
-    const { stored } = await readPages(reading, {
-      // The second call reads everything, to learn which legs belong together.
-      pages() {
-        const pages = isFirst ? changed() : wholePages(facts, place.database)
-        isFirst = false
-        return pages
-      },
-      moves: async (_set, { notes, ...reached }, { mark: sequence }) =>
-        sequence === undefined
-          ? undefined
-          : { ...reached, sequence, notes: { ...notes, book, isChanged: true, isMoneyMoved } },
-    })
-    await calls.settle()
-    return monthNotesIn(stored())
   }
+  let isFirst = true
+  const { stored } = await readPages(deps, reading, {
+    // The second call reads everything, to learn which legs belong together.
+    pages() {
+      const pages = isFirst ? changed() : wholePages(facts, place.database)
+      isFirst = false
+      return pages
+    },
+    moves: async (_set, { notes, ...reached }, { mark: sequence }) =>
+      sequence === undefined
+        ? undefined
+        : { ...reached, sequence, notes: { ...notes, book, isChanged: true, isMoneyMoved } },
+  })
+  await calls.settle()
+  return monthNotesIn(stored())
+}
+
+export const createMonthReading = (deps: Deps) => {
+  const { run, batches, callImportOf, isLastRound } = deps
 
   /** Returns the units at the end. `sequence`: read first, so that later changes are read again. */
   const readMonth = async (
@@ -286,14 +296,14 @@ export const createMonthReading = ({ run, batches, callImportOf, isLastRound, on
   ): Promise<number | undefined> => {
     const { facts, place, month, behind } = reading
     const anew = { ...reading, position: { ...begun(chapter, place.database), sequence } }
-    if (!row?.isWhole) return readFromBeginning(row ? { ...reading, position: row } : anew)
-    if (row.sequence === undefined || !facts.source.facts.canFollow) return readFromBeginning(anew)
+    if (!row?.isWhole) return readFromBeginning(deps, row ? { ...reading, position: row } : anew)
+    if (row.sequence === undefined || !facts.source.facts.canFollow) return readFromBeginning(deps, anew)
     const { before, units, isChanged, isMoneyMoved } =
       row.sequence === sequence
         ? monthNotesIn(row)
-        : await readChanges({ ...reading, position: row }, row.sequence)
+        : await readChanges(deps, { ...reading, position: row }, row.sequence)
     const isOutdated = before !== month.before || (isMoneyMoved && behind > 0) || (isChanged && isLastRound)
-    return isOutdated ? readFromBeginning(anew) : units
+    return isOutdated ? readFromBeginning(deps, anew) : units
   }
 
   const noteVanished = async (database: string, calls: CallImport) => {

@@ -10,6 +10,7 @@ import {
   preservedName,
   preservedPlace,
 } from '../conversions/preserved.rules.ts'
+import { inPages } from './at-once.ts'
 
 const rows = table('kazoo_kept', {
   accountId: text(),
@@ -42,94 +43,101 @@ const sealedKind = 'kazoo_kept'
 // Unread documents may have secrets anywhere: all content is sealed.
 const Sealed = Type.Object({ content: Type.String(secret) })
 
-/** Stores documents that nothing reads, and some of their files, sealed. */
-export const createPreservedDocuments = ({ all, scan, sealing }: Store) => {
-  sealing.declare(sealedKind, () => Sealed)
+const keyOf = ({ accountId, database, id }: PreservedPlace) => [accountId, database, id]
 
-  const placeOf = (place: PreservedPlace) => ({
-    accountId: place.accountId,
-    kind: sealedKind,
-    id: preservedName(place),
-  })
+const ofDocument = 'account_id = $1 AND source = $2 AND id = $3'
+
+const sealedPlace = (place: PreservedPlace) => ({
+  accountId: place.accountId,
+  kind: sealedKind,
+  id: preservedName(place),
+})
+
+const createReading = ({ scan, sealing }: Store) => {
+  const opened = (row: Row): { content: string; content_type: string } =>
+    JSON.parse(sealing.open(sealedPlace(row), row.doc))
+
+  const filesOf = async (place: PreservedPlace): Promise<PreservedFile[]> => {
+    const sql = `SELECT ${rows.columns} FROM kazoo_kept WHERE ${ofDocument} AND name <> '' ORDER BY name`
+    return rows.list(await scan(sql, keyOf(place))).map((row) => {
+      const { content, content_type: contentType } = opened(row)
+      return { name: row.name, contentType, bytes: Buffer.from(content, 'base64') }
+    })
+  }
+
+  const withFiles = async (row: Row): Promise<PreservedDocument> => {
+    const { accountId, database, id, type } = row
+    return { accountId, database, id, type, text: opened(row).content, files: await filesOf(row) }
+  }
+
+  return {
+    filesOf,
+
+    /** Pages of preserved documents, by account. */
+    async *pages(limit: number): AsyncGenerator<PreservedDocument[]> {
+      const sql = `SELECT ${rows.columns} FROM kazoo_kept WHERE name = '' AND (account_id, source, id) > ($1, $2, $3)
+        ORDER BY account_id, source, id LIMIT ${limit}`
+      const read = async (after: readonly string[]) => rows.list(await scan(sql, after))
+      for await (const heads of inPages(limit, ['', '', ''], read, keyOf))
+        yield await Promise.all(heads.map(withFiles))
+    },
+  }
+}
+
+interface Arriving extends PreservedFacts {
+  revision: string
+  files: readonly ImportedFile[]
+}
+
+/** Stores documents that nothing reads, and some of their files, sealed. */
+export const createPreservedDocuments = (store: Store) => {
+  const { all, sealing } = store
+  sealing.declare(sealedKind, () => Sealed)
+  const { filesOf, pages } = createReading(store)
 
   const shut = (place: PreservedPlace, content: string, more = {}) =>
-    sealing.shut(placeOf(place), JSON.stringify({ ...more, content }))
+    sealing.shut(sealedPlace(place), JSON.stringify({ ...more, content }))
 
-  const opened = (row: Row): { content: string; content_type: string } =>
-    JSON.parse(sealing.open(placeOf(row), row.doc))
+  const forgetRows = (set: ChangeSet, place: PreservedPlace) =>
+    set.run(`DELETE FROM kazoo_kept WHERE ${ofDocument}`, keyOf(place))
 
-  const fileOf = (row: Row): PreservedFile => {
-    const { content, content_type: contentType } = opened(row)
-    return { name: row.name, contentType, bytes: Buffer.from(content, 'base64') }
+  const revisionOf = async (place: PreservedPlace) => {
+    const sql = `SELECT ${revisions.columns} FROM kazoo_kept WHERE ${ofDocument} AND name = ''`
+    return revisions.first(await all(sql, keyOf(place)))?.revision
   }
 
-  const forgetRows = (set: ChangeSet, { accountId, database, id }: PreservedPlace) =>
-    set.run('DELETE FROM kazoo_kept WHERE account_id = $1 AND source = $2 AND id = $3', [
-      accountId,
-      database,
-      id,
-    ])
-
-  const revisionOf = async ({ accountId, database, id }: PreservedPlace) =>
-    revisions.first(
-      await all(
-        `SELECT ${revisions.columns} FROM kazoo_kept
-          WHERE account_id = $1 AND source = $2 AND id = $3 AND name = ''`,
-        [accountId, database, id],
-      ),
-    )?.revision
-
-  const told = (place: PreservedPlace, action: 'created' | 'edited' | 'deleted') => ({
-    accountId: place.accountId,
-    kind: 'kazoo_document',
-    id: place.id,
-    action,
+  const changeOf = ({ accountId, id }: PreservedPlace, action: 'created' | 'edited' | 'deleted') => ({
+    ...{ accountId, kind: 'kazoo_document', id, action },
   })
 
-  const fileRow = (
-    place: PreservedPlace,
-    common: Pick<Row, 'type' | 'revision'>,
-    file: ImportedFile,
-  ): Row => {
-    const { role: name, contentType, bytes } = file
-    const doc = shut(place, bytes.toString('base64'), { content_type: contentType })
-    return { ...place, ...common, name, bytes: bytes.length, doc }
-  }
-
   /** False if it is stored already. */
-  const keep = async (
-    set: ChangeSet,
-    place: PreservedPlace,
-    {
-      type,
-      text: content,
-      revision,
-      files,
-    }: PreservedFacts & { revision: string; files: readonly ImportedFile[] },
-  ): Promise<boolean> => {
+  const keep = async (set: ChangeSet, place: PreservedPlace, document: Arriving): Promise<boolean> => {
+    const { type, text: content, revision, files } = document
     const before = await revisionOf(place)
     if (before === revision) return false
     if (before !== undefined) forgetRows(set, place)
-    const common = { type, revision }
+    const common = { ...place, type, revision }
     const bytes = Buffer.byteLength(content)
-    set.add(upsert({ ...place, ...common, name: '', bytes, doc: shut(place, content) }))
-    for (const file of files) set.add(upsert(fileRow(place, common, file)))
-    const action = before === undefined ? 'created' : 'edited'
+    set.add(upsert({ ...common, name: '', bytes, doc: shut(place, content) }))
+    for (const { role: name, contentType, bytes: file } of files) {
+      const doc = shut(place, file.toString('base64'), { content_type: contentType })
+      set.add(upsert({ ...common, name, bytes: file.length, doc }))
+    }
     const after = JSON.stringify({ type, bytes })
-    set.record({ ...told(place, action), ...(before === undefined ? {} : { before: '{}' }), after })
+    if (before === undefined) set.record({ ...changeOf(place, 'created'), after })
+    else set.record({ ...changeOf(place, 'edited'), before: '{}', after })
     return true
   }
 
   const forget = async (set: ChangeSet, place: PreservedPlace): Promise<boolean> => {
     if ((await revisionOf(place)) === undefined) return false
     forgetRows(set, place)
-    set.record(told(place, 'deleted'))
+    set.record(changeOf(place, 'deleted'))
     return true
   }
 
   return {
-    keep,
-    forget,
+    ...{ keep, forget, pages },
 
     /** The id of a record is its `keptName`, the role of a file its name. */
     adoption: {
@@ -145,42 +153,6 @@ export const createPreservedDocuments = ({ all, scan, sealing }: Store) => {
       },
       remove: (set, { accountId, id }) => forget(set, preservedPlace(accountId, id)),
     } satisfies Importer,
-
-    /** Pages of preserved documents, by account. */
-    async *pages(limit: number): AsyncGenerator<PreservedDocument[]> {
-      let after: readonly string[] = ['', '', '']
-      for (;;) {
-        const heads = rows.list(
-          await scan(
-            `SELECT ${rows.columns} FROM kazoo_kept WHERE name = '' AND (account_id, source, id) > ($1, $2, $3)
-              ORDER BY account_id, source, id LIMIT ${limit}`,
-            after,
-          ),
-        )
-        const last = heads.at(-1)
-        if (!last) return
-        yield await Promise.all(heads.map(withFiles))
-        if (heads.length < limit) return
-        after = [last.accountId, last.database, last.id]
-      }
-    },
-  }
-
-  async function filesOf({ accountId, database, id }: PreservedPlace): Promise<PreservedFile[]> {
-    const files = rows.list(
-      await scan(
-        `SELECT ${rows.columns} FROM kazoo_kept
-          WHERE account_id = $1 AND source = $2 AND id = $3 AND name <> '' ORDER BY name`,
-        [accountId, database, id],
-      ),
-    )
-    return files.map(fileOf)
-  }
-
-  async function withFiles(row: Row): Promise<PreservedDocument> {
-    const { accountId, database, id, type } = row
-    const files = await filesOf(row)
-    return { accountId, database, id, type, text: opened(row).content, files }
   }
 }
 

@@ -128,6 +128,12 @@ const convertAccount = async ({ source, plan }: Facts, id: string, ofPlan: reado
   return [{ ...converted, findings: [...ofPlan, ...converted.findings] }]
 }
 
+const goneOf = async (run: RunStore, database: string, present: ReadonlySet<string>) => {
+  const gone: string[] = []
+  for await (const ids of run.ids(database)) gone.push(...ids.filter((id) => !present.has(id)))
+  return gone
+}
+
 /** Reads databases from the beginning, from a position, or their changes. */
 export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Deps) => {
   const store = async (chapter: string, batch: Batch) => {
@@ -141,21 +147,16 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     { source, masterId }: Facts,
     { converted, gone = [], before, behind }: Storing,
   ) => {
+    const parts = [
+      // Removals free names first.
+      ...inParts(gone, documentsAtOnce).map((some) => ({ converted: [], gone: some })),
+      ...inBatches(converted).map((some) => ({ converted: some, gone: [] })),
+    ]
+    const last = parts.pop() ?? { converted: [], gone: [] }
     // Tried again, because the document or its context has changed.
-    const place = { source, masterId, database: before.name, triesAgain: true, position: before }
-    const common = { ...place, converted: [], gone: [] }
-    // Removals free names first.
-    for (const some of inParts(gone, documentsAtOnce)) await store(name, { ...common, gone: some })
-    const parts = inBatches(converted)
-    const last = parts.pop() ?? []
-    for (const some of parts) await store(name, { ...common, converted: some })
-    await store(name, { ...common, converted: last, position: behind })
-  }
-
-  const goneOf = async (database: string, present: ReadonlySet<string>) => {
-    const gone: string[] = []
-    for await (const ids of run.ids(database)) gone.push(...ids.filter((id) => !present.has(id)))
-    return gone
+    const place = { source, masterId, database: before.name, triesAgain: true }
+    for (const part of parts) await store(name, { ...place, ...part, position: before })
+    await store(name, { ...place, ...last, position: behind })
   }
 
   const readAll = async (
@@ -181,7 +182,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
         position = behind
       }
     }
-    const gone = isAgain ? await goneOf(row.name, present) : []
+    const gone = isAgain ? await goneOf(run, row.name, present) : []
     const end: DatabaseRow = { ...position, mark: undefined, isWhole: true }
     const behind = isAgain ? { ...end, sequence, documents: present.size } : end
     await storeAll(chapter, facts, { converted: last, gone, before: position, behind })
