@@ -10,7 +10,9 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { daySeconds, gregorianNow } from '../../src/lib/gregorian.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import {
+  type ComparedPlace,
   createTally,
+  differencesAt,
   differencesOfLists,
   differencesOfRecords,
   disregarded,
@@ -51,11 +53,14 @@ interface Sides {
 const maxRows = 2000
 const recordsOfList = 25
 
-type Answered = { data: unknown } | { status: number }
+interface Answer {
+  status: number
+  data?: unknown
+}
 
-const asking = async (ask: () => Promise<unknown>): Promise<Answered> => {
+const answerTo = async (ask: () => Promise<unknown>): Promise<Answer> => {
   try {
-    return { data: await ask() }
+    return { status: 200, data: await ask() }
   } catch (error) {
     if (error instanceof CrosspointError) return { status: error.status }
     throw error
@@ -71,47 +76,26 @@ const listAt = async (side: CrosspointCore, path: string, query: Question['query
   return rows
 }
 
-const recordAt = async (side: CrosspointCore, path: string, query: Question['query']) =>
-  (await side.request({ path, query })).data
-
-const both = async ({ there, here }: Sides, ask: (side: CrosspointCore) => Promise<unknown>) =>
-  Promise.all([asking(() => ask(there)), asking(() => ask(here))])
-
-const statusOf = (answered: Answered) => ('status' in answered ? answered.status : 200)
-
-type Place = Pick<ReportedDifference, 'account_id' | 'question'>
-
-const compareRecords = (
-  place: Place & { id?: string },
-  [there, here]: readonly Answered[],
-): ReportedDifference[] => {
-  if (!there || !here) return []
-  if (statusOf(there) !== statusOf(here))
-    return [{ ...place, what: 'status', there: statusOf(there), here: statusOf(here) }]
-  if (!('data' in there) || !('data' in here) || !isObject(there.data) || !isObject(here.data)) return []
-  return differencesOfRecords(there.data, here.data).map(({ path, from, to }) => ({
-    ...place,
-    what: path,
-    there: from,
-    here: to,
-  }))
+const compareAnswers = async <Data>(
+  sides: Sides,
+  place: ComparedPlace,
+  ask: (side: CrosspointCore) => Promise<Data>,
+  compare: (there: Data, here: Data) => ReportedDifference[],
+): Promise<ReportedDifference[]> => {
+  const [there, here] = await Promise.all([sides.there, sides.here].map((side) => answerTo(() => ask(side))))
+  if (there?.status !== here?.status)
+    return [{ ...place, what: 'status', there: there?.status, here: here?.status }]
+  return there?.status === 200 ? compare(there.data as Data, here?.data as Data) : []
 }
 
-const compareLists = (
-  place: Place,
-  there: readonly unknown[],
-  here: readonly unknown[],
-): ReportedDifference[] => {
-  const { missing, extra, outOfOrder, rows } = differencesOfLists(there, here)
-  return [
-    ...missing.map((id) => ({ ...place, id, what: 'missing' })),
-    ...extra.map((id) => ({ ...place, id, what: 'extra' })),
-    ...(outOfOrder === undefined ? [] : [{ ...place, id: outOfOrder, what: 'order' }]),
-    ...rows.flatMap(({ id, differences }) =>
-      differences.map(({ path, from, to }) => ({ ...place, id, what: path, there: from, here: to })),
-    ),
-  ]
-}
+const compareRecord = (sides: Sides, place: ComparedPlace, path: string, query: Question['query'] = {}) =>
+  compareAnswers(
+    sides,
+    place,
+    async (side) => (await side.request({ path, query })).data,
+    (there, here) =>
+      isObject(there) && isObject(here) ? differencesAt(place, differencesOfRecords(there, here)) : [],
+  )
 
 /** `asked`: the number of answers that were compared. */
 const compareOne = async (
@@ -119,29 +103,24 @@ const compareOne = async (
   accountId: string,
   question: Question,
   query: Question['query'],
-): Promise<{ asked: number; told: ReportedDifference[] }> => {
-  const place: Place = { account_id: accountId, question: question.name }
+): Promise<{ asked: number; differences: ReportedDifference[] }> => {
+  const place = { account_id: accountId, question: question.name }
   const path = `/v2/accounts/${accountId}${question.path}`
   if (question.as === 'record')
-    return { asked: 1, told: compareRecords(place, await both(sides, (side) => recordAt(side, path, query))) }
-  const [there, here] = await both(sides, (side) => listAt(side, path, query))
-  if (!there || !here || !('data' in there) || !('data' in here))
-    return {
-      asked: 1,
-      told: compareRecords(
-        place,
-        [there, here].flatMap((one) => one ?? []),
-      ),
-    }
-  const [rowsThere, rowsHere] = [there.data, here.data].map((data) => (Array.isArray(data) ? data : []))
-  const told = compareLists(place, rowsThere ?? [], rowsHere ?? [])
-  if (question.as === 'list') return { asked: 1, told }
-  const ids = (rowsThere ?? []).slice(0, recordsOfList).map(idOf)
-  for (const id of ids) {
-    const one = `${path}/${encodeURIComponent(id)}`
-    told.push(...compareRecords({ ...place, id }, await both(sides, (side) => recordAt(side, one, {}))))
-  }
-  return { asked: 1 + ids.length, told }
+    return { asked: 1, differences: await compareRecord(sides, place, path, query) }
+  const ids: string[] = []
+  const differences = await compareAnswers(
+    sides,
+    place,
+    (side) => listAt(side, path, query),
+    (there, here) => {
+      if (question.as === 'records') ids.push(...there.slice(0, recordsOfList).map(idOf))
+      return differencesOfLists(place, there, here)
+    },
+  )
+  for (const id of ids)
+    differences.push(...(await compareRecord(sides, { ...place, id }, `${path}/${encodeURIComponent(id)}`)))
+  return { asked: 1 + ids.length, differences }
 }
 
 const chosenAccounts = async ({ there }: Sides, ownId: string, { sample, seed }: CompareOptions) => {
@@ -161,28 +140,29 @@ const timesOf = (days: number) => {
   return { created_from: now - days * daySeconds, created_to: now }
 }
 
-const compareAll = async (terminal: Terminal, sides: Sides, ownId: string, options: CompareOptions) => {
+const compareAll = async (
+  terminal: Terminal,
+  sides: Sides,
+  ownId: string,
+  options: CompareOptions,
+): Promise<Compared> => {
   const { accounts, ofAll } = await chosenAccounts(sides, ownId, options)
   const times = timesOf(options.days)
   const { tally, add } = createTally(questions.map(({ name }) => name))
   for (const [index, accountId] of accounts.entries()) {
     for (const question of questions) {
       const query = { ...question.query, ...(question.isTimed ? times : {}) }
-      const { asked, told } = await compareOne(sides, accountId, question, query)
-      add(question.name, asked, told)
+      const { asked, differences } = await compareOne(sides, accountId, question, query)
+      add(question.name, asked, differences)
     }
     if ((index + 1) % 10 === 0) terminal.printError(`${index + 1} of ${accounts.length} accounts`)
   }
-  const { questions: counted, differences, untold } = tally
-  const compared: Compared = {
+  return {
     accounts: accounts.length,
     of_accounts: ofAll,
-    questions: counted,
-    differences,
-    untold,
+    ...tally,
     disregarded: disregarded.map(({ why }) => why),
   }
-  return compared
 }
 
 const textOf = (compared: Compared) =>

@@ -6,8 +6,8 @@ import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { convertAccount, type PlannedAccount, treeOf } from '../conversions/accounts.rules.ts'
 import { readDocument } from '../documents/fields.ts'
 import { inParts } from '../import-run/at-once.ts'
-import { arrivalOf, type Comparison, compareValues, differencesAt, withReason } from './comparison.ts'
-import { differencesOfRecords } from './differences.ts'
+import { arrivalOf, type Comparison, compareValues, withReason } from './comparison.ts'
+import { differencesAt, differencesOfRecords } from './differences.ts'
 
 /** Unique names by which an account is found. */
 const namesOf = ({ nameClaim, realm }: PlannedAccount) => ({

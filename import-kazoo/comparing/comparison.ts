@@ -3,7 +3,7 @@ import type { ImportedRecord, Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
-import { type Difference, differencesBetween } from '../../src/lib/differences.ts'
+import { differencesBetween } from '../../src/lib/differences.ts'
 import { type Json, present } from '../../src/lib/json.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
@@ -13,7 +13,12 @@ import { convertedOf } from '../import-run/reading.ts'
 import { createRunStore, isVanished, type RunStore } from '../import-run/store.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
-import type { createTally, ReportedDifference } from './differences.ts'
+import {
+  type ComparedPlace,
+  type createTally,
+  differencesAt,
+  type ReportedDifference,
+} from './differences.ts'
 import { createStoredValues } from './store.ts'
 
 /** Returns the API's response to a GET of the operator; undefined if there is no such record. */
@@ -47,14 +52,6 @@ export const createComparison = ({ store, validate, ...deps }: CheckDeps, look: 
 })
 
 export type Comparison = ReturnType<typeof createComparison>
-
-export type ComparedPlace = Pick<ReportedDifference, 'account_id' | 'question' | 'id'>
-
-export const differencesAt = (
-  place: ComparedPlace,
-  differences: readonly Difference[],
-): ReportedDifference[] =>
-  differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
 
 /** Compares values of one record. */
 export const compareValues = ({ add }: Comparison, place: ComparedPlace, there: Json, here: Json) =>

@@ -16,6 +16,14 @@ export interface ReportedDifference {
   why?: string
 }
 
+export type ComparedPlace = Pick<ReportedDifference, 'account_id' | 'question' | 'id'>
+
+export const differencesAt = (
+  place: ComparedPlace,
+  differences: readonly Difference[],
+): ReportedDifference[] =>
+  differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
+
 const sentences: Readonly<Record<string, string>> = {
   missing: 'is missing',
   extra: 'is not in the source',
@@ -107,27 +115,33 @@ export const compareOrder = (there: readonly string[], here: readonly string[]) 
   }
 }
 
-export const differencesOfLists = (there: readonly unknown[], here: readonly unknown[]) => {
+export const differencesOfLists = (
+  place: ComparedPlace,
+  there: readonly unknown[],
+  here: readonly unknown[],
+): ReportedDifference[] => {
   const rowsHere = new Map(here.map((row) => [idOf(row), row]))
-  return {
-    ...compareOrder(there.map(idOf), [...rowsHere.keys()]),
-    rows: there.flatMap((row) => {
+  const { missing, extra, outOfOrder } = compareOrder(there.map(idOf), [...rowsHere.keys()])
+  return [
+    ...missing.map((id) => ({ ...place, id, what: 'missing' })),
+    ...extra.map((id) => ({ ...place, id, what: 'extra' })),
+    ...(outOfOrder === undefined ? [] : [{ ...place, id: outOfOrder, what: 'order' }]),
+    ...there.flatMap((row) => {
       const id = idOf(row)
       const other = rowsHere.get(id)
       if (!isObject(row) || !isObject(other)) return []
-      const differences = differencesOfRecords(row, other)
-      return differences.length > 0 ? [{ id, differences }] : []
+      return differencesAt({ ...place, id }, differencesOfRecords(row, other))
     }),
-  }
+  ]
 }
 
 /** Selects a repeatable sample. */
-export const sampleOf = (below: readonly string[], { sample, seed }: { sample: number; seed: string }) =>
-  below
-    .map((id) => ({ id, place: hash('sha256', `${seed}/${id}`, 'hex') }))
-    .sort((a, b) => (a.place < b.place ? -1 : 1))
+export const sampleOf = (below: readonly string[], { sample, seed }: { sample: number; seed: string }) => {
+  const places = new Map(below.map((id) => [id, hash('sha256', `${seed}/${id}`, 'hex')]))
+  return below
+    .toSorted((one, other) => ((places.get(one) ?? '') < (places.get(other) ?? '') ? -1 : 1))
     .slice(0, sample)
-    .map(({ id }) => id)
+}
 
 /** Something that is counted or summed on both sides. */
 export interface BothSums {
@@ -139,38 +153,41 @@ export interface BothSums {
 export interface Tally {
   questions: { name: string; asked: number; different: number }[]
   differences: ReportedDifference[]
-  /** Differences beyond `maxTold`. */
+  /** Differences beyond `maxReported`. */
   untold: number
 }
 
 // More differences are only counted.
 const maxReported = 10_000
 
+/** The entry of a name, which is added if there is none. */
+const entryNamed = <Entry extends { name: string }>(entries: Entry[], empty: Entry): Entry => {
+  const known = entries.find(({ name }) => name === empty.name)
+  if (!known) entries.push(empty)
+  return known ?? empty
+}
+
 export const createTally = (names: readonly string[] = []) => {
   const questions = names.map((name) => ({ name, asked: 0, different: 0 }))
   const tally: Tally = { questions, differences: [], untold: 0 }
-  const sums = new Map<string, BothSums>()
-
-  const add = (name: string, asked: number, told: readonly ReportedDifference[]) => {
-    const known = questions.find((one) => one.name === name)
-    const question = known ?? { name, asked: 0, different: 0 }
-    if (!known) questions.push(question)
-    question.asked += asked
-    question.different += new Set(told.map(({ id = '' }) => id)).size
-    const shown = told.slice(0, Math.max(0, maxReported - tally.differences.length))
-    tally.differences.push(...shown)
-    tally.untold += told.length - shown.length
-  }
-
+  const sums: BothSums[] = []
   return {
     tally,
-    add,
+    sums,
 
-    sum(name: string, there: number, here: number) {
-      const known = sums.get(name) ?? { name, there: 0, here: 0 }
-      sums.set(name, { name, there: known.there + there, here: known.here + here })
+    add(name: string, asked: number, found: readonly ReportedDifference[]) {
+      const question = entryNamed(questions, { name, asked: 0, different: 0 })
+      question.asked += asked
+      question.different += new Set(found.map(({ id = '' }) => id)).size
+      const shown = found.slice(0, Math.max(0, maxReported - tally.differences.length))
+      tally.differences.push(...shown)
+      tally.untold += found.length - shown.length
     },
 
-    sums: () => [...sums.values()],
+    sum(name: string, there: number, here: number) {
+      const both = entryNamed(sums, { name, there: 0, here: 0 })
+      both.there += there
+      both.here += here
+    },
   }
 }

@@ -12,7 +12,8 @@ import { type MonthPlace, monthNotesIn, monthOf } from '../import-run/months.ts'
 import { legsIn } from '../import-run/reading.ts'
 import { isVanished } from '../import-run/store.ts'
 import { unlessVanished } from '../source/source.ts'
-import { type Comparison, compareValues, differencesAt } from './comparison.ts'
+import { type Comparison, compareValues } from './comparison.ts'
+import { differencesAt } from './differences.ts'
 
 /** Months as they were counted while they were read, in the order of accounts. */
 async function* monthsRead({ run }: Comparison) {

@@ -7,14 +7,13 @@ import {
   chapterNamed,
   compareCounts,
   convertAgain,
-  differencesAt,
   type ExpectedRecord,
   expectedRecords,
   expectedRecordsOf,
   withReason,
   withRows,
 } from './comparison.ts'
-import { differencesOfRecords } from './differences.ts'
+import { differencesAt, differencesOfRecords } from './differences.ts'
 
 const hearsay = 'number_by_hearsay'
 

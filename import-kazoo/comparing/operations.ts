@@ -97,5 +97,5 @@ export const createDatabaseComparison =
     await compareNumbers(comparison, numbers)
     await compareKeysOfNumbers(comparison)
     const [accounts, ofAll] = [accountIds.length, facts.accounts.size]
-    return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums() }
+    return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums }
   }

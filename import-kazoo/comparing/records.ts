@@ -8,13 +8,12 @@ import {
   arrivalOf,
   type Comparison,
   chapterNamed,
-  differencesAt,
   type ExpectedRecord,
   expectedRecords,
   expectedRecordsOf,
   withReason,
 } from './comparison.ts'
-import { compareOrder, differencesOfRecords } from './differences.ts'
+import { compareOrder, differencesAt, differencesOfRecords } from './differences.ts'
 import { numberImporters } from './numbers.ts'
 
 type Placed = Pick<StoredRecord, 'sortKey' | 'id'>

@@ -84,11 +84,13 @@ describe('a comparison', () => {
 
   it('tells what is missing, what is here alone, and what stands elsewhere', () => {
     const row = (id: string) => ({ id })
-    expect(differencesOfLists([row('a'), row('b'), row('c')], [row('c'), row('b'), row('d')])).toEqual({
-      missing: ['a'],
-      extra: ['d'],
-      outOfOrder: 'b',
-      rows: [],
-    })
+    const place = { question: 'users' }
+    expect(differencesOfLists(place, [row('a'), row('b'), row('c')], [row('c'), row('b'), row('d')])).toEqual(
+      [
+        { ...place, id: 'a', what: 'missing' },
+        { ...place, id: 'd', what: 'extra' },
+        { ...place, id: 'b', what: 'order' },
+      ],
+    )
   })
 })
