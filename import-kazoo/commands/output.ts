@@ -12,23 +12,16 @@ export const printStatus = (text: string) => process.stderr.write(`${text}\n`)
 /** Prints progress and speed every few seconds. */
 export const createProgressPrinter = () => {
   const begun = performance.now()
-  let told = begun
+  let printed = begun
   let documents = 0
-  return ({
-    chapter,
-    database,
-    documents: some,
-  }: {
-    chapter: string
-    database: string
-    documents: number
-  }) => {
-    documents += some
+  return (progress: { chapter: string; database: string; documents: number }) => {
+    documents += progress.documents
     const now = performance.now()
-    if (now - told < printIntervalMs) return
-    told = now
-    const rate = Math.round(documents / ((now - begun) / 1000))
-    printStatus(`${chapter}: ${database}, ${formatCount(documents)} documents, ${formatCount(rate)} a second`)
+    if (now - printed < printIntervalMs) return
+    printed = now
+    const rate = formatCount(Math.round(documents / ((now - begun) / 1000)))
+    const { chapter, database } = progress
+    printStatus(`${chapter}: ${database}, ${formatCount(documents)} documents, ${rate} a second`)
   }
 }
 

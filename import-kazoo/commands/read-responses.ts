@@ -19,46 +19,27 @@ export const createResponses = (routes: readonly Route[], { records }: Pick<Stor
 
   const accountOf = (id: string) => records.find(id, accountKind, id) as Promise<AccountRecord | undefined>
 
-  let known: Promise<Actor> | undefined
-
   const findOperator = async (): Promise<Actor> => {
     const holder = await records.claimant(masterClaim)
     const account = holder && (await accountOf(holder.id))
     if (!account) throw new Error('The store has no master account')
-    return {
-      accountId: account.id,
-      account,
-      user: undefined,
-      method: 'cb_api_auth',
-      claims: undefined,
-      token: undefined,
-    }
+    const nothing = { user: undefined, claims: undefined, token: undefined }
+    return { accountId: account.id, account, method: 'cb_api_auth', ...nothing }
   }
+  let operator: Promise<Actor> | undefined
 
   const callTo = async (path: string, variables: Readonly<Record<string, string>>): Promise<Call> => {
-    known ??= findOperator()
-    const actor = await known
+    operator ??= findOperator()
+    const actor = await operator
     const account = await accountOf(variables.account_id ?? '')
     if (!account) throw failure(badIdentifier, { cause: variables.account_id })
     return {
-      path: variables,
-      data: undefined,
-      sent: undefined,
-      subject: undefined,
-      account,
-      actor,
-      visitor: actor,
-      author: { requestId: 'responses' },
+      ...{ path: variables, account, actor, visitor: actor, author: { requestId: 'responses' } },
+      ...{ data: undefined, sent: undefined, subject: undefined, upload: undefined, stream: undefined },
       query: new URLSearchParams(),
       envelope: {},
-      upload: undefined,
-      stream: undefined,
       request: {
-        id: 'responses',
-        method: 'GET',
-        path,
-        clientAddress: '',
-        peerAddress: '',
+        ...{ id: 'responses', method: 'GET', path, clientAddress: '', peerAddress: '' },
         header: () => undefined,
         value: () => undefined,
         accepts: 'application/json',

@@ -15,8 +15,7 @@ import {
   expectedRecordsOf,
   withRows,
 } from './comparison.ts'
-import { numberImporters } from './numbers.ts'
-import { compareRecord } from './records.ts'
+import { compareRecord, numberImporters } from './records.ts'
 
 type Check = (comparison: Comparison, drafts: readonly Draft[]) => Promise<void>
 

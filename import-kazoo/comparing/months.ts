@@ -6,11 +6,11 @@ import { type CallSums, joinSums, monthOfLeg, noSums, type Sums, sumsOf } from '
 import type { ConvertedLeg } from '../conversions/call-records.rules.ts'
 import { type BookSoFar, closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
 import { databaseKindOf } from '../documents/database-names.ts'
-import { readDocument } from '../documents/fields.ts'
 import { inParts } from '../import-run/at-once.ts'
 import { type MonthPlace, monthNotesIn, monthOf } from '../import-run/months.ts'
 import { legsIn } from '../import-run/reading.ts'
 import { isVanished } from '../import-run/store.ts'
+import { documentPages } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
 import { type Comparison, compareValues } from './comparison.ts'
 import { differencesAt } from './differences.ts'
@@ -48,9 +48,8 @@ export const checkMonths = async (comparison: Comparison) => {
 const readBook = async ({ facts }: Comparison, place: MonthPlace, before: number | undefined) => {
   const month = await monthOf(facts, place, before)
   let book = emptyBook
-  for await (const { documents } of facts.source.pages(place.database))
-    for (const document of documents.map((one) => readDocument(place.database, one)).filter(isMoney))
-      ({ book } = convertMoney(document, month, book))
+  for await (const { documents } of documentPages(facts.source, place.database))
+    for (const document of documents.filter(isMoney)) ({ book } = convertMoney(document, month, book))
   return { book, units: closeBook(book, place.database, month).units }
 }
 

@@ -5,7 +5,6 @@ import { monthsIn } from '../import-run/months.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import { everything } from '../import-sections/section.ts'
 import type { Source } from '../source/source.ts'
-import { checkOtherAccounts, compareAccounts } from './accounts.ts'
 import { type CheckDeps, type Comparison, createComparison, type Respond } from './comparison.ts'
 import {
   type BothSums,
@@ -17,8 +16,13 @@ import {
 } from './differences.ts'
 import { checkDocuments, checkRecords } from './documents.ts'
 import { checkCalls, checkMonths, compareBooks, compareCalls } from './months.ts'
-import { checkNumbers, compareNumbers } from './numbers.ts'
-import { compareRecords } from './records.ts'
+import {
+  checkNumbers,
+  checkOtherAccounts,
+  compareAccounts,
+  compareNumbers,
+  compareRecords,
+} from './records.ts'
 import { compareKeysOfAccount, compareKeysOfNumbers } from './source-keys.ts'
 
 /** The checks of `--finish`, by the names that differences are reported under. */

@@ -1,20 +1,197 @@
+import { publicHalf } from '../../src/areas/accounts/accounts/rules.ts'
 import type { Importer } from '../../src/areas/adoption.ts'
+import { type AccountRecord, accountKind } from '../../src/auth/identity.ts'
+import { differencesBetween } from '../../src/lib/differences.ts'
 import { type Json, present } from '../../src/lib/json.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
+import { copiesDatabase } from '../conversions/account-tree.rules.ts'
+import { convertAccount, type PlannedAccount, treeOf } from '../conversions/accounts.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { readDocument } from '../documents/fields.ts'
-import { inPages } from '../import-run/at-once.ts'
+import { inPages, inParts } from '../import-run/at-once.ts'
+import { isRefused } from '../import-run/store.ts'
+import { databasesOf } from '../import-sections/section.ts'
 import {
   arrivalOf,
   type Comparison,
   chapterNamed,
+  compareCounts,
+  compareValues,
+  convertAgain,
   type ExpectedRecord,
   expectedRecords,
   expectedRecordsOf,
   withReason,
+  withRows,
 } from './comparison.ts'
 import { compareOrder, differencesAt, differencesOfRecords } from './differences.ts'
-import { numberImporters } from './numbers.ts'
+
+/** Unique names by which an account is found. */
+const namesOf = ({ nameClaim, realm }: PlannedAccount) => ({
+  account_name: nameClaim,
+  realm: realm.toLowerCase(),
+})
+
+const compareAccount = async (
+  comparison: Comparison,
+  planned: PlannedAccount,
+  { doc, hidden, modified }: AccountRecord,
+  names: ReadonlyMap<string, string> = new Map(),
+) => {
+  const { plan, source } = comparison.facts
+  const found = await source.document(planned.source, planned.id)
+  const document = found && readDocument(planned.source, found)
+  const [draft] = document ? convertAccount(document, plan).drafts : []
+  if (!document || !draft) return
+  const expected = await arrivalOf(comparison, { draft, document })
+  const wanted = namesOf(planned)
+  const differences = [
+    ...differencesOfRecords(publicHalf(expected.doc), doc as Json),
+    ...differencesBetween(
+      { enabled: draft.facts.enabled, is_reseller: planned.isReseller, 'found by': wanted },
+      {
+        enabled: hidden.enabled,
+        is_reseller: hidden.isReseller,
+        'found by': Object.fromEntries(Object.keys(wanted).map((name) => [name, names.get(name)])),
+      },
+    ),
+  ]
+  const place = { account_id: planned.id, question: 'account' }
+  // Findings of accounts are stored with their copies.
+  const record = { draft, document: { ...document, database: copiesDatabase } }
+  const reported = await withReason(comparison, record, modified, differencesAt(place, differences))
+  comparison.add('account', 1, reported)
+}
+
+/** Compares records, names and ancestors of accounts. */
+export const compareAccounts = async (comparison: Comparison) => {
+  const { stored, records, facts, add } = comparison
+  for (const ids of inParts(comparison.accountIds, 200)) {
+    const [trees, names] = [await stored.trees(ids), await stored.accountNames(ids)]
+    for (const id of ids) {
+      const planned = facts.plan.accounts.get(id)
+      const record = await records.find(id, accountKind, id)
+      if (!planned) continue
+      if (!record) {
+        add('account', 1, [{ account_id: id, question: 'account', what: 'missing' }])
+        continue
+      }
+      await compareAccount(comparison, planned, record as AccountRecord, names.get(id))
+      const tree = treeOf(facts.plan, id).join(' ')
+      const [own, above] = [(record as AccountRecord).hidden.tree, trees.get(id) ?? []]
+      compareValues(
+        comparison,
+        { account_id: id, question: 'tree' },
+        { tree, 'accounts above it': tree },
+        { tree: own.join(' '), 'accounts above it': above.join(' ') },
+      )
+    }
+  }
+}
+
+/** No other accounts, and one root. */
+export const checkOtherAccounts = async ({ stored, run, facts, add }: Comparison) => {
+  for await (const ids of stored.accounts()) {
+    const others = ids.filter((id) => !facts.plan.accounts.has(id))
+    // Accounts that were deleted there meanwhile are already reported.
+    const known = await run.known(copiesDatabase, others)
+    const extra = others.filter((id) => !known.has(id))
+    add(
+      'account',
+      0,
+      extra.map((id) => ({ account_id: id, question: 'account', what: 'extra' })),
+    )
+  }
+  const place = { question: 'tree', what: 'accounts without a parent' }
+  const roots = await stored.rootCount()
+  add('tree', 1, roots === 1 ? [] : [{ ...place, there: 1, here: roots }])
+}
+
+const hearsay = 'number_by_hearsay'
+
+export const numberImporters: ReadonlySet<string> = new Set(['number', hearsay])
+
+type Stored = Awaited<ReturnType<Comparison['numbers']['findSeveral']>>
+
+const differencesOf = (
+  { draft: { as, accountId, id, doc, facts } }: ExpectedRecord,
+  number: ReturnType<Stored['get']>,
+) => {
+  const place = { ...(accountId === '' ? {} : { account_id: accountId }), question: 'number', id }
+  if (!number) return [{ ...place, what: 'missing' }]
+  // The inventory takes precedence over hearsay.
+  if (as === hearsay && !number.hidden.isHearsay) return []
+  const { hidden, usedBy, ...others } = facts as { hidden: Json; usedBy: string }
+  const { accountId: owner, state, carrier } = number
+  const expected = { account_id: accountId, ...others, used_by: usedBy, ...hidden }
+  const found = { account_id: owner, state, carrier, used_by: number.usedBy, ...number.hidden }
+  return differencesAt(place, [
+    ...differencesOfRecords(doc, number.doc),
+    ...differencesOfRecords(expected, found),
+  ])
+}
+
+/** Compares owner, state, fields and features. */
+const compareAll = async (comparison: Comparison, expected: readonly ExpectedRecord[]) => {
+  for (const some of inParts(expected)) {
+    const stored = await comparison.numbers.findSeveral(some.map(({ draft }) => draft.id))
+    for (const one of some) {
+      const number = stored.get(one.draft.id)
+      comparison.add(
+        'number',
+        1,
+        await withReason(comparison, one, number?.modified, differencesOf(one, number)),
+      )
+    }
+  }
+}
+
+/** Compares the numbers of the compared accounts; `others`: those that only documents of an account name. */
+export const compareNumbers = async (comparison: Comparison, others: readonly ExpectedRecord[]) => {
+  const { facts, accountIds, stored, add, sum } = comparison
+  const there = new Map(accountIds.map((id) => [id, new Set<string>()]))
+  const compareOwned = async (expected: readonly ExpectedRecord[]) => {
+    const owned = expected.filter(
+      ({ draft: { as, accountId } }) => numberImporters.has(as) && there.has(accountId),
+    )
+    for (const { draft } of owned) there.get(draft.accountId)?.add(draft.id)
+    await compareAll(comparison, owned)
+  }
+  for (const database of databasesOf(facts, 'numbers'))
+    for await (const page of expectedRecords(comparison, 'numbers', database)) await compareOwned(page)
+  await compareOwned(others)
+  for (const [accountId, ids] of there) {
+    const here = await stored.numbersOf(accountId)
+    const extra = [...here].filter((id) => !ids.has(id))
+    add(
+      'number',
+      0,
+      extra.map((id) => ({ account_id: accountId, question: 'number', id, what: 'extra' })),
+    )
+    sum('number', ids.size, here.size)
+  }
+}
+
+/** All numbers are there, and no others. */
+export const checkNumbers = async (comparison: Comparison) => {
+  const states = new Map<string, number>()
+  const chapter = chapterNamed(comparison, 'numbers')
+  if (!chapter) return
+  const isWhole = await convertAgain(comparison, chapter, async (converted, database) => {
+    const all = await withRows(comparison, database, converted)
+    const taken = all.filter(({ row }) => !row || !isRefused(row)).map(({ one }) => one)
+    const expected = expectedRecordsOf(taken).filter(({ draft }) => draft.as === 'number')
+    for (const { draft } of expected) {
+      const state = String(draft.facts.state)
+      states.set(state, (states.get(state) ?? 0) + 1)
+    }
+    await compareAll(comparison, expected)
+  })
+  // A vanished database makes counts useless.
+  if (!isWhole) return
+  const here = await comparison.stored.numberStates()
+  compareCounts(comparison, 'all numbers', (state) => `in state ${state}`, states, here)
+}
 
 type Placed = Pick<StoredRecord, 'sortKey' | 'id'>
 

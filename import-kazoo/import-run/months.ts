@@ -9,7 +9,7 @@ import { preserveDocument, preserveOrCount } from '../conversions/preserved.rule
 import { convertAudit, createDays, createUses } from '../conversions/service-usage.rules.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
-import type { Facts } from '../import-sections/section.ts'
+import { documentPages, type Facts } from '../import-sections/section.ts'
 import { type CountedFindings, countFindings, joinFindings } from '../report/report.ts'
 import { unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
@@ -24,7 +24,7 @@ interface Deps {
   batches: Batches
   callImportOf(accountId: string): CallImport
   isLastRound: boolean
-  onBatch(told: BatchProgress): void
+  onBatch(progress: BatchProgress): void
 }
 
 interface MonthNotes {
@@ -149,11 +149,6 @@ const convertOthers = (
   return { converted: all, book }
 }
 
-async function* wholePages({ source }: Facts, database: string, after?: string): AsyncGenerator<MonthPage> {
-  for await (const { documents, mark } of source.pages(database, after))
-    yield { documents: documents.map((document) => readDocument(database, document)), mark }
-}
-
 interface Reading {
   facts: Facts
   place: MonthPlace
@@ -179,7 +174,7 @@ const summedUp = async ({ facts, place, behind }: Reading, { counts }: MonthNote
   const wantsUses = has('allotment_consumption') && behind < monthsOfUses
   if (!wantsDays && !wantsUses) return []
   const [days, uses] = [createDays(), createUses()]
-  for await (const { documents } of wholePages(facts, database))
+  for await (const { documents } of documentPages(facts.source, database))
     for (const document of documents) {
       if (wantsDays && document.type === 'audit_log') days.add(document)
       if (wantsUses && document.type === 'allotment_consumption') uses.add(document)
@@ -249,7 +244,7 @@ const closeMonth = async (
 const readFromBeginning = async (deps: ReadingDeps, reading: Reading) => {
   const { facts, place, month } = reading
   const { book } = await readPages(deps, reading, {
-    pages: (after) => wholePages(facts, place.database, after),
+    pages: (after) => documentPages(facts.source, place.database, after),
     moves: async (set, position, { mark = position.mark, isLast }) =>
       isLast ? closeMonth(deps, set, reading, { ...position, mark }) : { ...position, mark },
   })
@@ -272,7 +267,7 @@ const readChanges = async (deps: ReadingDeps, reading: Reading, since: string): 
   const { stored } = await readPages(deps, reading, {
     // The second call reads everything, to learn which legs belong together.
     pages() {
-      const pages = isFirst ? changed() : wholePages(facts, place.database)
+      const pages = isFirst ? changed() : documentPages(facts.source, place.database)
       isFirst = false
       return pages
     },

@@ -7,7 +7,7 @@ import type { Keyring } from '../../src/auth/keyring.ts'
 import type { Leases } from '../../src/jobs/leases.ts'
 import type { Check, Fault } from '../../src/lib/check.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
-import { type Author, ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
 import { keepState, putBackState, TooMuch } from '../../src/storage/table-snapshot.ts'
 import type { CheckDeps, Respond } from '../comparing/comparison.ts'
@@ -37,7 +37,7 @@ interface ImportDeps extends CheckDeps {
 }
 
 export interface ImportRunOptions extends NamedScope {
-  onBatch?(told: BatchProgress): void
+  onBatch?(progress: BatchProgress): void
 }
 
 interface FollowOptions extends ImportRunOptions {
@@ -92,46 +92,50 @@ const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states
     return state
   }
 
-  /** After a partial undo only the undo can continue. */
-  const requireOpen = async () => {
-    const state = await requireNotFinished()
-    if (state?.status === 'being_undone') throw new Refusal(beingUndone)
-    return state
-  }
-
   const newSet = async () => {
-    const master = await store.records.claimant(masterClaim)
-    if (!master) throw conflict()
-    const set = new ChangeSet(author)
-    set.summary = { accountId: master.accountId, kind: 'kazoo_import', id: 'state', action: 'edited' }
-    set.record(set.summary)
-    return set
-  }
-
-  const begin = async (source: Source, begun: number, narrowing: ImportScope) => {
-    if (await requireOpen()) return
     const master = await store.records.claimant(masterClaim)
     if (!master)
       throw new Refusal('the store has no master account: start the server once, and import beside it')
-    if ((await store.cdrs.months()).length > 0)
-      throw new Refusal(
-        'the store holds call records: an import needs one that holds nothing but a first start',
-      )
-    const set = await newSet()
-    try {
-      set.add(...(await keepState(store)))
-    } catch (error) {
-      if (!(error instanceof TooMuch)) throw error
-      throw new Refusal(`an import needs a store that holds nothing but a first start: ${error.message}`)
-    }
-    const account = await store.records.find(master.accountId, 'account', master.accountId)
-    if (account && account.tally > 0)
-      throw new Refusal('an import needs a store without accounts below the master account')
-    await states.write(set, { status: 'under_way', source: source.facts.title, begun, narrowing })
+    const set = new ChangeSet(author)
+    set.summary = { accountId: master.accountId, kind: 'kazoo_import', id: 'state', action: 'edited' }
+    return { set: set.record(set.summary), masterId: master.accountId }
+  }
+
+  const change = async (add: (set: ChangeSet, masterId: string) => Promise<void>) => {
+    const { set, masterId } = await newSet()
+    await add(set, masterId)
     await store.adopt(set)
   }
 
-  return { requireNotFinished, requireOpen, newSet, begin }
+  return {
+    requireNotFinished,
+    change,
+
+    /** After a partial undo only the undo can continue. */
+    async requireOpen() {
+      const state = await requireNotFinished()
+      if (state?.status === 'being_undone') throw new Refusal(beingUndone)
+      return state
+    },
+
+    begin: (source: Source, begun: number, narrowing: ImportScope) =>
+      change(async (set, masterId) => {
+        if ((await store.cdrs.months()).length > 0)
+          throw new Refusal(
+            'the store holds call records: an import needs one that holds nothing but a first start',
+          )
+        try {
+          set.add(...(await keepState(store)))
+        } catch (error) {
+          if (!(error instanceof TooMuch)) throw error
+          throw new Refusal(`an import needs a store that holds nothing but a first start: ${error.message}`)
+        }
+        const account = await store.records.find(masterId, 'account', masterId)
+        if (account && account.tally > 0)
+          throw new Refusal('an import needs a store without accounts below the master account')
+        await states.write(set, { status: 'under_way', source: source.facts.title, begun, narrowing })
+      }),
+  }
 }
 
 const createRounds = (deps: ImportDeps, run: RunStore) => {
@@ -140,9 +144,9 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
   return async ({ look, manner, signal, isFirst, isLast }: Round) => {
     const batches = createBatches({ ...deps, run, author })
     let changed = 0
-    const onBatch = (told: BatchProgress) => {
-      changed += told.changed + told.removed
-      manner.onBatch?.(told)
+    const onBatch = (progress: BatchProgress) => {
+      changed += progress.changed + progress.removed
+      manner.onBatch?.(progress)
     }
     const facts = await look()
     requireWhole(facts)
@@ -172,7 +176,7 @@ export const createImport = (deps: ImportDeps) => {
   const { store, states, leases } = deps
   const chapters = [deps.settings, ...deps.chapters]
   const run = createRunStore(store)
-  const { requireNotFinished, requireOpen, newSet, begin } = createStateKeeper(deps)
+  const { requireNotFinished, requireOpen, change, begin } = createStateKeeper(deps)
   const round = createRounds(deps, run)
 
   /** Locks the store for other writes. Returns a function that looks at the source. */
@@ -183,7 +187,8 @@ export const createImport = (deps: ImportDeps) => {
     // Documents must convert the same in each run.
     const begun = state?.begun ?? gregorianNow(store.clock)
     const look = () => gathering(begun, narrowing)
-    if (!state) requireWhole(await look())
+    if (state) return look
+    requireWhole(await look())
     await begin(source, begun, narrowing)
     return look
   }
@@ -251,10 +256,10 @@ export const createImport = (deps: ImportDeps) => {
           throw new Refusal(
             `what is stored differs from what it has to be ${differences} times: the import stays under way. --accept-differences finishes it nevertheless`,
           )
-        const set = await newSet()
-        await deps.billedThere(set)
-        await states.write(set, { ...state, status: 'finished', finished: gregorianNow(store.clock) })
-        await store.adopt(set)
+        await change(async (set) => {
+          await deps.billedThere(set)
+          await states.write(set, { ...state, status: 'finished', finished: gregorianNow(store.clock) })
+        })
         return changed
       }),
 
@@ -263,14 +268,9 @@ export const createImport = (deps: ImportDeps) => {
       alone(async () => {
         const state = await requireNotFinished()
         if (!state) throw new Refusal('there is no import to undo')
-        const begun = await newSet()
-        await states.write(begun, { ...state, status: 'being_undone' })
-        await store.adopt(begun)
-        for (const month of await store.cdrs.months()) {
-          const set = await newSet()
-          store.cdrs.drop(set, month)
-          await store.adopt(set)
-        }
+        await change((set) => states.write(set, { ...state, status: 'being_undone' }))
+        for (const month of await store.cdrs.months())
+          await change(async (set) => store.cdrs.drop(set, month))
         await store.writeUnrecorded([...(await putBackState(store)), ...run.forgetAll()], ['*'])
       }),
   }

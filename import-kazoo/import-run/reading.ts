@@ -6,7 +6,7 @@ import { finding } from '../conversions/findings.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { readDocument } from '../documents/fields.ts'
-import type { Facts, ImportSection } from '../import-sections/section.ts'
+import { documentPages, type Facts, type ImportSection } from '../import-sections/section.ts'
 import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } from '../source/source.ts'
 import { inParts } from './at-once.ts'
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
@@ -17,7 +17,7 @@ interface Deps {
   batches: Batches
   triesAgain: boolean
   isLastRound: boolean
-  onBatch(told: BatchProgress): void
+  onBatch(progress: BatchProgress): void
 }
 
 export interface BatchProgress extends Written {
@@ -90,8 +90,8 @@ export async function* legsIn(
   { accountId, database }: { accountId: string; database: string },
 ): AsyncGenerator<readonly ConvertedLeg[]> {
   const pages = async function* () {
-    for await (const { documents, mark } of source.pages(database))
-      yield { mark, documents: documentsOf(database, documents).filter(isCallRecord) }
+    for await (const { documents, mark } of documentPages(source, database))
+      yield { mark, documents: documents.filter(isCallRecord) }
   }
   let joins: Awaited<ReturnType<typeof learnJoins>> | undefined
   for await (const { documents } of pages()) {

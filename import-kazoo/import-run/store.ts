@@ -95,20 +95,20 @@ export const createRunStore = ({ all, scan }: Pick<Store, 'all' | 'scan'>) => {
     return ids.list(await scan(sql, params)).map(({ documentId }) => documentId)
   }
 
-  return {
-    async database(name: string): Promise<DatabaseRow | undefined> {
-      const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name = $1`
-      return databases.first(await all(sql, [name]))
-    },
+  const databasesNamed = async (wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> => {
+    const found: DatabaseRow[] = []
+    for (const some of inParts(wanted)) {
+      const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`
+      found.push(...databases.list(await all(sql, some)))
+    }
+    return new Map(found.map((row) => [row.name, row]))
+  }
 
-    async databasesNamed(wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> {
-      const found: DatabaseRow[] = []
-      for (const some of inParts(wanted)) {
-        const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`
-        found.push(...databases.list(await all(sql, some)))
-      }
-      return new Map(found.map((row) => [row.name, row]))
-    },
+  return {
+    databasesNamed,
+
+    database: async (name: string): Promise<DatabaseRow | undefined> =>
+      (await databasesNamed([name])).get(name),
 
     async *databases(): AsyncGenerator<DatabaseRow> {
       const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${pageRows}`

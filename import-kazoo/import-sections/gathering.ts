@@ -14,7 +14,7 @@ import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
 import { forEach } from '../import-run/at-once.ts'
 import { DatabaseVanished, type Source, SourceTrouble, unlessVanished } from '../source/source.ts'
-import type { AccountFact, Facts } from './section.ts'
+import { type AccountFact, documentPages, type Facts } from './section.ts'
 
 // What must be known of all accounts before one is converted: the tree, and who keeps a shared name.
 
@@ -65,11 +65,6 @@ export const readingSystem = async <T>(read: () => Promise<T>): Promise<T> => {
   }
 }
 
-async function* pagesOf(source: Source, database: string): AsyncGenerator<KazooDocument[]> {
-  for await (const { documents } of source.pages(database))
-    yield documents.map((document) => readDocument(database, document))
-}
-
 // Other types may be large.
 const gatheredTypes: ReadonlySet<string> = new Set([
   'account',
@@ -92,7 +87,7 @@ const settingIn = async (source: Source, id: string): Promise<Json | undefined> 
 
 const foreignStorage = async (source: Source): Promise<Finding[]> => {
   const found: Finding[] = []
-  for await (const documents of pagesOf(source, 'system_data')) {
+  for await (const { documents } of documentPages(source, 'system_data')) {
     for (const document of documents) {
       const isPlan = document.type === 'storage' || document.id === 'system'
       const { connections } = document.fields
@@ -109,7 +104,7 @@ const foreignStorage = async (source: Source): Promise<Finding[]> => {
 
 const systemProviders = async (source: Source): Promise<string[]> => {
   const found: string[] = []
-  for await (const documents of pagesOf(source, 'system_auth'))
+  for await (const { documents } of documentPages(source, 'system_auth'))
     found.push(...idsOf(documents.filter(isProvider), 'provider'))
   return found
 }
@@ -155,9 +150,10 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     if (!facts) return void known.delete(accountId)
     const before = known.get(accountId)
     if (before && (facts.sequence === undefined || before.sequence === facts.sequence)) return
-    const documents: KazooDocument[] = []
-    for await (const page of pagesOf(source, database)) documents.push(...page.filter(isGathered))
-    known.set(accountId, gatheredOf(accountId, documents, facts.sequence))
+    const gathered: KazooDocument[] = []
+    for await (const { documents } of documentPages(source, database))
+      gathered.push(...documents.filter(isGathered))
+    known.set(accountId, gatheredOf(accountId, gathered, facts.sequence))
   }
 
   const gatherThere = async (accountId: string) => {
@@ -167,8 +163,8 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
   const copiesIn = async (names: readonly string[]) => {
     const copies: SeenAccount[] = []
     if (!names.includes(copiesDatabase)) return copies
-    for await (const page of pagesOf(source, copiesDatabase))
-      copies.push(...page.flatMap((document) => seenAccount(document) ?? []))
+    for await (const { documents } of documentPages(source, copiesDatabase))
+      copies.push(...documents.flatMap((document) => seenAccount(document) ?? []))
     return copies
   }
 

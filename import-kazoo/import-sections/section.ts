@@ -3,6 +3,7 @@ import type { AccountsPlan } from '../conversions/accounts.rules.ts'
 import type { NumberUses } from '../conversions/numbers.rules.ts'
 import type { DatabaseKind } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
+import { readDocument } from '../documents/fields.ts'
 import type { Source } from '../source/source.ts'
 
 export interface AccountFact {
@@ -63,6 +64,12 @@ export interface ImportSection {
   ): readonly Converted[] | Promise<readonly Converted[]>
 }
 
+/** Pages of documents with their types. */
+export async function* documentPages(source: Source, database: string, after?: string) {
+  for await (const { documents, mark } of source.pages(database, after))
+    yield { documents: documents.map((document) => readDocument(database, document)), mark }
+}
+
 export const databasesOf = ({ kinds }: Pick<Facts, 'kinds'>, ...wanted: readonly DatabaseKind['kind'][]) =>
   [...kinds].filter(([, { kind }]) => wanted.includes(kind)).map(([name]) => name)
 
@@ -73,5 +80,8 @@ export const systemDatabase = ({ kinds }: Pick<Facts, 'kinds'>, name: string) =>
 export const isOfOthers = ({ only, accounts }: Pick<Facts, 'only' | 'accounts'>, owner: string | undefined) =>
   only.length > 0 && owner !== undefined && !accounts.has(owner)
 
-export const kindOf = ({ database, facts }: Place): DatabaseKind =>
-  facts.kinds.get(database) ?? { kind: 'odd', taking: 'list' }
+/** The account of the database; empty if it belongs to none. */
+export const accountIn = ({ database, facts }: Place) => {
+  const kind = facts.kinds.get(database)
+  return kind && 'accountId' in kind ? kind.accountId : ''
+}

@@ -37,9 +37,17 @@ import { convertSettings } from '../conversions/settings.rules.ts'
 import { convertAlert, convertTask, convertWebhook } from '../conversions/shared-databases.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { isGone, readDocument, textIn } from '../documents/fields.ts'
+import { isGone, textIn } from '../documents/fields.ts'
 import { readingSystem } from './gathering.ts'
-import { databasesOf, type Facts, type ImportSection, isOfOthers, kindOf, systemDatabase } from './section.ts'
+import {
+  accountIn,
+  databasesOf,
+  documentPages,
+  type Facts,
+  type ImportSection,
+  isOfOthers,
+  systemDatabase,
+} from './section.ts'
 
 type PeopleVocabulary = Pick<PeopleContext, 'notices' | 'accountSettings'>
 
@@ -73,8 +81,7 @@ const createAccountSection = (vocabulary: PeopleVocabulary): ImportSection => ({
 
   convert(documents, place) {
     const { facts } = place
-    const kind = kindOf(place)
-    const accountId = kind.kind === 'account' ? kind.accountId : ''
+    const accountId = accountIn(place)
     const account = facts.accounts.get(accountId)
     if (!account) return documents.map((document) => converted(document, 'skipped'))
     const { realm, dialPlan } = account
@@ -92,16 +99,33 @@ const createAccountSection = (vocabulary: PeopleVocabulary): ImportSection => ({
   },
 })
 
-// Pools and ports first: numbers depend on them.
+type Convert = (document: KazooDocument, facts: Facts) => Converted
+
+const perDocument = (
+  name: string,
+  databases: ImportSection['databases'],
+  convert: Convert,
+): ImportSection => ({
+  ...{ name, reads: 'pages', databases },
+  convert: (documents, { facts }) => documents.map((document) => convert(document, facts)),
+})
+
+/** Skips documents of accounts outside the scope. */
+const ofScope =
+  (convert: Convert): Convert =>
+  (document, facts) =>
+    isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
+      ? converted(document, 'skipped')
+      : convert(document, facts)
+
+const oneDatabase = (name: string, convert: Convert): ImportSection =>
+  perDocument(name, (facts) => systemDatabase(facts, name), ofScope(convert))
 
 interface UsesHere {
   of(accountId: string, number: string): Promise<readonly Use[]>
 }
 
-async function* documentsOf({ source }: Facts, database: string): AsyncGenerator<readonly KazooDocument[]> {
-  for await (const { documents } of source.pages(database))
-    yield documents.map((document) => readDocument(database, document))
-}
+// Pools and ports first: numbers depend on them.
 
 type Surroundings = Pick<NumberContext, 'ports' | 'pools'>
 
@@ -109,10 +133,10 @@ const readSurroundings = async (facts: Facts): Promise<Surroundings> => {
   const ports = new Map<string, PortedNumber>()
   const pools = new Map<string, string>()
   for (const name of systemDatabase(facts, 'port_requests'))
-    for await (const documents of documentsOf(facts, name))
+    for await (const { documents } of documentPages(facts.source, name))
       for (const [number, port] of portsIn(documents, facts)) ports.set(number, port)
   for (const name of databasesOf(facts, 'pool'))
-    for await (const documents of documentsOf(facts, name))
+    for await (const { documents } of documentPages(facts.source, name))
       for (const [number, accountId] of poolsIn(documents, facts)) pools.set(number, accountId)
   return { ports, pools }
 }
@@ -142,17 +166,15 @@ const createNumberSections = (usesHere: UsesHere): ImportSection[] => {
   }
 
   return [
-    {
-      name: 'pools',
-      reads: 'pages',
-      // Pools stay with the other system.
-      databases: (facts) => (facts.only.length > 0 ? [] : databasesOf(facts, 'pool')),
-      convert(documents, place) {
-        const kind = kindOf(place)
-        const pool = kind.kind === 'pool' ? kind.pool : 'managed'
-        return documents.map((document) => convertPoolEntry(document, pool, place.facts))
+    // Pools stay with the other system.
+    perDocument(
+      'pools',
+      (facts) => (facts.only.length > 0 ? [] : databasesOf(facts, 'pool')),
+      (document, facts) => {
+        const kind = facts.kinds.get(document.database)
+        return convertPoolEntry(document, kind?.kind === 'pool' ? kind.pool : 'managed', facts)
       },
-    },
+    ),
     {
       name: 'numbers',
       reads: 'pages',
@@ -165,18 +187,14 @@ const createNumberSections = (usesHere: UsesHere): ImportSection[] => {
         )
       },
     },
-
     {
       name: 'port_requests',
       reads: 'pages',
       databases: (facts) => systemDatabase(facts, 'port_requests'),
       async convert(documents, { facts }) {
         const context = await contextOf(facts, nothingLeads)
-        return documents.map((document) =>
-          isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
-            ? converted(document, 'skipped')
-            : convertPortRequest(document, context),
-        )
+        const convert = ofScope((document) => convertPortRequest(document, context))
+        return documents.map((document) => convert(document, facts))
       },
     },
   ]
@@ -190,8 +208,7 @@ const createSettingsSection = ({ notices }: Pick<PeopleContext, 'notices'>): Imp
   reads: 'whole',
   databases: (facts) => systemDatabase(facts, 'system_config'),
   convert(documents, { facts }) {
-    const worded = documents.filter(isNotice)
-    const others = documents.filter((one) => !isNotice(one))
+    const [worded, others] = [documents.filter(isNotice), documents.filter((one) => !isNotice(one))]
     return [
       ...convertSettings(others, systemScope),
       ...worded.map((document) =>
@@ -203,51 +220,24 @@ const createSettingsSection = ({ notices }: Pick<PeopleContext, 'notices'>): Imp
   },
 })
 
-type Convert = (document: KazooDocument, facts: Facts) => Converted
-
-const perDocument = (
-  name: string,
-  databases: ImportSection['databases'],
-  convert: Convert,
-): ImportSection => ({
-  ...{ name, reads: 'pages', databases },
-  convert: (documents, { facts }) => documents.map((document) => convert(document, facts)),
-})
-
-const oneDatabase = (name: string, convert: Convert): ImportSection =>
-  perDocument(
-    name,
-    (facts) => systemDatabase(facts, name),
-    (document, facts) =>
-      isOfOthers(facts, textIn(document.fields, 'pvt_account_id'))
-        ? converted(document, 'skipped')
-        : convert(document, facts),
-  )
-
 /** The owner of a preserved document. */
 const keptBy = (document: KazooDocument, { accounts }: Facts) => {
   const owner = textIn(document.fields, 'pvt_account_id')
   return owner !== undefined && accounts.has(owner) ? owner : systemScope
 }
 
-const addressesSection = oneDatabase('dedicated_ips', (document, facts) =>
-  preserveOrCount(document, keptBy(document, facts)),
-)
-
 /** Only providers of second factors are imported. */
-const authSection = oneDatabase('system_auth', (document) =>
+const convertAuth: Convert = (document) =>
   isProvider(document) && !isGone(document.fields)
     ? convertProvider(document, { accountId: systemScope })
-    : preserveOrCount(document, systemScope),
-)
+    : preserveOrCount(document, systemScope)
 
 /** Copies of phones: only those without an account are reported. */
-const phoneCopiesSection = oneDatabase('sip_auth', (document, { accounts }) => {
-  // Counted separately from phones.
-  const copy = { ...document, type: 'sip_auth' }
+const convertPhoneCopy: Convert = (document, { accounts }) => {
   const findings = isGone(document.fields) ? [] : orphanedCopies([document], accounts)
-  return converted(copy, 'skipped', { findings })
-})
+  // Counted separately from phones.
+  return converted({ ...document, type: 'sip_auth' }, 'skipped', { findings })
+}
 
 const firstYearOf = ({ sinceMonth = 0 }: Pick<Facts, 'sinceMonth'>) => Math.floor(sinceMonth / 100)
 
@@ -276,18 +266,16 @@ const yearsSection: ImportSection = {
         : [],
     ),
   convert(documents, place): Converted[] {
-    const kind = kindOf(place)
-    const accountId = kind.kind === 'year' ? kind.accountId : ''
+    const accountId = accountIn(place)
     const days = createDays()
-    const told = documents.map((document) => {
+    const results = documents.map((document) => {
       if (!isOfDay(document)) return preserveOrCount(document, accountId)
       days.add(document)
       return converted(document, 'imported')
     })
     const drafts = days.drafts(accountId)
-    return drafts.length === 0
-      ? told
-      : [...told, converted(daysDocument(place.database), 'imported', { drafts })]
+    if (drafts.length > 0) results.push(converted(daysDocument(place.database), 'imported', { drafts }))
+    return results
   },
 }
 
@@ -300,7 +288,7 @@ export const createImportSections = (
   return {
     settings: createSettingsSection(declared),
     chapters: [
-      authSection,
+      oneDatabase('system_auth', convertAuth),
       createAccountSection({ notices: declared.notices, accountSettings }),
       ...createNumberSections(usesHere),
       perDocument('services', (facts) => systemDatabase(facts, 'services'), convertServices),
@@ -308,8 +296,8 @@ export const createImportSections = (
       oneDatabase('alerts', convertAlert),
       oneDatabase('tasks', convertTask),
       oneDatabase('webhooks', (document, facts) => convertWebhook(document, { ...facts, typeNames })),
-      addressesSection,
-      phoneCopiesSection,
+      oneDatabase('dedicated_ips', (document, facts) => preserveOrCount(document, keptBy(document, facts))),
+      oneDatabase('sip_auth', convertPhoneCopy),
       yearsSection,
     ],
   }

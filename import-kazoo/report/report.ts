@@ -13,12 +13,9 @@ export const createFindings = () => {
   const codes = new Map<string, CountedFindings>()
   const join = ({ severity, code, count, shown }: CountedFindings) => {
     const key = `${severity} ${code}`
-    const known = codes.get(key)
-    codes.set(key, {
-      ...{ severity, code },
-      count: (known?.count ?? 0) + count,
-      shown: [...(known?.shown ?? []), ...shown].slice(0, shownOfCode),
-    })
+    const known = codes.get(key) ?? { count: 0, shown: [] }
+    const first = [...known.shown, ...shown].slice(0, shownOfCode)
+    codes.set(key, { severity, code, count: known.count + count, shown: first })
   }
   return {
     join,
@@ -27,17 +24,14 @@ export const createFindings = () => {
   }
 }
 
-export const countFindings = (findings: readonly Finding[]) => {
-  const { add, counted } = createFindings()
-  for (const finding of findings) add(finding)
+export const joinFindings = (...lists: readonly (readonly CountedFindings[])[]) => {
+  const { join, counted } = createFindings()
+  for (const one of lists.flat()) join(one)
   return counted()
 }
 
-export const joinFindings = (before: readonly CountedFindings[], more: readonly CountedFindings[]) => {
-  const { join, counted } = createFindings()
-  for (const one of [...before, ...more]) join(one)
-  return counted()
-}
+export const countFindings = (findings: readonly Finding[]) =>
+  joinFindings(findings.map((one) => ({ ...one, count: 1, shown: [one] })))
 
 type Counts = Readonly<Record<string, number>>
 

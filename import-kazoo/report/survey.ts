@@ -15,7 +15,7 @@ import type { ListedDatabase, Report, ReportCounts } from './report.ts'
 import { createReportCounts, shownOfCode } from './report.ts'
 
 interface Surveying extends NamedScope {
-  onBatch?(told: BatchProgress): void
+  onBatch?(progress: BatchProgress): void
 }
 
 interface Deps {

@@ -51,7 +51,7 @@ export const addImport = (program: Command, run: Run) =>
       '\nThe scope (--accounts, --since-month, --without-cdrs, --system-notices, --allow-missing) is set when an import begins and applies until it is finished or undone. Credentials in SOURCE are neither stored nor printed.\n\nExit status: 0 if nothing is left to do, 2 if the report lists manual work, 1 if the import failed.',
     )
     .action((source: string | undefined, options) =>
-      run(async () => (await import('../../import-kazoo/commands/import.ts')).importKazoo(source, options)),
+      run(async () => (await import('../../import-kazoo/commands/local.ts')).importKazoo(source, options)),
     )
 
 export const addExport = (program: Command, run: Run) =>
@@ -70,9 +70,7 @@ export const addExport = (program: Command, run: Run) =>
       '\nThe folder contains SIP passwords and API keys in clear text: only its owner can read it. For a consistent copy, stop writes before the export. Names of incomplete files end with .part.\n\nExit status: 0 if everything was written, else 1.',
     )
     .action((directory: string, options) =>
-      run(async () =>
-        (await import('../../import-kazoo/commands/export.ts')).exportKazoo(directory, options),
-      ),
+      run(async () => (await import('../../import-kazoo/commands/local.ts')).exportKazoo(directory, options)),
     )
 
 export const addCompare = (program: Command, run: Run) =>
@@ -107,10 +105,7 @@ export const addCompare = (program: Command, run: Run) =>
       const { account, username } = options
       if (account === undefined && username === undefined)
         return run(async () =>
-          (await import('../../import-kazoo/commands/compare-database.ts')).compareWithDatabase(
-            source,
-            options,
-          ),
+          (await import('../../import-kazoo/commands/local.ts')).compareWithDatabase(source, options),
         )
       return remotely(run)(async (terminal) =>
         (await import('../../import-kazoo/commands/compare-apis.ts')).compareKazoo(terminal, source, options),

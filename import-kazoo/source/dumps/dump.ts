@@ -12,39 +12,33 @@ import { createFolderDump, type DumpReader, isFolderDump } from './folder-dump.t
 // between are skipped.
 const maxStretches = 256
 
+const joinNeighbours = (parts: readonly Part[]) =>
+  parts.flatMap((part, at) => (at % 2 === 1 ? [] : [{ ...part, to: (parts[at + 1] ?? part).to }]))
+
 const stretchesIn = async (file: DumpFile) => {
-  const found = new Map<string, number[]>()
+  const found = new Map<string, Part[]>()
   let latest: string | undefined
   const add = ({ text, start, end }: Item) => {
     const { db } = parsedRow(text)
     if (typeof db !== 'string')
       throw new SourceTrouble(`${basename(file.path)} has a line without a database`)
     const database = decodedName(db)
-    const ends = found.get(database) ?? []
-    if (ends.length === 0) found.set(database, ends)
-    if (database === latest) ends[ends.length - 1] = end
-    else ends.push(start, end)
+    const parts = found.get(database) ?? []
+    const last = parts.at(-1)
+    if (database === latest && last) last.to = end
+    else parts.push({ file, from: start, to: end })
+    found.set(database, parts.length > maxStretches ? joinNeighbours(parts) : parts)
     latest = database
-    if (ends.length > maxStretches * 2) joinNeighbours(ends)
   }
   for await (const items of file.items(0)) for (const item of items) add(item)
   return found
 }
 
-const joinNeighbours = (ends: number[]) => {
-  const joined = ends.filter((_, at) => at % 4 === 0 || at % 4 === 3 || at === ends.length - 1)
-  ends.splice(0, ends.length, ...joined)
-}
-
-const partsOf = async (file: DumpFile): Promise<[string, Part][]> => {
+const partsOf = async (file: DumpFile): Promise<ReadonlyMap<string, readonly Part[]>> => {
   if (!file.form.hasDatabases)
-    return [[databaseOfFile(basename(file.path)), { file, from: 0, to: undefined }]]
+    return new Map([[databaseOfFile(basename(file.path)), [{ file, from: 0, to: undefined }]]])
   await file.unpack()
-  return [...(await stretchesIn(file))].flatMap(([database, ends]) =>
-    ends.flatMap((from, at): [string, Part][] =>
-      at % 2 === 0 ? [[database, { file, from, to: ends[at + 1] ?? from }]] : [],
-    ),
-  )
+  return stretchesIn(file)
 }
 
 const entriesOf = async (path: string): Promise<string[]> => {
@@ -58,7 +52,7 @@ const entriesOf = async (path: string): Promise<string[]> => {
 }
 
 export const openDump = async (path: string): Promise<Source> => {
-  const shelves = new Map<string, DumpReader>()
+  const readers = new Map<string, DumpReader>()
   const parts = new Map<string, Part[]>()
   const files: DumpFile[] = []
 
@@ -66,36 +60,36 @@ export const openDump = async (path: string): Promise<Source> => {
     const file = await openDumpFile(place, bytes)
     if (!file) return
     files.push(file)
-    for (const [database, part] of await partsOf(file))
-      parts.set(database, [...(parts.get(database) ?? []), part])
+    for (const [database, some] of await partsOf(file))
+      parts.set(database, [...(parts.get(database) ?? []), ...some])
   }
 
   for (const place of await entriesOf(path)) {
     const facts = await stat(place)
     if (facts.isFile()) await addFile(place, facts.size)
     else if (await isFolderDump(place))
-      shelves.set(decodedName(basename(place)), await createFolderDump(place))
+      readers.set(decodedName(basename(place)), await createFolderDump(place))
   }
-  for (const [database, some] of parts) shelves.set(database, createFileDump(database, some))
-  if (shelves.size === 0) throw new SourceTrouble(`${path} holds no dump`)
+  for (const [database, some] of parts) readers.set(database, createFileDump(database, some))
+  if (readers.size === 0) throw new SourceTrouble(`${path} holds no dump`)
 
   return {
     facts: { kind: 'dump', title: `the dump ${path}`, engine: undefined, canFollow: false },
-    databases: async () => [...shelves.keys()].sort(),
+    databases: async () => [...readers.keys()].sort(),
     async database(name) {
-      const shelf = shelves.get(name)
-      return shelf && { documents: undefined, bytes: shelf.bytes, sequence: undefined }
+      const reader = readers.get(name)
+      return reader && { documents: undefined, bytes: reader.bytes, sequence: undefined }
     },
     async *pages(database, after) {
-      const shelf = shelves.get(database)
-      if (shelf) yield* pagesOf(shelf.rows(after))
+      const reader = readers.get(database)
+      if (reader) yield* pagesOf(reader.rows(after))
     },
     changes: () => {
       throw new SourceTrouble('a dump does not change: there is nothing to follow')
     },
-    document: async (database, id) => shelves.get(database)?.document(id),
+    document: async (database, id) => readers.get(database)?.document(id),
     attachment: async ({ database, id, name }, mostBytes) =>
-      shelves.get(database)?.attachment(id, name, mostBytes),
+      readers.get(database)?.attachment(id, name, mostBytes),
     async close() {
       for (const file of files) await file.close()
     },

@@ -1,4 +1,5 @@
-import type { AreaDeps, OffersOf } from '../../src/areas/area.ts'
+// Commands on the store of this machine, with or without a running server.
+import type { AreaDeps } from '../../src/areas/area.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { areas } from '../../src/areas/index.ts'
 import { createPasswordHasher, nicenessOfMany } from '../../src/auth/deriving/deriver.ts'
@@ -11,10 +12,11 @@ import { printable } from '../../src/commands/remote/terminal.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { checkAccounts, checkNames } from '../../src/commands/verification/accounts.sql.ts'
 import { checkLedgers } from '../../src/commands/verification/ledgers.sql.ts'
+import type { Config } from '../../src/config/config.ts'
 import { configFromEnvironment } from '../../src/config/env.ts'
 import { validateLeniently } from '../../src/http/request/validate-data.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
-import type { Check, Fault } from '../../src/lib/check.ts'
+import type { Fault } from '../../src/lib/check.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { createMail } from '../../src/mail/mail.ts'
@@ -22,14 +24,23 @@ import { createNotices } from '../../src/mail/notices.ts'
 import { openObjectStore } from '../../src/object-store/open.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
+import type { Store } from '../../src/storage/store.ts'
 import { kazooArea } from '../area.ts'
-import type { Respond } from '../comparing/comparison.ts'
+import type { ComparedWithDatabase } from '../comparing/operations.ts'
+import { exportReportJson, exportReportText, openExportFolder } from '../export/folder.ts'
 import type { ImportRunOptions } from '../import-run/operations.ts'
 import type { Report } from '../report/report.ts'
 import { formatCount, needsPerson, reportJson, reportText } from '../report/report.ts'
 import { openSource } from '../source/open.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
-import { createProgressPrinter, printStatus, waitsForPerson } from './output.ts'
+import {
+  createProgressPrinter,
+  differenceLines,
+  printStatus,
+  questionLines,
+  sumOfQuestions,
+  waitsForPerson,
+} from './output.ts'
 import { createResponses } from './read-responses.ts'
 
 interface ImportOptions {
@@ -50,12 +61,12 @@ const aliveMs = 60_000
 
 /** Prints each round that changed something, and once a minute that there was nothing. */
 const createRoundPrinter = () => {
-  let told = Number.NEGATIVE_INFINITY
+  let printed = Number.NEGATIVE_INFINITY
   return {
     onRound(changed: number, seconds: number) {
       const now = performance.now()
-      if (changed === 0 && now - told < aliveMs) return
-      told = now
+      if (changed === 0 && now - printed < aliveMs) return
+      printed = now
       printStatus(`${formatCount(changed)} changes taken over in ${seconds.toFixed(1)} s; Ctrl-C ends it`)
     },
     onTrouble: (why: string) => printStatus(`${why}; it is tried again; Ctrl-C ends it`),
@@ -66,29 +77,16 @@ const createRoundPrinter = () => {
 const differencesShown = 100
 
 const createDifferencePrinter = () => {
-  const told = new Map<string, number>()
+  const counts = new Map<string, number>()
   return (check: string, { place, reason }: Fault) => {
-    const before = told.get(check) ?? 0
-    told.set(check, before + 1)
+    const before = counts.get(check) ?? 0
+    counts.set(check, before + 1)
     if (before < differencesShown) printStatus(printable(`${check}: ${place}: ${reason}`))
     else if (before === differencesShown) printStatus(`${check}: there are more, which are only counted`)
   }
 }
 
-type KazooOffers = OffersOf<[typeof kazooArea]>['kazoo']
-
-interface Parts extends Pick<KazooOffers, 'imports' | 'compare' | 'leave'> {
-  checks: readonly Check[]
-  respond: Respond
-}
-
-/** Opens the importer on the configured store, with or without a running server. */
-export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promise<T> => {
-  const config = configFromEnvironment()
-  process.umask(0o077)
-  const serverKey = readServerKey(config.dataDir)
-  if (!serverKey) throw new Refusal('there is no store yet: start the server once')
-  const { store, close } = await openStore(config, systemClock)
+const openImporter = (store: Store, config: Config, serverKey: Buffer) => {
   const declared = declarationsOf(areas)
   const keyring = createKeyring(serverKey)
   const settings = createSettings(store.records, 'command')
@@ -97,32 +95,42 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   const leases = createLeases(store, systemClock, log)
   const deriver = createPasswordHasher({ settings, clock: systemClock, metrics, niceness: nicenessOfMany })
   const tools: Partial<AreaDeps> = {
-    store,
-    settings,
-    keyring,
-    deriver,
-    log,
-    metrics,
-    leases,
+    ...{ store, settings, keyring, deriver, log, metrics, leases },
     // Nothing is sent: the mail settings are only read.
     mail: createMail({ store, keyring, notices: createNotices(declared.notices) }),
     callArchive: openObjectStore(config.callArchive),
     validate: validateLeniently,
   }
-  const alive = setInterval(() => undefined, aliveMs)
-  try {
-    const { offers, routes } = bareAreas(tools, kazooArea)
-    const { kazoo, reconciliation } = offers
-    const checks = [checkAccounts(store, reconciliation.differences), checkNames(store), checkLedgers(store)]
-    return await work({
+  const { offers, routes } = bareAreas(tools, kazooArea)
+  const { kazoo, reconciliation } = offers
+  return {
+    parts: {
       ...kazoo,
-      checks,
+      checks: [checkAccounts(store, reconciliation.differences), checkNames(store), checkLedgers(store)],
       respond: createResponses(routes, store),
-    })
+    },
+    async stop() {
+      await leases.stop()
+      await deriver.stop()
+    },
+  }
+}
+
+const withImporter = async <T>(
+  work: (parts: ReturnType<typeof openImporter>['parts']) => Promise<T>,
+): Promise<T> => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const serverKey = readServerKey(config.dataDir)
+  if (!serverKey) throw new Refusal('there is no store yet: start the server once')
+  const { store, close } = await openStore(config, systemClock)
+  const alive = setInterval(() => undefined, aliveMs)
+  const { parts, stop } = openImporter(store, config, serverKey)
+  try {
+    return await work(parts)
   } finally {
     clearInterval(alive)
-    await leases.stop()
-    await deriver.stop()
+    await stop()
     await close()
   }
 }
@@ -156,7 +164,7 @@ const runOptionsOf = ({
 })
 
 const perform = (source: Source, options: ImportOptions) =>
-  withImports(async ({ imports, checks, respond }) => {
+  withImporter(async ({ imports, checks, respond }) => {
     const manner = runOptionsOf(options)
     if (options.survey) return printReport(await imports.survey(source, manner), options)
     if (options.follow) {
@@ -174,13 +182,13 @@ const perform = (source: Source, options: ImportOptions) =>
   })
 
 const undo = () =>
-  withImports(async ({ imports }) => {
+  withImporter(async ({ imports }) => {
     await imports.undo()
     printStatus('the store is what it was before the import')
     return status.done
   })
 
-export const withSource = async <T>(named: string, work: (source: Source) => Promise<T>): Promise<T> => {
+const withSource = async <T>(named: string, work: (source: Source) => Promise<T>): Promise<T> => {
   try {
     const source = await openSource(named)
     try {
@@ -200,3 +208,63 @@ export const importKazoo = (named: string | undefined, options: ImportOptions): 
     if (named === undefined) throw new Refusal('a source is missing')
     return withSource(named, (source) => perform(source, options))
   })
+
+export const exportKazoo = (directory: string, { json = false }: { json?: boolean }): Promise<number> =>
+  printingRefusals(() =>
+    withImporter(async ({ leave }) => {
+      const folder = await openExportFolder(directory)
+      const report = await leave(folder, createProgressPrinter())
+      process.stdout.write(
+        json
+          ? `${JSON.stringify(exportReportJson(directory, report))}\n`
+          : exportReportText(directory, report),
+      )
+      return status.done
+    }),
+  )
+
+const accountsPerStatus = 100
+
+/** A report that an operator can sign. */
+const textOf = (compared: ComparedWithDatabase) => {
+  const { source, accounts, of_accounts: ofAll, sums } = compared
+  const [asked, different] = [sumOfQuestions(compared, 'asked'), sumOfQuestions(compared, 'different')]
+  const sumLines = sums.map(({ name, there, here }) => {
+    const [one, other] = [there, here].map((sum) => formatCount(sum).padStart(20))
+    return `${name.padEnd(24)} ${one} ${other} ${there === here ? 'the same' : formatCount(here - there)}`
+  })
+  return [
+    `${source}, held against the store of this machine at ${new Date(systemClock.now()).toISOString()}`,
+    '',
+    ...differenceLines(compared),
+    ...(different > 0 ? [''] : []),
+    'Compared, one by one:',
+    ...questionLines(compared),
+    '',
+    `${'Counts and sums'.padEnd(24)} ${'there'.padStart(20)} ${'here'.padStart(20)}`,
+    ...sumLines,
+    '',
+    `${accounts} of ${ofAll} accounts, ${formatCount(asked)} answers, ${formatCount(different)} different.`,
+    '',
+    'Accepted by: ____________________  on: ______________',
+  ].join('\n')
+}
+
+/** `sample`: number of accounts below the master account. */
+export const compareWithDatabase = (
+  named: string,
+  { sample, seed, json }: { sample: number; seed: string; json?: boolean },
+): Promise<number> =>
+  printingRefusals(() =>
+    withSource(named, async (source) => {
+      const onAccount = (done: number, all: number) => {
+        if (done % accountsPerStatus === 0)
+          printStatus(`${formatCount(done)} of ${formatCount(all)} accounts`)
+      }
+      const compared = await withImporter(({ compare, respond }) =>
+        compare(source, { sample, seed, respond, onAccount }),
+      )
+      process.stdout.write(json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
+      return sumOfQuestions(compared, 'different') === 0 ? status.done : waitsForPerson
+    }),
+  )
