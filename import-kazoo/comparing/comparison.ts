@@ -57,6 +57,20 @@ export type Comparison = ReturnType<typeof createComparison>
 export const compareValues = ({ add }: Comparison, place: ComparedPlace, there: Json, here: Json) =>
   add(place.question, 1, differencesAt(place, differencesBetween(there, here)))
 
+/** Reports records that all differ in the same way. */
+export const addAll = (
+  { add }: Comparison,
+  question: string,
+  asked: number,
+  places: readonly ComparedPlace[],
+  what: string,
+) =>
+  add(
+    question,
+    asked,
+    places.map((place) => ({ ...place, what })),
+  )
+
 /** Compares counts by name; `label` makes a sentence of a name. */
 export const compareCounts = (
   { add }: Comparison,

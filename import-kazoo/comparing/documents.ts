@@ -8,6 +8,7 @@ import { inParts } from '../import-run/at-once.ts'
 import { isRefused } from '../import-run/store.ts'
 import { flawOfFile } from '../source/documents.ts'
 import {
+  addAll,
   type Comparison,
   compareCounts,
   convertAgain,
@@ -56,19 +57,12 @@ const hasDigests = ({ as, facts: { digests } }: Draft) =>
   as === 'user' && isObject(digests) && Object.keys(digests).length > 0
 
 /** Users who could sign in there can sign in here. */
-const checkSignIn: Check = async ({ stored, add }, drafts) => {
+const checkSignIn: Check = async (comparison, drafts) => {
   for (const [accountId, some] of Map.groupBy(drafts.filter(hasDigests), (one) => one.accountId)) {
-    const locked = await stored.withoutKeys(
-      accountId,
-      some.map(({ id }) => id),
-    )
-    add(
-      'user',
-      some.length,
-      some
-        .filter(({ id }) => locked.has(id))
-        .map((draft) => ({ ...placeOf(draft), what: 'the user has no keys to sign in with' })),
-    )
+    const ids = some.map(({ id }) => id)
+    const without = await comparison.stored.withoutKeys(accountId, ids)
+    const places = some.filter(({ id }) => without.has(id)).map(placeOf)
+    addAll(comparison, 'user', some.length, places, 'the user has no keys to sign in with')
   }
 }
 
@@ -84,7 +78,7 @@ const preservedAmong = async ({ stored }: Comparison, accountId: string, names: 
 }
 
 const checkPresence: Check = async (comparison, drafts) => {
-  const { stored, adoptions, numbers, add } = comparison
+  const { stored, adoptions, numbers } = comparison
   const idsThere = async ({ as, accountId }: Draft, ids: readonly string[]) => {
     const kind = adoptions[as]?.kind
     if (kind !== undefined) return stored.present(kind, accountId, ids)
@@ -96,11 +90,7 @@ const checkPresence: Check = async (comparison, drafts) => {
     const there = first && (await idsThere(first, [...new Set(same.map(({ id }) => id))]))
     if (!there) continue
     const missing = same.filter(({ id }) => !there.has(id))
-    add(
-      first.as,
-      same.length,
-      missing.map((draft) => ({ ...placeOf(draft), what: 'missing' })),
-    )
+    addAll(comparison, first.as, same.length, missing.map(placeOf), 'missing')
   }
 }
 
@@ -176,27 +166,18 @@ export const referencesIn = (kind: string, accountId: string, doc: Json): Refere
 // Kinds that only documents of the account's own database make.
 const kindsOfDocuments: ReadonlySet<string> = new Set(['user', 'device', 'callflow', 'group', 'service_plan'])
 
-const checkOrigins = async (
-  { run, facts, add }: Comparison,
-  accountId: string,
-  all: readonly StoredRecord[],
-) => {
+const checkOrigins = async (comparison: Comparison, accountId: string, all: readonly StoredRecord[]) => {
   // The master account has the admin of the first start.
-  if (accountId === facts.masterId) return
+  if (accountId === comparison.facts.masterId) return
   const checked = all.filter(({ kind }) => kindsOfDocuments.has(kind))
-  const known = await run.known(
-    accountDatabase(accountId),
-    checked.map(({ id }) => id),
-  )
+  const ids = checked.map(({ id }) => id)
+  const known = await comparison.run.known(accountDatabase(accountId), ids)
   const extra = checked.filter(({ kind, id }) => {
     const place = [kind, accountId, id].join()
     return !known.get(id)?.records.some((one) => one.join() === place)
   })
-  add(
-    'record',
-    checked.length,
-    extra.map(({ kind, id }) => ({ account_id: accountId, question: kind, id, what: 'extra' })),
-  )
+  const places = extra.map(({ kind, id }) => ({ account_id: accountId, question: kind, id }))
+  addAll(comparison, 'record', checked.length, places, 'extra')
 }
 
 type Naming = Reference & { by: StoredRecord }

@@ -2,7 +2,7 @@ import type { ImportedLeg } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { type CallSums, joinSums, monthOfLeg, noSums, type Sums, sumsOf } from '../conversions/call-import.ts'
+import { type CallSums, joinSums, monthOfLeg, noSums, sumsOf } from '../conversions/call-import.ts'
 import type { ConvertedLeg } from '../conversions/call-records.rules.ts'
 import { type BookSoFar, closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
 import { databaseKindOf } from '../documents/database-names.ts'
@@ -72,45 +72,6 @@ export const compareBooks = async (
   comparison.sum('units of balances', there, here)
 }
 
-const monthsOf = (there: CallSums, here: ReadonlyMap<string, Sums>) =>
-  [...new Set([...Object.keys(there), ...here.keys()])].sort().map((month) => ({
-    month,
-    expected: there[month] ?? noSums,
-    found: here.get(month) ?? noSums,
-  }))
-
-const placeOf = (accountId: string, month: string) => ({
-  account_id: accountId,
-  question: 'calls of a month',
-  id: month,
-})
-
-/** Reads the call records of an account again. */
-export const compareCalls = async (
-  { facts, stored, add, sum }: Comparison,
-  accountId: string,
-  months: readonly MonthPlace[],
-) => {
-  let there: CallSums = {}
-  // Months with calls that name no interaction: it depends on the other imported calls.
-  const loose = new Set<string>()
-  for (const place of months)
-    for await (const legs of legsIn(facts.source, place)) {
-      for (const { id, namesInteraction } of legs) if (!namesInteraction) loose.add(monthOfLeg(id))
-      there = joinSums(there, sumsOf(legs.map(({ id, leg }) => ({ id, ...measuresOf(leg) }))))
-    }
-  for (const { month, expected, found } of monthsOf(there, await stored.called(accountId))) {
-    const place = placeOf(accountId, month)
-    const differences = differencesBetween({ ...expected }, { ...found })
-    const compared = differences.filter(({ path }) => path !== 'begun' || !loose.has(month))
-    add(place.question, 1, differencesAt(place, compared))
-    sum('call records', expected.count, found.count)
-    sum('seconds of calls', expected.duration, found.duration)
-    sum('billed seconds', expected.billing, found.billing)
-    sum('units of calls', expected.cost, found.cost)
-  }
-}
-
 const measuresOf = ({ record }: ImportedLeg) => {
   const { duration_seconds = 0, billing_seconds = 0 } = record
   const { cost } = costsOf(record)
@@ -118,9 +79,9 @@ const measuresOf = ({ record }: ImportedLeg) => {
 }
 
 /** Legs that an import would add now. Nothing is written. */
-const missingOf = async ({ legAdoption }: Comparison, legs: readonly ImportedLeg[]) => {
+const missingOf = async ({ legAdoption }: Comparison, legs: readonly ConvertedLeg[]) => {
   const judge = await legAdoption.judging()
-  const rows = legs.flatMap((leg) => {
+  const rows = legs.flatMap(({ leg }) => {
     const judged = judge(leg)
     return typeof judged === 'object' && 'row' in judged ? [judged.row] : []
   })
@@ -136,10 +97,7 @@ const compareLegs = async (
   month: string,
   legs: readonly ConvertedLeg[],
 ) => {
-  const missing = await missingOf(
-    comparison,
-    legs.map(({ leg }) => leg),
-  )
+  const missing = await missingOf(comparison, legs)
   const ids = legs.map(({ id }) => id)
   const stored = await comparison.stored.measures(accountId, Number(month), ids)
   const differences = legs.flatMap(({ id, leg, namesInteraction }) => {
@@ -155,14 +113,43 @@ const compareLegs = async (
   return new Set(differences.map(({ id }) => id)).size
 }
 
-interface CountedMonths {
-  accountId: string
-  databases: readonly { database: string; called: CallSums }[]
+interface CountedMonth {
+  database: string
+  called: CallSums
+}
+
+/** Compares sums by month; where they differ, each leg. */
+const compareCalls = async (
+  comparison: Comparison,
+  accountId: string,
+  databases: readonly CountedMonth[],
+) => {
+  const { facts, stored, add, sum } = comparison
+  const there = databases.reduce<CallSums>((sums, { called }) => joinSums(sums, called), {})
+  const here = await stored.called(accountId)
+  for (const month of [...new Set([...Object.keys(there), ...here.keys()])].sort()) {
+    const [expected, found] = [there[month] ?? noSums, here.get(month) ?? noSums]
+    sum('call records', expected.count, found.count)
+    sum('seconds of calls', expected.duration, found.duration)
+    sum('billed seconds', expected.billing, found.billing)
+    sum('units of calls', expected.cost, found.cost)
+    const differences = differencesBetween({ ...expected }, { ...found })
+    let faults = 0
+    for (const { database, called } of databases)
+      if (differences.length > 0 && called[month])
+        for await (const legs of legsIn(facts.source, { accountId, database }))
+          for (const some of inParts(legs.filter(({ id }) => monthOfLeg(id) === month)))
+            faults += await compareLegs(comparison, accountId, month, some)
+    // Two databases may contain the same leg.
+    const isDifferent = faults > 0 || found.count > expected.count
+    const place = { account_id: accountId, question: 'calls of a month', id: month }
+    add(place.question, 1, isDifferent ? differencesAt(place, differences) : [])
+  }
 }
 
 /** Groups consecutive months of one account. */
-async function* accountsRead(comparison: Comparison): AsyncGenerator<CountedMonths> {
-  let last: { accountId: string; databases: { database: string; called: CallSums }[] } | undefined
+async function* accountsRead(comparison: Comparison) {
+  let last: { accountId: string; databases: CountedMonth[] } | undefined
   for await (const { accountId, database, notes } of monthsRead(comparison)) {
     if (last && last.accountId !== accountId) yield last
     if (last?.accountId !== accountId) last = { accountId, databases: [] }
@@ -171,27 +158,25 @@ async function* accountsRead(comparison: Comparison): AsyncGenerator<CountedMont
   if (last) yield last
 }
 
-const checkAccount = async (comparison: Comparison, { accountId, databases }: CountedMonths) => {
-  const { facts, stored, add } = comparison
-  const there = databases.reduce<CallSums>((sums, { called }) => joinSums(sums, called), {})
-  for (const { month, expected, found } of monthsOf(there, await stored.called(accountId))) {
-    const differences = differencesBetween({ ...expected }, { ...found })
-    if (differences.length === 0) continue
-    let faults = 0
-    for (const { database, called } of databases)
-      if (called[month])
-        for await (const legs of legsIn(facts.source, { accountId, database }))
-          for (const some of inParts(legs.filter(({ id }) => id.startsWith(month))))
-            faults += await compareLegs(comparison, accountId, month, some)
-    // Two databases may contain the same leg.
-    const place = placeOf(accountId, month)
-    if (faults > 0 || found.count > expected.count) add(place.question, 1, differencesAt(place, differences))
-  }
-}
-
 /** Calls of each account and month have the same count, length, cost and interactions. */
 export const checkCalls = async (comparison: Comparison) => {
   if (comparison.facts.withoutCalls) return
-  for await (const months of accountsRead(comparison))
-    await unlessVanished(() => checkAccount(comparison, months))
+  for await (const { accountId, databases } of accountsRead(comparison))
+    await unlessVanished(() => compareCalls(comparison, accountId, databases))
+}
+
+/** Reads the call records of an account again. */
+export const compareCallsAgain = async (
+  comparison: Comparison,
+  accountId: string,
+  months: readonly MonthPlace[],
+) => {
+  const databases: CountedMonth[] = []
+  for (const { database } of months) {
+    let called: CallSums = {}
+    for await (const legs of legsIn(comparison.facts.source, { accountId, database }))
+      called = joinSums(called, sumsOf(legs.map(({ id, leg }) => ({ id, ...measuresOf(leg) }))))
+    databases.push({ database, called })
+  }
+  await compareCalls(comparison, accountId, databases)
 }

@@ -15,7 +15,7 @@ import {
   type Tally,
 } from './differences.ts'
 import { checkDocuments, checkRecords } from './documents.ts'
-import { checkCalls, checkMonths, compareBooks, compareCalls } from './months.ts'
+import { checkCalls, checkMonths, compareBooks, compareCallsAgain } from './months.ts'
 import {
   checkNumbers,
   checkOtherAccounts,
@@ -95,7 +95,7 @@ export const createDatabaseComparison =
       await compareKeysOfAccount(comparison, accountId)
       const ofAccount = months.get(accountId) ?? []
       await compareBooks(comparison, accountId, ofAccount)
-      if (!facts.withoutCalls) await compareCalls(comparison, accountId, ofAccount)
+      if (!facts.withoutCalls) await compareCallsAgain(comparison, accountId, ofAccount)
       onAccount?.(index + 1, accountIds.length)
     }
     await compareNumbers(comparison, numbers)

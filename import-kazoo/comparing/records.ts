@@ -12,6 +12,7 @@ import { inPages, inParts } from '../import-run/at-once.ts'
 import { isRefused } from '../import-run/store.ts'
 import { databasesOf } from '../import-sections/section.ts'
 import {
+  addAll,
   arrivalOf,
   type Comparison,
   chapterNamed,
@@ -90,17 +91,15 @@ export const compareAccounts = async (comparison: Comparison) => {
 }
 
 /** No other accounts, and one root. */
-export const checkOtherAccounts = async ({ stored, run, facts, add }: Comparison) => {
+export const checkOtherAccounts = async (comparison: Comparison) => {
+  const { stored, run, facts, add } = comparison
   for await (const ids of stored.accounts()) {
     const others = ids.filter((id) => !facts.plan.accounts.has(id))
     // Accounts that were deleted there meanwhile are already reported.
     const known = await run.known(copiesDatabase, others)
     const extra = others.filter((id) => !known.has(id))
-    add(
-      'account',
-      0,
-      extra.map((id) => ({ account_id: id, question: 'account', what: 'extra' })),
-    )
+    const places = extra.map((id) => ({ account_id: id, question: 'account' }))
+    addAll(comparison, 'account', 0, places, 'extra')
   }
   const place = { question: 'tree', what: 'accounts without a parent' }
   const roots = await stored.rootCount()
@@ -148,7 +147,7 @@ const compareAll = async (comparison: Comparison, expected: readonly ExpectedRec
 
 /** Compares the numbers of the compared accounts; `others`: those that only documents of an account name. */
 export const compareNumbers = async (comparison: Comparison, others: readonly ExpectedRecord[]) => {
-  const { facts, accountIds, stored, add, sum } = comparison
+  const { facts, accountIds, stored, sum } = comparison
   const there = new Map(accountIds.map((id) => [id, new Set<string>()]))
   const compareOwned = async (expected: readonly ExpectedRecord[]) => {
     const owned = expected.filter(
@@ -163,11 +162,8 @@ export const compareNumbers = async (comparison: Comparison, others: readonly Ex
   for (const [accountId, ids] of there) {
     const here = await stored.numbersOf(accountId)
     const extra = [...here].filter((id) => !ids.has(id))
-    add(
-      'number',
-      0,
-      extra.map((id) => ({ account_id: accountId, question: 'number', id, what: 'extra' })),
-    )
+    const places = extra.map((id) => ({ account_id: accountId, question: 'number', id }))
+    addAll(comparison, 'number', 0, places, 'extra')
     sum('number', ids.size, here.size)
   }
 }

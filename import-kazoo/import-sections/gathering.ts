@@ -85,28 +85,23 @@ const settingIn = async (source: Source, id: string): Promise<Json | undefined> 
   return found && readDocument('system_config', found).fields
 }
 
-const foreignStorage = async (source: Source): Promise<Finding[]> => {
-  const found: Finding[] = []
-  for await (const { documents } of documentPages(source, 'system_data')) {
-    for (const document of documents) {
-      const isPlan = document.type === 'storage' || document.id === 'system'
-      const { connections } = document.fields
-      if (!isPlan || isGone(document.fields) || !isObject(connections)) continue
-      const names = Object.keys(connections).filter((name) => name !== 'local')
-      if (names.length > 0)
-        found.push(
-          finding(document, 'stop', 'foreign_storage', { field: 'connections', old: names.join(', ') }),
-        )
-    }
+/** The documents of a system database, if there is one. */
+async function* systemDocuments(source: Source, kinds: Facts['kinds'], database: string) {
+  if (!kinds.has(database)) return
+  try {
+    for await (const { documents } of documentPages(source, database)) yield* documents
+  } catch (error) {
+    throw error instanceof DatabaseVanished ? goneWhileRead(error.message) : error
   }
-  return found
 }
 
-const systemProviders = async (source: Source): Promise<string[]> => {
-  const found: string[] = []
-  for await (const { documents } of documentPages(source, 'system_auth'))
-    found.push(...idsOf(documents.filter(isProvider), 'provider'))
-  return found
+const foreignStorageIn = (document: KazooDocument): Finding[] => {
+  const isPlan = document.type === 'storage' || document.id === 'system'
+  const { connections } = document.fields
+  if (!isPlan || isGone(document.fields) || !isObject(connections)) return []
+  const names = Object.keys(connections).filter((name) => name !== 'local')
+  const details = { field: 'connections', old: names.join(', ') }
+  return names.length > 0 ? [finding(document, 'stop', 'foreign_storage', details)] : []
 }
 
 /** Named accounts with all their ancestors and descendants. */
@@ -160,14 +155,6 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     if (!(await unlessVanished(() => gather(accountId, accountDatabase(accountId))))) known.delete(accountId)
   }
 
-  const copiesIn = async (names: readonly string[]) => {
-    const copies: SeenAccount[] = []
-    if (!names.includes(copiesDatabase)) return copies
-    for await (const { documents } of documentPages(source, copiesDatabase))
-      copies.push(...documents.flatMap((document) => seenAccount(document) ?? []))
-    return copies
-  }
-
   const usesOf = () => {
     const uses = createUses()
     for (const [accountId, gathered] of known) uses.add(accountId, gathered.uses)
@@ -194,10 +181,13 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     const withDatabase = new Set(accountIds)
     for (const id of known.keys()) if (!withDatabase.has(id)) known.delete(id)
     await forEach(undefined, accountIds, gatherThere)
-    const copies = await readingSystem(() => copiesIn(names))
     const all = [...known.values()]
-    const setting = (id: string) =>
-      kinds.has('system_config') ? settingIn(source, id) : Promise.resolve(undefined)
+    const copies: SeenAccount[] = []
+    for await (const document of systemDocuments(source, kinds, copiesDatabase)) {
+      const copy = seenAccount(document)
+      if (copy) copies.push(copy)
+    }
+    const setting = async (id: string) => (kinds.has('system_config') ? settingIn(source, id) : undefined)
     const ledgers = await setting('ledgers')
     const plan = planOf(
       {
@@ -210,27 +200,22 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
       narrowing,
     )
     const masterId = plan.masterId ?? ''
+    const providers = new Set(all.flatMap((one) => one.providers))
     // Providers of the system belong to the master account.
-    const ofSystem = kinds.has('system_auth') ? await readingSystem(() => systemProviders(source)) : []
-    const isPlanned = (accountId: string) => plan.accounts.has(accountId)
-    const shared = all.flatMap((one) => one.shared.filter(({ accountId }) => isPlanned(accountId)))
+    for await (const document of systemDocuments(source, kinds, 'system_auth'))
+      if (isProvider(document) && !isGone(document.fields)) providers.add(providerKey(masterId, document.id))
+    const elsewhere: Finding[] = []
+    for await (const document of systemDocuments(source, kinds, 'system_data'))
+      elsewhere.push(...foreignStorageIn(document))
     return {
       ...narrowing,
-      source,
-      kinds,
-      now,
-      plan,
-      masterId,
-      systemId: systemScope,
-      elsewhere: kinds.has('system_data') ? await readingSystem(() => foreignStorage(source)) : [],
+      ...{ source, kinds, now, plan, masterId, systemId: systemScope, elsewhere, providers },
       carriesOver: memberOf(ledgers, 'default', 'rollover_monthly_balance') !== false,
       accounts: factsOf(plan, copies),
-      lost: lostNames(shared),
+      lost: lostNames(
+        all.flatMap((one) => one.shared.filter(({ accountId }) => plan.accounts.has(accountId))),
+      ),
       plans: new Map(Array.from(known, ([id, { plans }]) => [id, new Set(plans)])),
-      providers: new Set([
-        ...all.flatMap(({ providers }) => providers),
-        ...ofSystem.map((id) => providerKey(masterId, id)),
-      ]),
       uses: withUses ? usesOf() : undefined,
     }
   }

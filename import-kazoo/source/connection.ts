@@ -109,7 +109,6 @@ export const createConnection = ({ base, host, credentials }: Place, patience: P
 
   return {
     host,
-    patience,
     ask: signed,
     again,
     close: pool.close,

@@ -235,21 +235,12 @@ const readFile = async (
   })
 }
 
-const engineOf = ({
-  version,
-  bigcouch,
-}: Json): { engine: NonNullable<SourceFacts['engine']>; title: string } => {
-  if (bigcouch !== undefined) return { engine: 'bigcouch', title: `BigCouch ${String(bigcouch)}` }
-  const number = String(version)
-  return { engine: number.startsWith('1.') ? 'couchdb1' : 'couchdb', title: `CouchDB ${number}` }
-}
-
 const factsOf = async (connection: Connection): Promise<SourceFacts> => {
   const answer = await connection.text('/', 'its version')
-  const said = 'text' in answer ? objectIn(answer.text) : undefined
-  if (said?.couchdb === undefined) throw new SourceTrouble(`${connection.host} is no CouchDB`)
-  const { engine, title } = engineOf(said)
-  return { kind: 'couchdb', title: `${title} at ${connection.host}`, engine, canFollow: true }
+  const { couchdb, bigcouch, version } = ('text' in answer && objectIn(answer.text)) || {}
+  if (couchdb === undefined) throw new SourceTrouble(`${connection.host} is no CouchDB`)
+  const title = bigcouch === undefined ? `CouchDB ${String(version)}` : `BigCouch ${String(bigcouch)}`
+  return { title: `${title} at ${connection.host}`, canFollow: true }
 }
 
 const namesFrom = async (connection: Connection): Promise<string[]> => {

@@ -41,10 +41,8 @@ export interface AttachmentName {
 }
 
 export interface SourceFacts {
-  kind: 'couchdb' | 'dump'
   /** Without credentials: `CouchDB 3.3.3 at db.example:5984`. */
   title: string
-  engine: 'bigcouch' | 'couchdb1' | 'couchdb' | undefined
   canFollow: boolean
 }
 

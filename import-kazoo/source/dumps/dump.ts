@@ -74,7 +74,7 @@ export const openDump = async (path: string): Promise<Source> => {
   if (readers.size === 0) throw new SourceTrouble(`${path} holds no dump`)
 
   return {
-    facts: { kind: 'dump', title: `the dump ${path}`, engine: undefined, canFollow: false },
+    facts: { title: `the dump ${path}`, canFollow: false },
     databases: async () => [...readers.keys()].sort(),
     async database(name) {
       const reader = readers.get(name)
