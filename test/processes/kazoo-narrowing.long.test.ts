@@ -61,7 +61,7 @@ describeAnyEngine('an import of some accounts', (engine) => {
     const { data: below } = await admin.get(`/v2/accounts/${M}/descendants`)
     expect(below.map(({ id }: { id: string }) => id).sort()).toEqual([C, R].sort())
     const compared = await stage.run('compare', 'kazoo', stage.kazoo.url, '--sample', 'all')
-    const differences = compared.output.split('\n').filter((line) => line.includes(' there and '))
+    const differences = compared.output.split('\n').filter((line) => line.includes(': expected '))
     // Only what the report of the import explains.
     expect(differences.filter((line) => !/, key by key .+ \([a-z_]+\)$/.test(line))).toEqual([])
     const records = new Set(differences.map((line) => line.split(': ')[0]))
