@@ -1,4 +1,5 @@
 // Commands on the store of this machine, with or without a running server.
+import { printable } from '../../cli/terminal.ts'
 import type { AreaDeps } from '../../src/areas/area.ts'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { areas } from '../../src/areas/index.ts'
@@ -8,7 +9,6 @@ import { bareAreas } from '../../src/commands/bare-areas.ts'
 import { createCommandLog } from '../../src/commands/command-log.ts'
 import { openStore } from '../../src/commands/open-store.ts'
 import { printingRefusals } from '../../src/commands/refusals.ts'
-import { printable } from '../../src/commands/remote/terminal.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { checkAccounts, checkNames } from '../../src/commands/verification/accounts.sql.ts'
 import { checkLedgers } from '../../src/commands/verification/ledgers.sql.ts'
