@@ -18,7 +18,7 @@ import { followUserLanguage } from './lib/texts.ts'
 import { Loading } from './parts/screen.tsx'
 import { screensFor } from './screens/index.ts'
 
-// Whoever comes to sign in does not wait for what is behind the door, nor the other way round.
+// The sign-in page does not load the console, and the console does not load the sign-in page.
 const Shell = lazy(async () => ({ default: (await import('./frame/shell.tsx')).Shell }))
 const Unreadable = lazy(async () => ({ default: (await import('./frame/unreadable.tsx')).Unreadable }))
 const SignIn = lazy(async () => ({ default: (await import('./sign-in/sign-in.tsx')).SignIn }))
@@ -27,7 +27,7 @@ const Recovery = lazy(async () => ({ default: (await import('./sign-in/recovery.
 const AccountScreens = () => {
   const { accountId = '' } = useParams()
   const { place, error, again } = usePlaceOf(accountId)
-  // At once, beside the first readings: what happens while the page is drawn is not missed.
+  // Starts together with the first requests, so that no change during the first render is missed.
   useAccountFeed(accountId)
   if (error && !place) return <Unreadable accountId={accountId} error={error} again={again} />
   if (!place) return <Loading />
@@ -69,7 +69,7 @@ const SignedIn = () => {
   )
 }
 
-/** Signing out in one tab ends the others, and no tab goes on as somebody whom it does not show. */
+/** Signing out in one tab ends the session in all tabs. */
 const useFollowingOtherTabs = () =>
   useEffect(() => {
     const shown = whoIs(crosspoint.session())

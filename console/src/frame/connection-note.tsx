@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { readAgain } from '../lib/answers.ts'
 import { waiting } from '../lib/waiting.ts'
 
-/** Says at once that the server does not answer, or makes us wait; when it is there again, everything is read anew. */
+/** Shows that the server is unreachable or throttles. When it is back, all data is read again. */
 export const ConnectionNote = () => {
   const { t } = useTranslation()
   const why = waiting.use()

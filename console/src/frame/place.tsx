@@ -15,14 +15,14 @@ export const useBrand = (): Brand => {
   return brand
 }
 
-/** The account that one acts for, and where it stands. */
+/** The current account and its parents. */
 export interface Place {
   accountId: string
   name: string
   realm: string
   timezone: string | undefined
   isReseller: boolean
-  /** Of the account in the path, not of the user. */
+  /** The account in the path, not that of the user. */
   isMaster: boolean
   isEnabled: boolean
   /** From the account of the token down to the one above this. */
@@ -47,7 +47,7 @@ export const useTo = () => {
   return (path: string) => `/a/${accountId}/${path}`
 }
 
-/** Reads which currency all amounts are in, from what everybody of an account may read. Answers with whether that is settled. */
+/** Reads the currency of all amounts, which every user of the account may read. Returns whether it is known. */
 const useCurrency = (accountId: string) => {
   const { isPending } = useAnswer(['system_config', 'currency', accountId], async (signal) => {
     const { metadata } = await getLedgerTotal({ ...api, path: { account_id: accountId }, signal })
@@ -55,7 +55,7 @@ const useCurrency = (accountId: string) => {
     if (typeof currency === 'string') currencyInUse.set(currency)
     return currency ?? null
   })
-  // Whatever shows amounts is drawn below this, and anew when they are in another currency.
+  // Amounts are rendered inside this component, and again when the currency changes.
   currencyInUse.use()
   return !isPending
 }

@@ -161,16 +161,16 @@ const Sections = ({ screens, onGo }: { screens: readonly Screen[]; onGo: () => v
   })
 }
 
-/** What stands around every screen: whose server this is, where one is, for whom one acts, and what there is to do. */
+/** The frame around every screen: brand, breadcrumbs, account and navigation. */
 export const Shell = ({ children }: { children: ReactNode }) => {
   const { t } = useTranslation()
   const place = usePlace()
   const { hidesPoweredBy } = useBrand()
   const [opened, { toggle, close }] = useDisclosure(false)
   const [location] = useLocation()
-  // Whoever comes to another screen by keyboard goes on from its heading.
+  // Keyboard users continue from the heading of the new screen.
   useEffect(() => {
-    // Tabs that have addresses of their own are gone through by arrow keys.
+    // Arrow keys move between tabs that have their own address.
     const isInTabs = document.activeElement?.closest('[role=tablist]')
     if (location && !isInTabs) document.querySelector('main')?.focus({ preventScroll: true })
   }, [location])

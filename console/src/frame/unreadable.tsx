@@ -60,7 +60,7 @@ const InOwnAccount = ({ ownId, ...failed }: Failed & { ownId: string }) => {
   )
 }
 
-/** In place of an account that cannot be shown: it is said in the frame of one's own, which leads back. */
+/** Shown instead of an account that cannot be displayed, in the frame of the user's own account. */
 export const Unreadable = ({ accountId, ...failed }: Failed & { accountId: string }) => {
   const ownId = crosspoint.session()?.accountId
   return ownId === undefined || ownId === accountId ? (

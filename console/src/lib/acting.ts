@@ -1,10 +1,10 @@
 import type { Envelope, Session } from '@crosspoint/client'
 import { crosspoint, sessionKey } from './api.ts'
 
-// The session of whoever acts as somebody else, to go back to.
+// The original session of a user who signed in as another user.
 const ownKey = `${sessionKey}.own`
 
-/** Goes on as another user, in the session that the server has opened for that. */
+/** Continues as another user, in the session that the server opened for that. */
 export const startActing = (envelope: Envelope) => {
   const own = localStorage.getItem(sessionKey)
   crosspoint.signInWith(envelope)
@@ -32,13 +32,13 @@ const takeOwn = () => {
   return own
 }
 
-/** Ends the session of the other user, and goes on as oneself. */
+/** Ends the session of the other user and returns to the original one. */
 export const endActing = async () => {
   const { token } = crosspoint.session() ?? { token: '' }
   const own = takeOwn()
   if (own === null) await crosspoint.signOut().catch(() => undefined)
   else {
-    // Oneself first: whatever becomes of the rest, one is signed in as before.
+    // Restores the original session first, so that it survives failures of the rest.
     localStorage.setItem(sessionKey, own)
     await crosspoint
       .request({ method: 'DELETE', path: '/v2/token_auth', headers: { 'x-auth-token': token } })
@@ -47,14 +47,14 @@ export const endActing = async () => {
   location.assign('/')
 }
 
-/** Written when somebody signs out: the other tabs hear of it. A session that only ended is asked for anew instead. */
+/** Written at sign-out: other tabs react to it. An expired session only asks for the password again. */
 export const leftKey = `${sessionKey}.left`
 
-/** By what it is known that a session is still of the same person, as themselves or as somebody else. */
+/** Identifies the person of a session, also while signed in as another user. */
 export const whoIs = (session: Session | undefined) =>
   session && `${session.accountId} ${session.userId} ${'original_account_id' in claimsOf(session.token)}`
 
-/** Signs out whoever sits here: of somebody who acts as another, both. Here in any case, at the server if it can be told. */
+/** Signs out both sessions: on this machine always, on the server if it is reachable. */
 export const signOut = async () => {
   const own = takeOwn()
   try {

@@ -12,7 +12,7 @@ export interface ActorFacts {
   as?: { id?: string; account_id?: string }
 }
 
-/** The name of a user, read once; undefined for whoever may not be read, or is gone. */
+/** The name of a user, read once; undefined if the user is deleted or not readable. */
 const useNameOf = ({ id = '', account_id = '' }: { id?: string; account_id?: string }) => {
   const found = useAnswer(
     ['user', account_id, id],
@@ -25,7 +25,7 @@ const useNameOf = ({ id = '', account_id = '' }: { id?: string; account_id?: str
 
 const shownCharacters = 8
 
-/** Who did something: the name of a user, or what else it was and its id. */
+/** The name of the user who did it, or the type and ID of another actor. */
 export const useActorName = ({ type, id = '', account_id, as = {} }: ActorFacts) => {
   const { t } = useTranslation()
   const isPerson = type === 'user' || type === 'impersonator'

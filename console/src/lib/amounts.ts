@@ -1,7 +1,7 @@
 import { createSignal } from './signal.ts'
 import { locale } from './texts.ts'
 
-/** Of all money of the server (ISO 4217); undefined until the server has said so. */
+/** The currency of the server (ISO 4217); undefined until it is read. */
 export const currencyInUse = createSignal<string | undefined>(undefined)
 
 export const showNumber = (value: number, options?: Intl.NumberFormatOptions) =>
@@ -17,7 +17,7 @@ export const showMoney = (amount: number, currency = currencyInUse.get()) =>
     maximumFractionDigits: 4,
   })
 
-/** What a field for money shows beside the number: the sign of the currency, on the side where it is written. */
+/** The currency symbol of a money field, on its usual side. */
 export const moneySigns = (currency = currencyInUse.get()): { prefix?: string; suffix?: string } => {
   if (currency === undefined) return {}
   const parts = new Intl.NumberFormat(locale(), { style: 'currency', currency }).formatToParts(1)
@@ -26,8 +26,8 @@ export const moneySigns = (currency = currencyInUse.get()): { prefix?: string; s
 }
 
 /**
- * What stands in a field for numbers: it is a text while somebody types, such as `10.50`, and a number only when the field
- * is left. Undefined for nothing, and for what is no number.
+ * The value of a number field: text while the user types, such as `10.50`, a number after the field is left.
+ * Undefined if empty or not a number.
  */
 export const numberIn = (typed: number | string): number | undefined => {
   if (typeof typed === 'number') return typed

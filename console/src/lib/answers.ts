@@ -14,7 +14,7 @@ type Period = number | false
 
 interface Options<Answer> {
   enabled?: boolean
-  /** Milliseconds after which it is asked again, for what no event tells of; or by what was answered last. */
+  /** Milliseconds between two reads, for data without events; may depend on the last response. */
   every?: Period | ((answer: Answer | undefined) => Period)
 }
 
@@ -32,8 +32,8 @@ export const useAnswer = <Answer>(
   })
 
 /**
- * Reads again what is shown, all or some of it. A first reading that is still under way may have been answered already from
- * what is out of date, and would count as new: it is begun anew.
+ * Reads all or some of the shown data again. A first read in progress is restarted: its response may already be
+ * out of date.
  */
 export const readAgain = async (isMeant: (query: Query) => boolean = () => true) => {
   await queries.cancelQueries({
@@ -51,14 +51,14 @@ interface Change<Given, Answer> {
   /** Kinds that are out of date afterwards. */
   touches: readonly string[]
   done?: (answer: Answer, given: Given) => void
-  /** Answers with whether it dealt with the failure; else a toast tells of it. */
+  /** Returns whether it handled the failure; otherwise a toast shows it. */
   failed?: (error: unknown) => boolean
 }
 
 /** Something that is written, once for each time it is asked for; what it costs is shown first. */
 export const useChange = <Given, Answer>({ run, touches, done, failed }: Change<Given, Answer>) =>
   useMutation({
-    // What costs money is asked about before it is done.
+    // Asks for consent before charges.
     mutationFn: (given: Given) => withConsent(() => run(given)),
     networkMode: 'always',
     onSuccess: async (answer, given) => {
@@ -66,7 +66,7 @@ export const useChange = <Given, Answer>({ run, touches, done, failed }: Change<
       await forget(...touches)
     },
     onError: (error) => {
-      // Whoever said no knows that nothing was done.
+      // The user declined and knows that nothing changed.
       if (!(error instanceof NotAgreed) && !failed?.(error)) tellFailure(error)
     },
   })

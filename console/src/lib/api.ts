@@ -6,7 +6,10 @@ import { tellWaiting } from './waiting.ts'
 
 export const sessionKey = 'crosspoint.session'
 
-/** The server that this page came from, as whoever is signed in. The token is kept where only this origin reads. */
+/**
+ * The client for the server of this page, with the session of the signed-in user. Only this origin can read the
+ * token.
+ */
 export const crosspoint = createCrosspoint({
   server: location.origin,
   store: localStorageStore(sessionKey),

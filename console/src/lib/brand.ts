@@ -1,7 +1,7 @@
 import { getHostWhitelabel } from '@crosspoint/client'
 import { api } from './api.ts'
 
-/** What the whitelabel record of the host that the page was asked from says of it. */
+/** The whitelabel record of the host of this page. */
 export interface Brand {
   name: string
   title: string
@@ -35,7 +35,7 @@ const there = async (url: string) => {
   return answer?.ok ? url : undefined
 }
 
-/** Reads a brand without anybody's token: it is shown before somebody signs in. */
+/** Reads a brand without a token: it is shown before sign-in. */
 export const loadBrand = async (): Promise<Brand> => {
   const host = encodeURIComponent(location.hostname)
   try {

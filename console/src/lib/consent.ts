@@ -12,12 +12,12 @@ export const askedCharges = createSignal<Asked | undefined>(undefined)
 const askForConsent = (quote: ChargesNeeded) =>
   new Promise<boolean>((resolve) => askedCharges.set({ quote, resolve }))
 
-/** What was wanted would cost money, and whoever was asked said no: nothing was done. */
+/** The user declined the charges: nothing was changed. */
 export class NotAgreed extends Error {}
 
 /**
- * Does something that may cost money: when it does, the invoices are shown first, and it is done only after somebody has
- * agreed. `NotAgreed` when nobody did.
+ * Sends a request. If it causes charges, shows the invoices and sends it again after the user accepts. Throws
+ * `NotAgreed` if the user declines.
  */
 export const withConsent = async <Answer>(run: () => Promise<Answer>): Promise<Answer> => {
   try {

@@ -1,4 +1,4 @@
-/** What is told of a file while it comes. */
+/** Progress of a download. */
 export interface Downloading {
   signal: AbortSignal
   onBytes: (bytes: number) => void
@@ -36,8 +36,8 @@ const handOver = (name: string, file: Blob) => {
 const isOneNobodyWants = (error: unknown) => error instanceof DOMException && error.name === 'AbortError'
 
 /**
- * Saves what a request answers as a file: straight to the disk in browsers that let a page write there, else as a
- * download. Answers with whether it was saved: whoever is asked where to may not want it any more.
+ * Saves a response as a file: directly to disk in browsers that allow it, otherwise as a download. Returns
+ * whether it was saved; the user may cancel the dialog.
  */
 export const saveFile = async (
   name: string,

@@ -62,7 +62,7 @@ export const tellFailure = (error: unknown) => {
   })
 }
 
-/** In place of what could not be read. */
+/** Shown instead of data that could not be read. */
 export const FailureNote = ({ error, again }: { error: unknown; again?: () => unknown }) => {
   const { t } = useTranslation()
   const { title, lines, requestId } = describeFailure(error)

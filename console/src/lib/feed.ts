@@ -3,7 +3,7 @@ import { forget, readAgain } from './answers.ts'
 import { crosspoint } from './api.ts'
 import { createSignal } from './signal.ts'
 
-/** Whether what one sees is told as it happens, or asked for now and then. */
+/** Whether changes arrive as live events or by polling. */
 export const liveness = createSignal<'live' | 'waiting' | 'off'>('off')
 
 type Follower = (event: { type: string; record: { kind: string; id: string } }) => void
@@ -41,8 +41,8 @@ export const useAccountFeed = (accountId: string) => {
         signal: ending.signal,
         onState: (state) => {
           liveness.set(state === 'live' ? 'live' : 'waiting')
-          // A stream begins with what comes: what was read before may be out of date since. One that goes on after a
-          // broken line tells what was missed of records, and nothing of calls, registrations and figures.
+          // A new stream starts with future events, so earlier reads may be out of date. A resumed stream
+          // delivers missed record events, but not calls, registrations and statistics.
           if (state === 'live') void readAgain()
         },
       })

@@ -11,7 +11,7 @@ const withQuietStyles = (html: string) =>
     .replace(/([\s"'/])style(\s*=)/gi, `$1${styleAttribute}$2`)
     .replace(/([\s"'/])src(\s*=)/gi, `$1${sourceAttribute}$2`)
 
-/** What mails and greetings are made of: text and tables. Nothing that asks for input, plays or embeds. */
+/** Elements of emails and welcome texts: text and tables. No input, media or embedding. */
 const allowed = {
   ALLOWED_TAGS: [
     ...'a abbr address article b blockquote body br center cite code col colgroup dd div dl dt em figcaption'.split(
@@ -72,7 +72,7 @@ const quietenLinks = (page: ParentNode) => {
 const plainStyle =
   'body{font-family:system-ui,sans-serif;overflow-wrap:anywhere}a{color:#0b62c4;text-decoration:underline}'
 
-// No text may end the sheet that it stands in, and no sheet loads anything.
+// Text cannot close its style sheet, and no sheet loads anything.
 const quietened = (styles: string) =>
   styles
     .replaceAll('<', '\\3c ')
@@ -80,8 +80,8 @@ const quietened = (styles: string) =>
     .replaceAll(/@import/gi, '@nothing')
 
 /**
- * What somebody else wrote, as a page that runs nothing and loads nothing. It is shown in a frame without any rights all
- * the same: this keeps the browser from having to refuse.
+ * HTML of other users as a page without scripts and external resources. The frame has no permissions anyway;
+ * this avoids browser warnings.
  */
 export const harmlessHtml = (html: string, nonce = ''): string => {
   const page = DOMPurify.sanitize(withQuietStyles(html), allowed)

@@ -25,7 +25,7 @@ const tell = (next: readonly Exchange[]) => {
   for (const listener of listeners) listener()
 }
 
-// Every answer repeats the token, which nobody should paste into a ticket.
+// Every response repeats the token, which must not be pasted into tickets.
 const withoutToken = (answer: string) => answer.replaceAll(/"auth_token":"[^"]*"/g, '"auth_token":"***"')
 
 const isJson = (response: Response) =>
@@ -48,7 +48,7 @@ const isSecret = (path: string) => /\/(user_auth|api_auth|auth|multi_factor)(\/|
 const withoutPasswords = (body: string) =>
   body.replaceAll(/"(password|credentials)":"(?:[^"\\]|\\.)*"/g, '"$1":"***"')
 
-// A user's password is never read again; that of a phone stands in its record.
+// User passwords are never read; SIP passwords are part of the device record.
 const shownBody = (path: string, body: string) =>
   /\/users(\/[^/]+)?$/.test(path) ? withoutPasswords(body) : body
 
@@ -91,7 +91,7 @@ export const journal = {
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-/** A line for a shell. `$TOKEN` stands for the token, which nobody should paste into a ticket. */
+/** A shell command. `$TOKEN` replaces the token, which must not be pasted into tickets. */
 export const curlOf = ({
   method,
   path,

@@ -11,7 +11,7 @@ export const jsonObjectOf = (record: object): JsonObject => (isObject(record) ? 
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** What PATCH has to be told to make `after` of `before`: null for what is gone. Lists are taken as a whole. */
+/** The PATCH that turns `before` into `after`: null for removed keys. Lists are replaced as a whole. */
 export const changesBetween = (before: JsonObject, after: JsonObject): JsonObject => {
   const changes: Record<string, Json> = {}
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {

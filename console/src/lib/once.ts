@@ -1,7 +1,7 @@
 import { CrosspointError, freshKey } from '@crosspoint/client'
 import { useRef } from 'react'
 
-/** Refused for good, with nothing done. A conflict may be one with the same request, which is still under way or was done. */
+/** Final refusals without an effect. A 409 may mean that the same request is still running or has run. */
 const isRefusal = (error: unknown) =>
   error instanceof CrosspointError &&
   error.status >= 400 &&
@@ -10,8 +10,8 @@ const isRefusal = (error: unknown) =>
   error.status !== 409
 
 /**
- * Sends what moves money under one key until it is told what became of it: whoever presses again after an answer was lost
- * repeats the request, which is carried out once. Another wish gets another key.
+ * Sends a payment request with one idempotency key until its result is known: a repeated click repeats the
+ * request, which runs once. A changed request gets a new key.
  */
 export const useOnce = () => {
   const open = useRef<{ wish: string; key: string }>(undefined)

@@ -11,12 +11,12 @@ const isCreation = (value: unknown): value is PublicKeyCredentialCreationOptions
 const isRequest = (value: unknown): value is PublicKeyCredentialRequestOptionsJSON =>
   typeof value === 'object' && value !== null && 'challenge' in value
 
-/** Whoever was asked said no, or let the time pass. */
+/** The user declined or did not respond in time. */
 export class NoPasskey extends Error {}
 
 /**
- * Has the device sign what the server asks: `asked` is `public_key` of its answer. The credential as the server takes it.
- * `NoPasskey` when nobody showed one.
+ * Lets the device sign the challenge: `asked` is `public_key` of the response. Returns the credential in the
+ * server's format. Throws `NoPasskey` if the user shows none.
  */
 export const askForPasskey = async (asked: unknown): Promise<Record<string, unknown>> => {
   if (!isRequest(asked)) throw new TypeError('the server asks for no passkey')
@@ -32,9 +32,9 @@ export const askForPasskey = async (asked: unknown): Promise<Record<string, unkn
 }
 
 /**
- * Has the device make a passkey: `asked` is `public_key` of the server's answer. The credential as the server takes it. Throws
- * the browser's `DOMException`: `NotAllowedError` when nobody agreed in time, `InvalidStateError` when the device has one
- * of this user already.
+ * Creates a passkey on the device: `asked` is `public_key` of the response. Returns the credential in the
+ * server's format. Throws the browser's `DOMException`: `NotAllowedError` if the user does not confirm in time,
+ * `InvalidStateError` if the device already has a passkey of this user.
  */
 export const makePasskey = async (asked: unknown) => {
   if (!isCreation(asked)) throw new TypeError('the server asks for no new passkey')

@@ -3,7 +3,7 @@ import { useAnswer } from './answers.ts'
 import { api } from './api.ts'
 import { isObject, type JsonObject } from './json.ts'
 
-/** What a form needs to know of a JSON Schema. */
+/** The part of a JSON Schema that forms use. */
 export interface Schema {
   type?: string
   title?: string
@@ -11,7 +11,7 @@ export interface Schema {
   properties?: Readonly<Record<string, Schema>>
   required?: readonly string[]
   items?: Schema
-  /** Of objects whose keys are free: what each value is. */
+  /** The schema of values of an object with free keys. */
   additionalProperties?: Schema | boolean
   enum?: readonly (string | number)[]
   default?: unknown
@@ -39,7 +39,7 @@ export const useSchema = (name: string) => {
 export const schemaAt = (schema: Schema, path: string): Schema | undefined =>
   path.split('.').reduce<Schema | undefined>((part, key) => part?.properties?.[key], schema)
 
-/** What each value is, of an object whose keys are free. */
+/** The schema of values of an object with free keys. */
 export const valuesIn = ({ additionalProperties: values }: Schema): Schema => (isSchema(values) ? values : {})
 
 export const isRequired = (schema: Schema, path: string) => {

@@ -4,7 +4,7 @@ import { createSignal } from './signal.ts'
 /** Set while a request waits for its user to sign in again: what was typed into the page stays where it is. */
 export const signingInAgain = createSignal<{ ended: Session; resolve: () => void } | undefined>(undefined)
 
-/** Resolves when somebody has signed in, or does not want to: the request that was refused is sent once more then. */
+/** Resolves when the user has signed in or canceled; the refused request is then sent again. */
 export const askToSignInAgain = (ended: Session): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>()
   signingInAgain.set({ ended, resolve })

@@ -1,3 +1,3 @@
-/** What the server lets the styles of this page be known by: nothing else that is written into the page counts. */
+/** The nonce of this page's styles: the browser ignores all other styles. */
 export const styleNonce = () =>
   document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce || undefined

@@ -20,7 +20,7 @@ const languageIn = (tag: string | null | undefined) => {
   return isLanguage(language) ? language : undefined
 }
 
-/** What somebody chose here comes first, then the language of the user, then that of the browser. */
+/** The choice in this browser comes first, then the language of the user, then that of the browser. */
 const wanted = (): Language =>
   languageIn(localStorage.getItem(chosenKey)) ??
   languageIn(crosspoint.session()?.login.language) ??
@@ -47,7 +47,7 @@ export const startTexts = async () => {
   await use(wanted())
 }
 
-/** After somebody signed in: their language, unless another one was chosen here. */
+/** After sign-in: the language of the user, unless another one was chosen in this browser. */
 export const followUserLanguage = () => use(wanted())
 
 export const chooseLanguage = (language: Language) => {

@@ -3,7 +3,7 @@ type Follower = (sent: number) => void
 
 const followed = new WeakMap<Blob, Follower>()
 
-/** Tells how far the sending of a file is, whenever it is sent as a body. */
+/** Reports the progress of a file that is sent as a body. */
 export const followUpload = (file: Blob, follower: Follower) => followed.set(file, follower)
 
 const headersOf = (request: XMLHttpRequest) =>
@@ -29,7 +29,7 @@ const send = (file: Blob, tell: Follower, url: string, { method = 'PUT', headers
     request.send(file)
   })
 
-/** `fetch`, but files that somebody follows are sent in a way that tells how far they are. */
+/** `fetch` that reports the progress of uploaded files. */
 export const withUploads =
   (plain: typeof fetch): typeof fetch =>
   (input, init = {}) => {

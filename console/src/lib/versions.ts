@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 
 /**
- * Which versions of a record the person who edits it has left behind, by saving or by taking somebody else's. What was read may
- * still be one of them, until the event or the reading that replaces it arrives: it is not gone back to.
+ * Versions of a record that the editor has replaced, by saving or by loading a newer one. A read may still
+ * return one of them until its event or the next read arrives: such versions are ignored.
  */
 export const useVersions = (read: string, edited: string) => {
   const [left, setLeft] = useState<readonly string[]>([])

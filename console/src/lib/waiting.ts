@@ -9,7 +9,7 @@ const answerMilliseconds = 1_000
 
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** The client says that a request will be repeated in so many milliseconds. */
+/** The client will repeat the request after this number of milliseconds. */
 export const tellWaiting = ({ why, ms }: Waiting) => {
   clearTimeout(timer)
   waiting.set(why)

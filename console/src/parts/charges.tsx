@@ -22,7 +22,7 @@ const taxLine = ({ name, rate, amount }: Readonly<Record<string, unknown>>): Quo
   ...(typeof amount === 'number' ? { total: amount } : {}),
 })
 
-/** What is paid each month, the taxes that are added included. */
+/** The monthly amount including added taxes. */
 const monthlyOf = (invoices: readonly QuotedInvoice[]) =>
   invoices.reduce((sum, { summary }) => sum + (summary.total ?? summary.recurring), 0)
 
@@ -53,7 +53,7 @@ export const QuoteTable = ({ invoice }: { invoice: QuotedInvoice }) => {
   )
 }
 
-/** Stands once in the page: asks for consent whenever something costs money. */
+/** Mounted once: asks for consent when a request causes charges. */
 export const ChargesDialog = () => {
   const { t } = useTranslation()
   const found = askedCharges.use()

@@ -22,7 +22,7 @@ export const Confirm = ({
   busy?: boolean
   onConfirm: () => void
   onClose: () => void
-  /** What else there is to choose. */
+  /** Further options of the dialog. */
   children?: ReactNode
 }) => {
   const { t } = useTranslation()

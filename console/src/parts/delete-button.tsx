@@ -22,7 +22,7 @@ export const DeleteButton = ({
   touches: readonly string[]
   run: () => Promise<unknown>
   to: string
-  /** What else there is to choose. */
+  /** Further options of the dialog. */
   children?: ReactNode
 }) => {
   const { t } = useTranslation()

@@ -67,7 +67,7 @@ const TextOfJson = ({ form, path, common }: { form: RecordForm; path: string; co
   const input = form.getInputProps(path)
   const text =
     typeof input.value === 'string' ? input.value : JSON.stringify(input.value ?? null, undefined, 2)
-  // What is typed is shown as it was typed, until the value becomes another one from elsewhere.
+  // Typed text is kept until the value changes elsewhere.
   const [typed, setTyped] = useState(text)
   const shown = isSameJson(typed, text) ? typed : text
   const take = (given: string) => {
@@ -209,7 +209,7 @@ const withValueAt = (
 const isNumber = ({ type, enum: choices }: Schema = {}) =>
   !choices && (type === 'integer' || type === 'number')
 
-/** A form's values, in which what stands in a field for numbers is one, even while it is typed: `4.50` is 4.5. */
+/** Form values with numbers for number fields, even during typing: `4.50` is 4.5. */
 export const withNumbers = (values: JsonObject, groups: readonly FieldGroup[], schema: Schema): JsonObject =>
   groups
     .flatMap(({ fields }) => fields)

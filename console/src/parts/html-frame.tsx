@@ -5,7 +5,7 @@ import { Loading } from './screen.tsx'
 // The library that takes a page apart is loaded with the first page that there is to show.
 const Frame = lazy(async () => ({ default: (await import('./harmless-frame.tsx')).HarmlessFrame }))
 
-/** What somebody else wrote, shown where it can do nothing: no script runs, nothing is loaded, no link leads away. */
+/** HTML of other users in a frame without scripts, external resources and working links. */
 export const HtmlFrame = (props: HarmlessFrameProps) => (
   <Suspense fallback={<Loading />}>
     <Frame {...props} />

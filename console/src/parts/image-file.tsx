@@ -20,9 +20,9 @@ export const useBlobUrl = (blob: Blob | null | undefined) => {
 
 interface Bounds {
   types: readonly string[]
-  /** What is said of a file of another type. */
+  /** The message for files of another type. */
   wrongType: string
-  /** What the server takes; a larger one is not sent at all. */
+  /** The maximum size; larger files are not sent. */
   largestBytes: number
 }
 
@@ -40,14 +40,14 @@ const messageOf = (error: unknown) =>
 interface ImageFileProps extends Bounds {
   label: string
   description: string
-  /** Of the button that keeps it. */
+  /** The label of the save button. */
   save: string
   touches: readonly string[]
   replace: (file: File) => Promise<unknown>
   preview: (url: string) => ReactNode
 }
 
-/** Takes an image, shows it before it is kept, and tells at the file why it is not. */
+/** Lets the user choose an image, previews it before it is saved, and shows errors next to the file. */
 export const ImageFile = ({
   label,
   description,

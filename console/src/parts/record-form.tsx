@@ -30,12 +30,12 @@ import { HistoryTab } from './history-tab.tsx'
 import { Loading } from './screen.tsx'
 import { StaleDialog } from './stale-dialog.tsx'
 
-/** What is sent beside a change, so that nobody's newer version is written over. */
+/** Sent with a change, so that it does not overwrite a newer version. */
 export interface IfMatch {
   headers: Record<string, string>
 }
 
-// What nobody has written yet, such as settings that are all as they come, has no revision.
+// Records that were never written, such as default settings, have no revision.
 const matching = (revision: string): IfMatch => ({ headers: revision === '' ? {} : ifMatch({ revision }) })
 
 interface RecordFormProps {
@@ -60,7 +60,7 @@ interface Base {
   revision: string
 }
 
-/** What is sent, and what it was made of. */
+/** The request data and the version it is based on. */
 interface Sent {
   changes: JsonObject
   revision: string
@@ -69,7 +69,7 @@ interface Sent {
   values: JsonObject
 }
 
-/** What stands there now, after somebody else was faster. */
+/** The current version after a conflicting change. */
 const useTheirs = () => {
   const [theirs, setTheirs] = useState<Base>()
   return {
@@ -83,7 +83,7 @@ const useTheirs = () => {
   }
 }
 
-/** Saving that notices when somebody else was faster: then `theirs` is what stands there now. */
+/** Saves and detects conflicting changes: `theirs` is then the current version. */
 const useSaving = (
   props: RecordFormProps,
   form: RecordForm,
@@ -98,7 +98,7 @@ const useSaving = (
     done: (_answer, { values, revision }) => {
       forgetTheirs()
       leave(revision)
-      // What was typed meanwhile is not saved yet.
+      // Text typed during the request is not saved yet.
       form.resetDirty(values)
       tellDone(t('saved'))
     },
@@ -115,7 +115,7 @@ const useSaving = (
   return { send, changes, busy: saving.isPending, theirs, forgetTheirs }
 }
 
-/** What the form was filled with: a newer version is taken over only where nothing was typed. */
+/** The initial values of the form: a newer version is loaded only if nothing was typed. */
 const useBase = (props: RecordFormProps, form: RecordForm) => {
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
   const { isNewer, leave } = useVersions(props.revision, base.revision)
@@ -180,7 +180,7 @@ const jsonOf = (text: string) => {
 
 const textOf = (record: JsonObject) => JSON.stringify(record, undefined, 2)
 
-/** What is sent of a text of JSON, and what it was made of. */
+/** The request data made from JSON text, and the version it is based on. */
 interface SentText {
   changes: JsonObject
   base: Base
@@ -214,7 +214,7 @@ const useJson = (props: RecordFormProps) => {
       forgetTheirs()
       leave(base.revision, sent.base.revision)
       setBase({ ...sent.base, record })
-      // What was typed meanwhile is not saved yet.
+      // Text typed during the request is not saved yet.
       setText((now) => (now === sent.text ? textOf(record) : now))
       tellDone(t('saved'))
     },
@@ -293,7 +293,7 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
   )
 }
 
-/** One record: as a form, as JSON, as the requests that one makes to read and change it, and what became of it before. */
+/** One record: as a form, as JSON, as API requests, and its history. */
 export const RecordFormTabs = ({ record, ...rest }: Omit<RecordFormProps, 'record'> & { record: object }) => {
   const props = { ...rest, record: jsonObjectOf(record) }
   const { t } = useTranslation()

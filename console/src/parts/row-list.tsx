@@ -12,28 +12,28 @@ export interface Column<Row> {
   show: (row: Row) => ReactNode
   /** Left out where the screen is narrow. */
   isExtra?: boolean
-  /** Numbers stand at the end of their column. */
+  /** Numbers are right-aligned. */
   isNumber?: boolean
 }
 
 interface RowList<Row> {
-  /** What the list is of: read out, and shown by nobody else. */
+  /** The name of the list for screen readers only. */
   label: string
   queryKey: Key
   read: ReadPage<Row>
   columns: readonly Column<Row>[]
   rowKey: (row: Row) => string
-  /** In place of a list without rows: what it would hold, and how to begin. */
+  /** Shown instead of an empty list: what it contains and how to add the first row. */
   empty?: ReactNode
-  /** Milliseconds after which what is in sight is asked again, for what no event tells of. */
+  /** Milliseconds between two reads of visible rows, for data without events. */
   every?: number
 }
 
 const rowHeight = 44
 const readAhead = 10
 
-// Browsers draw nothing beyond some 33 million pixels: of a longer list so many rows are there at once, and when one
-// comes near an end of them, others take their place.
+// Browsers draw at most 33 million pixels: a longer list has this number of rows at once and replaces them near
+// an end.
 const stretchRows = 400_000
 const shiftRows = 200_000
 const marginRows = 1_000
@@ -42,7 +42,7 @@ const marginRows = 1_000
 const useStretch = (frame: RefObject<HTMLElement | null>, count: number) => {
   const [origin, setOrigin] = useState(0)
   const wantedTop = useRef<number>(undefined)
-  // What is in sight stays where it is, on other rows of the stretch.
+  // The scroll position stays, on other rows of the list.
   useLayoutEffect(() => {
     const top = wantedTop.current
     wantedTop.current = undefined

@@ -8,12 +8,12 @@ import { tellFailure } from '../lib/failures.tsx'
 import { tellDone } from '../lib/toasts.tsx'
 
 interface SaveButtonProps extends ButtonProps {
-  /** Of the file. */
+  /** The file name. */
   name: string
   open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>
 }
 
-/** Saves something of any size as a file, says how much has come, and can be told to leave it. */
+/** Saves a file of any size, shows the progress, and can be canceled. */
 export const SaveButton = ({ name, open, children, ...rest }: SaveButtonProps) => {
   const { t } = useTranslation()
   const ending = useRef<AbortController>(undefined)

@@ -5,7 +5,7 @@ import { useState } from 'react'
 
 const pauseMilliseconds = 250
 
-/** Tells what was typed when the typing pauses: a list is not read anew for each letter. */
+/** Reports the text when typing pauses, to avoid a request for each letter. */
 export const SearchBox = ({
   label,
   initial = '',
@@ -14,7 +14,7 @@ export const SearchBox = ({
 }: {
   label: string
   initial?: string
-  /** Above the box, as it is beside other fields. */
+  /** The label is above the box, as for other fields. */
   isLabelShown?: boolean
   onSearch: (text: string) => void
 }) => {

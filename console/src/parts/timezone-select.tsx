@@ -4,7 +4,7 @@ import { labelOf, type OwnField } from './fields.tsx'
 
 const zones = Intl.supportedValuesOf('timeZone')
 
-// More than anybody reads: who looks for another one types a part of its name.
+// Enough rows to read: the user types a part of the name to find others.
 const shown = 50
 
 /** A zone of the time zone database. */

@@ -1,7 +1,7 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** A part of a screen under a heading of its own, with a sentence about it. */
+/** A section of a screen with a heading and a sentence. */
 export const Titled = ({ title, text, children }: { title: string; text: string; children: ReactNode }) => (
   <Stack component="section" aria-label={title} gap="sm">
     <Title order={2} size="h4">

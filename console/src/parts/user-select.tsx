@@ -47,7 +47,7 @@ export const UserChoice = ({ value, label, ...rest }: UserChoiceProps) => {
   const [text] = useDebouncedValue(typed, 250)
   const users = useUsers(text)
   const choices = users.map((user) => ({ value: user.id, label: nameOf(user) }))
-  // Whoever is chosen may not be among the first ones.
+  // The selected user may not be among the first ones.
   const data =
     value && !choices.some((one) => one.value === value) ? [...choices, { value, label: value }] : choices
   return (

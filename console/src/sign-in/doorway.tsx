@@ -5,7 +5,7 @@ import { useBrand } from '../frame/place.tsx'
 
 const Welcome = lazy(async () => ({ default: (await import('./welcome.tsx')).Welcome }))
 
-/** The page of whoever is not signed in: whose server it is, and the way in. */
+/** The page of visitors who are not signed in: brand and sign-in. */
 export const Doorway = ({ title, children }: { title: string; children: ReactNode }) => {
   const { name, logoUrl, welcomeUrl, title: brandTitle } = useBrand()
   useDocumentTitle(`${title} · ${brandTitle}`)

@@ -5,7 +5,7 @@ import { useChange } from '../lib/answers.ts'
 import { FailureNote } from '../lib/failures.tsx'
 import { NoPasskey } from '../lib/passkeys.ts'
 
-/** Something that is done with a passkey, and what is said when none was shown. */
+/** An action with a passkey, and the message if none was shown. */
 export const PasskeyButton = <Answer,>({
   run,
   onDone,

@@ -11,7 +11,7 @@ import { SecondFactor } from './second-factor.tsx'
 
 type Outcome = SignedIn | SecondFactorNeeded
 
-/** Has a link sent to whoever has forgotten the password. What is said is the same whether there is such a user or not. */
+/** Sends a password link. The message is the same whether the user exists or not. */
 export const RequestRecovery = ({ onBack }: { onBack: () => void }) => {
   const { t } = useTranslation()
   const form = useForm({ initialValues: { username: '', account: '' } })
@@ -109,7 +109,7 @@ const NewPassword = ({ resetId, onDone }: { resetId: string; onDone: (outcome: O
   )
 }
 
-/** What the link of a mail, or of the first start, leads to: it is good once. */
+/** The target of an emailed link or of the first start: it works once. */
 export const Recovery = ({ resetId, onDone }: { resetId: string; onDone: () => void }) => {
   const { t } = useTranslation()
   const [needed, setNeeded] = useState<SecondFactorNeeded>()

@@ -9,7 +9,7 @@ import { Loading } from '../parts/screen.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { QrCode } from './qr-code.tsx'
 
-/** Shown once: whoever has lost the phone gets in with one of them. */
+/** Shown once: users who lost the phone sign in with one of them. */
 const RecoveryCodes = ({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) => {
   const { t } = useTranslation()
   return (
@@ -31,7 +31,7 @@ const RecoveryCodes = ({ codes, onDone }: { codes: readonly string[]; onDone: ()
 const Enrolment = ({ needed, children }: { needed: SecondFactorNeeded; children: ReactNode }) => {
   const { t } = useTranslation()
   const found = useAnswer(['enrolment'], () => needed.enrol())
-  // The password was right: whoever has another factor is not shown a new one.
+  // The password is correct; a user with another factor does not set up a new one.
   if (found.error instanceof CrosspointError && found.error.status === 401)
     return <Text role="status">{t('signIn.passkeyElsewhere', { host: location.hostname })}</Text>
   if (found.error && !found.data) return <FailureNote error={found.error} />
@@ -95,8 +95,7 @@ const CodeForm = ({
 }
 
 /**
- * What the account asks for beside the password: a passkey or the code of an authenticator app, whatever the user has. An
- * app is set up first by whoever has neither.
+ * The second factor: a passkey or the code of an authenticator app. A user with neither sets up an app first.
  */
 export const SecondFactor = ({ needed, onDone }: { needed: SecondFactorNeeded; onDone: () => void }) => {
   const { t } = useTranslation()

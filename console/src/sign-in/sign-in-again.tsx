@@ -18,14 +18,14 @@ const leave = async () => {
   location.assign('/')
 }
 
-/** The session has ended while somebody worked: the page below, with what was typed into it, waits for the same person. */
+/** The session ended while the user worked: the page below keeps the input and waits for the same user. */
 export const SignInAgain = () => {
   const { t } = useTranslation()
   const asked = signingInAgain.use()
   if (!asked) return null
   const { ended } = asked
   const fixed = userOf(ended)
-  // What waits is not sent as anybody else: whoever came by another user's passkey begins at the beginning.
+  // Pending requests are not sent as another user: a passkey of another user starts a new session.
   const goOn = () =>
     whoIs(crosspoint.session()) === whoIs(ended) ? endSigningInAgain() : location.assign('/')
   return (

@@ -12,7 +12,7 @@ import { PasskeyButton } from './passkey-button.tsx'
 
 const lastAccountKey = 'crosspoint.account'
 
-/** Whose session is to be gone on with: nobody else's. */
+/** The user whose session continues; no other user may continue it. */
 export interface FixedUser {
   username: string
   /** The name that the account had when the session was opened: to be shown. */

@@ -3,7 +3,7 @@ import { useBrand } from '../frame/place.tsx'
 import { useAnswer } from '../lib/answers.ts'
 import { HtmlFrame } from '../parts/html-frame.tsx'
 
-/** What the brand has to say to whoever comes. */
+/** The welcome text of the brand. */
 export const Welcome = ({ url }: { url: string }) => {
   const { t } = useTranslation()
   const { name } = useBrand()

@@ -16,7 +16,7 @@ interface AccountSelect {
   onChange: (id: string | null) => void
 }
 
-/** One of the accounts below that of whoever is signed in, or that one itself, found by the beginning of its name. */
+/** Selects the account of the signed-in user or one of its sub-accounts, by the beginning of its name. */
 export const AccountSelect = ({ label, description, value, except, onChange }: AccountSelect) => {
   const session = crosspoint.session()
   const accountId = session?.accountId ?? ''

@@ -23,7 +23,7 @@ interface OfAccount {
   account: AccountRecord
 }
 
-/** Lets nobody of an account in any more, or lets them in again; either is taken back by the other. */
+/** Disables or enables an account. */
 const useEnabling = ({ id }: AccountRecord) => {
   const { t } = useTranslation()
   const changing = useChange({

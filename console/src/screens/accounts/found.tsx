@@ -37,7 +37,7 @@ const byNumber = async (accountId: string, text: string, signal: AbortSignal): P
     const { id, name, realm, descendants_count } = owner.data
     return [{ id, name, realm, descendants_count, number: data.number }]
   } catch (error) {
-    // No number at all, one of nobody, or of somebody else.
+    // Not a number, an unassigned number, or a number of a foreign account.
     if (error instanceof CrosspointError && [400, 403, 404].includes(error.status)) return []
     throw error
   }

@@ -28,7 +28,7 @@ export const MoveAccount = ({
     done: (_, to) => {
       onClose()
       tellDone(t('accounts.moved'))
-      // Where it was before, it is not found any more.
+      // The old path no longer finds it.
       go(`/a/${to}/accounts/${id}`)
     },
   })

@@ -15,7 +15,7 @@ import { Loading, Screen } from '../../parts/screen.tsx'
 import { newGroups, own } from './fields.tsx'
 import { PlanStep } from './plan-step.tsx'
 
-/** Behind the first one each has an address of its own, so that it can be come back to. */
+/** The later steps have their own address, so that users can return to them. */
 const steps = ['account', 'admin', 'plan', 'numbers'] as const
 type Step = (typeof steps)[number]
 
@@ -50,7 +50,7 @@ const AccountStep = () => {
       path: { account_id: accountId },
       body: { data: { name: '', ...record } },
     })
-    // The account is there whatever becomes of this: what is left to do is told, and can be done on its record.
+    // The account exists even if this fails: the remaining steps are shown and can be done on its record.
     if (isReseller === true)
       await promoteToReseller({ ...api, path: { account_id: made.data.id } }).catch(tellFailure)
     return made
@@ -128,7 +128,7 @@ const stepsOfNew: Readonly<Record<Exclude<Step, 'account'>, (props: OfNew) => Re
   numbers: NumbersStep,
 }
 
-/** What an account needs, one thing after the other: each is done when its step ends, and can be left for later. */
+/** Sets up an account in steps: each step is saved when it ends and can be skipped. */
 const FurtherSteps = ({ newId, step }: OfNew & { step: Exclude<Step, 'account'> }) => {
   const { t } = useTranslation()
   const to = useTo()

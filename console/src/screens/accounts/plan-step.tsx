@@ -22,7 +22,7 @@ import { type AssignedPlan, assignedIn } from '../money/assigned.ts'
 const sum = (invoices: readonly QuotedInvoice[], of: (summary: QuotedInvoice['summary']) => number) =>
   invoices.reduce((total, { summary }) => total + of(summary), 0)
 
-/** What the account would pay with these plans, before anything is assigned. */
+/** The charges of the account with these plans, before anything is assigned. */
 const Quote = ({ newId, plans }: { newId: string; plans: readonly AssignedPlan[] }) => {
   const { t } = useTranslation()
   const found = useAnswer(['services', newId, 'quote', plans], async (signal) => {

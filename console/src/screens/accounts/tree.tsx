@@ -14,7 +14,7 @@ const pageSize = 50
 
 type ChildPage = Awaited<ReturnType<typeof listChildren>>
 
-/** What stands below an account, as far as it was asked for. */
+/** The loaded sub-accounts of an account. */
 interface Level {
   rows: readonly AccountRow[]
   next: string | undefined
@@ -26,11 +26,11 @@ type Opened = Readonly<Record<string, readonly (string | undefined)[]>>
 
 const firstPage: readonly (string | undefined)[] = [undefined]
 
-// The same answers make the same result: the tree is built anew only when something has come.
+// The same responses give the same result: the tree is rebuilt only when data arrives.
 const pagesIn = (found: readonly UseQueryResult<ChildPage>[]) =>
   found.map(({ data, isError }) => ({ page: data, isError }))
 
-/** The pages of all open accounts, each read once: nobody asks for what was never opened. */
+/** The pages of all open accounts, each read once; closed accounts are not read. */
 const useLevels = (opened: Opened): ReadonlyMap<string, Level> => {
   const wanted = Object.entries(opened).flatMap(([id, starts]) => starts.map((start) => ({ id, start })))
   const found = useQueries({
@@ -60,7 +60,7 @@ const useLevels = (opened: Opened): ReadonlyMap<string, Level> => {
   }, [opened, found])
 }
 
-/** A row of the tree: an account, or what stands at the end of a level. */
+/** A row of the tree: an account, or the end of a level. */
 type Row =
   | { kind: 'account'; account: Pick<AccountRow, 'id' | 'name' | 'realm' | 'descendants_count'> }
   | { kind: 'more' | 'loading' | 'failed'; below: string }

@@ -54,7 +54,7 @@ const useShow = () => {
   }
 }
 
-/** What holds after the account's wishes, its plans and its operator were laid together. */
+/** The effective limits of account, plans and operator. */
 const Effective = ({ effective }: { effective: unknown }) => {
   const { t } = useTranslation()
   const show = useShow()
@@ -115,7 +115,7 @@ export const OwnLimits = () => {
   )
 }
 
-/** What whoever sells to the account allows it. */
+/** The limits set by the reseller or operator. */
 export const OperatorLimits = () => {
   const { accountId } = usePlace()
   const path = { account_id: accountId }

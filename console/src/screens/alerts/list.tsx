@@ -73,11 +73,11 @@ const Alert = ({ alert }: { alert: AlertRow }) => {
   )
 }
 
-/** What the account is to be told just now. Alerts of its state go by themselves, when that is put right. */
+/** The open alerts. Alerts about the state of the account end when their cause ends. */
 export const AlertList = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  // Most alerts are read off the account's state, of which no event of an alert tells.
+  // Most alerts follow from the state of the account, without an event.
   const every = useAskingPeriod(30_000) || 60_000
   const found = useAnswer(
     ['alert', accountId],

@@ -14,7 +14,7 @@ import { Screen } from '../../parts/screen.tsx'
 const audiences = ['account', 'admins', 'descendants', 'resellers', 'all'] as const
 type Audience = (typeof audiences)[number]
 
-/** Whom an alert is for, as the API writes it. */
+/** The recipients of an alert in the format of the API. */
 const recipientsOf = (
   audience: Audience,
   accountId: string,
@@ -35,7 +35,7 @@ const recipientsOf = (
 
 const secondsOfDay = 86_400
 
-/** Tells people something: the operator's own alerts. */
+/** Creates an alert of the operator. */
 export const NewAlert = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -10,7 +10,7 @@ import { OperatorLimits, OwnLimits } from './limits.tsx'
 import { AlertList } from './list.tsx'
 import { NewAlert } from './new.tsx'
 
-/** What is wrong, and what is bounded. */
+/** Alerts and limits. */
 const Sections = () => {
   const { t } = useTranslation()
   const { accountId, isOwn, actsForMaster } = usePlace()

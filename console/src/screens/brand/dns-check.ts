@@ -4,7 +4,7 @@ import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { isObject } from '../../lib/json.ts'
 
-/** What DNS says of the key that a sender's mail is signed with. */
+/** The DNS check of a sender's DKIM key. */
 export interface KeyCheck {
   name: string
   expected: string
@@ -22,7 +22,7 @@ export interface SenderCheck {
 const isSenderCheck = (value: unknown): value is SenderCheck =>
   isObject(value) && typeof value.id === 'string'
 
-/** The last look into DNS. It takes seconds and is nobody's to repeat: it is done when somebody asks. */
+/** The last DNS check. It takes seconds, so it runs only when the user asks for it. */
 export const useDnsCheck = () => {
   const { accountId } = usePlace()
   const found = useAnswer(

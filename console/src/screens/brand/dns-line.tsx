@@ -11,7 +11,7 @@ const colors: Readonly<Record<DnsState, string>> = {
   unanswered: 'gray.7',
 }
 
-/** What a look into DNS says of a record. */
+/** The result of a DNS check for one record. */
 export const stateOf = (
   check: { matches: boolean; actual: readonly string[]; error?: string } | undefined,
 ): DnsState => {
@@ -37,7 +37,7 @@ interface DnsLineProps {
   error?: string
 }
 
-/** One record: as it stands in a zone file, ready to copy, and what DNS holds instead. */
+/** One DNS record, ready to copy, with the value found in DNS. */
 export const DnsLine = ({ type, host, expected, purpose, state, actual = [], error }: DnsLineProps) => {
   const { t } = useTranslation()
   const lines = expected.map((value) => `${host}. IN ${type} ${textOf(type, value)}`).join('\n')

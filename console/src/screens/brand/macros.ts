@@ -8,7 +8,7 @@ const fill = (template: string, macros: Macros, write: (text: string) => string)
 
 const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** A template with an example in the place of each name. */
+/** A template with example values. */
 export const exampleOf = (template: string, macros: Macros) => fill(template, macros, (text) => text)
 
 export const htmlExampleOf = (template: string, macros: Macros) =>

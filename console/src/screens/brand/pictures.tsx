@@ -21,7 +21,7 @@ const pictures = {
 
 type Kind = keyof typeof pictures
 
-// What the server takes; a larger one is not sent at all.
+// The maximum size; larger files are not sent.
 const largestBytes = 8_000_000
 
 const useKept = (kind: Kind) => {

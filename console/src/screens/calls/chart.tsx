@@ -1,7 +1,7 @@
 import '@mantine/charts/styles.css'
 import { BarChart } from '@mantine/charts'
 
-/** Bars over time, each made of its groups. Loaded when a chart is opened; what it shows stands in a table below it. */
+/** A stacked bar chart over time. Loaded when a chart opens; a table below shows the same data. */
 export const Chart = ({
   data,
   series,

@@ -29,7 +29,7 @@ const measures = ['calls', 'answered', 'billing_seconds', 'cost'] as const
 type Measure = (typeof measures)[number]
 
 const colors = ['blue.7', 'green.7', 'orange.7', 'grape.7', 'cyan.7', 'red.7', 'yellow.7', 'gray.6'] as const
-// What comes after the largest groups is one more.
+// The remaining groups are summed up as one.
 const mostGroups = colors.length - 1
 
 const unitsOfOne = 10_000
@@ -37,7 +37,7 @@ const unitsOfOne = 10_000
 const isOneOf = <T extends string>(values: readonly T[], text: string | null): text is T =>
   values.some((value) => value === text)
 
-/** What the chart is of, in the address bar beside the range. */
+/** The subject of the chart, in the address next to the range. */
 const useChartChoice = () => {
   const filters = useCallFilters()
   const params = new URLSearchParams(filters.search)
@@ -142,7 +142,7 @@ const Bars = ({ stats, choice }: { stats: readonly CallStatisticsOfAnInterval[];
   )
 }
 
-// More rows than anybody reads would make the page slow: the API has them all.
+// More rows would slow down the page; the API returns all of them.
 const mostRows = 1_000
 
 const Figures = ({ stats, choice }: { stats: readonly CallStatisticsOfAnInterval[]; choice: Choice }) => {

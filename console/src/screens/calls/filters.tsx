@@ -11,7 +11,7 @@ import { type Days, daysOf, isPreset, type Preset, presets, windowOf } from './r
 
 const defaultPreset: Preset = 'week'
 
-// What a filter is called in the address bar, and which field of a record it asks for.
+// The name of a filter in the address, and the field it filters.
 const filterFields = {
   user: 'custom_channel_vars.owner_id',
   caller: 'caller_id_number',
@@ -32,7 +32,7 @@ const daysIn = (params: URLSearchParams, timezone: string | undefined): Days => 
   return daysOf(isPreset(range) ? range : defaultPreset, timezone)
 }
 
-/** What is asked for, as the address bar has it: a link shows the same to a colleague. */
+/** The filters in the address: a copied link shows the same list. */
 export const useCallFilters = () => {
   const { timezone } = usePlace()
   const [params, setParams] = useSearchParams()

@@ -18,7 +18,10 @@ const timesOf = ({ timestamp = 0, duration_seconds = 0, billing_seconds = 0 }: C
 
 const barHeight = 14
 
-/** Where a leg lies within the interaction: ringing first, then talking. The columns beside it say the same in words. */
+/**
+ * The time of a leg within the interaction: ringing, then talking. The columns next to it show the same as
+ * text.
+ */
 const Bar = ({ leg, from, seconds }: { leg: CallDetailRecord; from: number; seconds: number }) => {
   const { start, answer, end } = timesOf(leg)
   const x = (at: number) => ((at - from) / seconds) * 100

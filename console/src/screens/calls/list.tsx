@@ -12,9 +12,9 @@ import { Screen } from '../../parts/screen.tsx'
 import { Export } from './export.tsx'
 import { FilterBar, RangeChoice, useCallFilters } from './filters.tsx'
 
-// A request for each few screens of whoever scrolls fast: each one counts against what the server lets an account ask.
+// One request for several screens of fast scrolling: each request costs throttling tokens.
 const pageSize = 200
-// Without a choice a row has all that a file has, and the whole record beside it.
+// Without a choice, rows have the columns of the CSV file and the whole record.
 const fields = JSON.stringify([
   'id',
   'timestamp',
@@ -30,7 +30,7 @@ const fields = JSON.stringify([
   'cost',
 ])
 
-// Costs are told in ten thousandths.
+// Costs are in units of 1/10,000.
 const unitsOfOne = 10_000
 
 const Somebody = ({ name = '', number = '' }: { name?: string; number?: string }) => (
@@ -44,7 +44,7 @@ const Somebody = ({ name = '', number = '' }: { name?: string; number?: string }
   </>
 )
 
-/** Whether somebody answered. */
+/** Whether the call was answered. */
 const Ending = ({ row }: { row: CallDetailRecordRow }) => (
   <Badge color={Number(row.billing_seconds) > 0 ? 'green.9' : 'gray.7'}>{row.hangup_cause || '–'}</Badge>
 )

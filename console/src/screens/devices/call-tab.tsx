@@ -30,7 +30,7 @@ const SwitchFailure = ({ error }: { error: unknown }) => {
   )
 }
 
-/** Something asked of the phone by way of the switch; what comes of it is told where it was asked. */
+/** A request to the phone through the phone switch; its result is shown in place. */
 const useAsking = <Given,>(run: (given: Given) => Promise<unknown>, done: string) =>
   useChange({ touches: [], run, done: () => tellDone(done), failed: () => true })
 
@@ -122,7 +122,7 @@ const Notify = ({ path }: { path: DevicePath }) => {
   )
 }
 
-/** What a phone is asked to do, by way of the switch. */
+/** Requests to a phone through the phone switch. */
 export const CallTab = ({ path }: { path: DevicePath }) => (
   <Stack gap="xl" maw="60rem">
     <QuickCall path={path} />

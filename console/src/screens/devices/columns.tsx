@@ -4,7 +4,7 @@ import { useTo } from '../../frame/place.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import type { Column } from '../../parts/row-list.tsx'
 
-// No event tells that a phone has registered: milliseconds between two questions.
+// Milliseconds between two reads: registrations send no event.
 export const registrationPeriod = 15_000
 
 /** What a list and a search tell of a phone. */

@@ -11,7 +11,7 @@ export const NewDevice = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
   const to = useTo()
-  // Whoever comes from a user makes that user's phone.
+  // Preselects the user whose page led here.
   const owner = new URLSearchParams(useSearch()).get('owner_id')
   return (
     <Screen title={t('devices.new')}>

@@ -26,7 +26,7 @@ const recordOf = ({ cidrs, user_agent, ...rest }: JsonObject): JsonObject => ({
   ...(typeof user_agent === 'string' && user_agent !== '' ? { user_agent } : {}),
 })
 
-/** The list is one field: what a refusal says of its lines stands there together. */
+/** The list is one field: it shows the errors of all its lines. */
 const setProblems = (form: RecordForm, error: unknown) => {
   if (!(error instanceof CrosspointError) || error.problems.length === 0) return false
   const messages = new Map<string, string[]>()
@@ -40,7 +40,7 @@ const setProblems = (form: RecordForm, error: unknown) => {
   return true
 }
 
-/** What the list comes to, in a sentence. */
+/** The effect of the list as a sentence. */
 const Meaning = ({ kept: { record } }: { kept: Kept }) => {
   const { t } = useTranslation()
   const count = textsIn(record.cidrs).length

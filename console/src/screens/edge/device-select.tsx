@@ -27,7 +27,7 @@ const useDevices = (text: string): readonly Choice[] => {
   return (found.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }))
 }
 
-/** Whose edge settings are shown: the account's, or those of a device that is found by the beginning of its name. */
+/** Selects the account or one device, found by the beginning of its name. */
 export const SubjectSelect = ({
   chosen,
   onChoose,

@@ -11,10 +11,10 @@ import { useVersions } from '../../lib/versions.ts'
 import type { RecordForm } from '../../parts/fields.tsx'
 import { kindOf, pathOf, type Subject } from './subject.ts'
 
-/** A part of a record that has a path of its own, and is replaced as a whole there. */
+/** A part of a record with its own path, which is replaced as a whole. */
 export interface Kept {
   record: JsonObject
-  /** Of the record that it is a part of; undefined while nothing is kept. */
+  /** The revision of the record; undefined while nothing is stored. */
   revision: string | undefined
   metadata: JsonObject
 }
@@ -49,7 +49,7 @@ const unlessChanged = (revision: string | undefined) =>
 
 const isSame = (one: Json, other: Json) => JSON.stringify(one) === JSON.stringify(other)
 
-/** What the form was filled with. A newer version is taken over only where nothing was typed. */
+/** The initial values of the form. A newer version is loaded only if nothing was typed. */
 const useBase = ({ kept, valuesOf }: Editing, form: RecordForm) => {
   const [base, setBase] = useState(kept)
   const revisionOf = ({ revision = '' }: Kept) => revision
@@ -68,7 +68,7 @@ const useBase = ({ kept, valuesOf }: Editing, form: RecordForm) => {
   const leaveBase = () => leave(revisionOf(base))
   return {
     base,
-    /** What was sent at this revision is stored as `found`. */
+    /** The data sent at this revision is stored as `found`. */
     saved: (found: Kept, revision = '') => {
       leave(revisionOf(base), revision)
       if (form.isDirty()) setBase(found)
@@ -85,7 +85,7 @@ const useBase = ({ kept, valuesOf }: Editing, form: RecordForm) => {
   }
 }
 
-/** Replaces and removes what is kept, unless somebody else was faster: then `theirs` is what stands there now. */
+/** Replaces or removes the stored part. After a conflicting change, `theirs` is the current version. */
 export const useEditing = (editing: Editing) => {
   const { t } = useTranslation()
   const { subject, part, valuesOf, recordOf, setProblems } = editing
@@ -105,7 +105,7 @@ export const useEditing = (editing: Editing) => {
       crosspoint.request({ method: 'POST', path, data: recordOf(values), headers: unlessChanged(revision) }),
     done: ({ envelope }, { revision, values }) => {
       setTheirs(undefined)
-      // What was typed meanwhile is not saved yet.
+      // Text typed during the request is not saved yet.
       form.resetDirty(values)
       saved(keptIn(envelope), revision)
       tellDone(t('saved'))

@@ -15,7 +15,7 @@ const part = 'rate_limits'
 /** An account limits itself and each of its devices; a device only itself. */
 const sectionsOf = ({ device }: Subject) => (device ? [''] : ['account.', 'device.'])
 
-/** Nothing is said of a period without figures, nor of a section without periods. */
+/** Periods without values and sections without periods are left out. */
 const withoutEmpty = (limits: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(limits)
@@ -37,7 +37,7 @@ interface SectionProps {
   /** Before the paths of its figures: '' or with a dot behind. */
   section: string
   effective: Json | undefined
-  /** Of its heading, below that of what it stands in. */
+  /** The heading level, one below its parent. */
   level: 2 | 3
 }
 
@@ -56,7 +56,7 @@ const Figure = ({
         <NumberInput
           {...input}
           value={typeof input.value === 'number' ? input.value : ''}
-          // `007` is a text as long as somebody types.
+          // `007` stays text during typing.
           onChange={(typed) => input.onChange(numberIn(typed) ?? '')}
           aria-label={label}
           placeholder={t('edge.fromAbove')}
@@ -145,7 +145,7 @@ const Form = ({ subject, kept, level }: { subject: Subject; kept: Kept; level: 2
   )
 }
 
-/** How many SIP packets an account or a device may send, and what holds where it says nothing. */
+/** The packet limits of an account or a device, with the inherited values. */
 export const PacketLimits = ({ subject, level }: { subject: Subject; level: 2 | 3 }) => {
   const found = useKept(subject, part)
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />

@@ -45,7 +45,7 @@ const Subjects = ({ subject }: { subject: Subject }) => {
         <Tabs.Tab value="tester">{t('edge.tester')}</Tabs.Tab>
         <Tabs.Tab value="api">API</Tabs.Tab>
       </Tabs.List>
-      {/* Whoever looks at something else meanwhile finds what was typed. */}
+      {/* Keeps typed text while another tab is shown. */}
       <Tabs.Panel value="list" keepMounted maw="60rem">
         <AccessList subject={subject} />
       </Tabs.Panel>

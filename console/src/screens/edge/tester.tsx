@@ -20,8 +20,8 @@ interface Question {
 }
 
 const ask = async (query: Question) => {
-  // An edge may keep the answer for a minute. Who has just changed a list wants today's: a request with a condition of
-  // its own is never answered by the browser.
+  // An edge may cache the response for a minute. A conditional header makes the browser skip its cache, so that
+  // a changed list applies at once.
   const headers = { 'if-none-match': '"none"' }
   const { data } = await getEdge({ ...api, query, headers })
   return { ...data, at: gregorianNow() }
@@ -131,7 +131,7 @@ const Questions = ({ subject: { device } }: { subject: Subject }) => {
   )
 }
 
-/** Whether a packet from an address would pass, as an edge is told. Only accounts above may ask. */
+/** The access test: whether a packet from an address is allowed. Only parent accounts may run it. */
 export const Tester = ({ subject }: { subject: Subject }) => {
   const { t } = useTranslation()
   const { isOwn, actsForMaster, name } = usePlace()

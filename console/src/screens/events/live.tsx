@@ -8,7 +8,7 @@ import { useActorName } from '../../lib/actors.ts'
 import { crosspoint } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
 
-// What one can look through; older ones are in the audit.
+// The number of events on the screen; older ones are in the audit log.
 const mostShown = 200
 
 interface Following {

@@ -11,7 +11,7 @@ import { WebhookList } from './webhooks/list.tsx'
 import { NewWebhook } from './webhooks/new.tsx'
 import { WebhookRecord } from './webhooks/record.tsx'
 
-/** Who changed what, what happens just now, and who outside is told of it. */
+/** Audit log, live events and webhooks. */
 const Sections = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

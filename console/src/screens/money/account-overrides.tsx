@@ -47,7 +47,7 @@ const soldBy = (assigned: readonly AssignedPlan[], offered: readonly { id: strin
     .toSorted((a, b) => priorityOf(a.plan) - priorityOf(b.plan) || (a.id < b.id ? -1 : 1))
     .reduce<JsonObject>((prices, { plan }) => withItemsOf(prices, plan), {})
 
-/** What holds for one account in place of what any of its plans says. */
+/** Price overrides of one account for all of its plans. */
 export const AccountOverrides = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -36,7 +36,7 @@ export const AddItem = ({
   action: string
   help?: string
   isOffered?: (item: string) => boolean
-  /** The item that is there before anybody chooses. */
+  /** The preselected item. */
   first?: string
   onAdd: (category: string, item: string) => void
 }) => {

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { showMoney } from '../../lib/amounts.ts'
 
-/** Money that came or went: what went is red, and has its sign for who sees no red. */
+/** An amount of money: negative amounts are red and have a sign. */
 export const Amount = ({ amount, currency }: { amount: number; currency?: string }) => (
   <Text
     component="span"

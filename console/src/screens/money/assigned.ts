@@ -5,7 +5,7 @@ import { api } from '../../lib/api.ts'
 import { isObject, type JsonObject } from '../../lib/json.ts'
 import { numberAt, partAt, textAt } from './values.ts'
 
-/** A plan that an account has, with what holds for it there. */
+/** An assigned plan with its overrides. */
 export interface AssignedPlan {
   id: string
   vendor_id?: string
@@ -32,7 +32,7 @@ export const useServices = () => {
   )
 }
 
-/** What that comes to. */
+/** The resulting price. */
 export const useSummary = () => {
   const { accountId } = usePlace()
   return useAnswer(['services', accountId, 'summary'], (signal) =>

@@ -25,7 +25,7 @@ const parts: readonly Part[] = [
   },
 ]
 
-// Of a ledger any source, of an invoice any one.
+// The source of a ledger, or the ID of an invoice.
 const rootOf = (path: string) => path.split('/').slice(0, 2).join('/')
 
 const Parts = () => {

@@ -67,7 +67,7 @@ const onceOf = (line: unknown, t: (key: string, values: Record<string, string>) 
   })
 }
 
-/** What is due once: activations, and the rest of the month for what is settled by the day. */
+/** Amounts due once: activation fees and prorations. */
 const Once = ({ lines }: { lines: readonly unknown[] }) => {
   const { t } = useTranslation()
   if (lines.length === 0) return null
@@ -105,7 +105,7 @@ const Totals = ({ summary }: { summary: unknown }) => {
   )
 }
 
-/** What one bookkeeper collects, line by line, each with why it is that much. */
+/** The invoice of one billing provider, line by line, with price details. */
 export const InvoiceTable = ({ invoice }: { invoice: object }) => {
   const { t } = useTranslation()
   const bookkeeper = partAt(invoice, 'bookkeeper')

@@ -297,7 +297,7 @@ const Events = ({ invoice }: { invoice: Invoice }) => {
   )
 }
 
-/** One invoice, as it was issued and what became of it. */
+/** One issued invoice and its history. */
 export const InvoiceRecord = () => {
   const { t } = useTranslation()
   const { accountId, timezone } = usePlace()

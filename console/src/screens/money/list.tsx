@@ -99,7 +99,7 @@ const Monthly = () => {
   )
 }
 
-/** The operator may say by hand that somebody does not pay, or does again. */
+/** The operator can set the payment status manually. */
 const SetStanding = ({ isGood }: { isGood: boolean }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
@@ -250,7 +250,7 @@ const AutomaticForm = ({ initial }: { initial: Rule }) => {
   )
 }
 
-/** Money that comes by itself when there is little left. */
+/** Auto top-up. */
 const Automatic = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
@@ -267,7 +267,7 @@ const Automatic = () => {
   )
 }
 
-/** What an account has, what it costs each month, and how money comes. */
+/** Balance, monthly cost and top-up of an account. */
 export const MoneyOverview = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -30,7 +30,7 @@ const countsIn = (counts: JsonObject): readonly Count[] =>
 /** Counts by category and item; null takes one away. */
 type Changes = Record<string, Record<string, number | null>>
 
-/** What the API is told: what others have set since the last reading is not spoken of, and stays. */
+/** The changed quantities only: quantities that others set since the last read stay. */
 const changesIn = (changed: JsonObject): Changes => {
   const changes: Changes = {}
   for (const [category, items] of Object.entries(changed))
@@ -40,7 +40,7 @@ const changesIn = (changed: JsonObject): Changes => {
   return changes
 }
 
-/** What was changed and not saved yet, shown over what holds by now: so what others set meanwhile stays. */
+/** Unsaved changes over the current values: quantities that others set stay. */
 const useEdits = (manual: JsonObject) => {
   const [edits, setEdits] = useState<JsonObject>({})
   const shown = withChanges(manual, edits)
@@ -57,7 +57,7 @@ const useEdits = (manual: JsonObject) => {
   }
 }
 
-/** Counts that somebody sets in place of the account's own. */
+/** Manual quantities that replace the counted ones. */
 export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

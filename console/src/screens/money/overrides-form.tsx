@@ -30,7 +30,7 @@ const groups: readonly FieldGroup[] = [
   { title: 'money.planMore', fields: ['limits', 'applications', 'im'] },
 ]
 
-/** An object that says nothing holds in place of nothing. */
+/** Empty objects override nothing. */
 const withoutIdle = (record: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(record).flatMap(([key, value]): (readonly [string, Json | undefined])[] => {
@@ -42,7 +42,7 @@ const withoutIdle = (record: JsonObject): JsonObject =>
 
 interface OverridesProps {
   current: JsonObject
-  /** What holds where nothing is typed: prices by category and item. */
+  /** The prices of the plan by category and item. */
   sold: Json
   schema: Schema
   /** Dollars each month as things are. */
@@ -51,13 +51,13 @@ interface OverridesProps {
 }
 
 /**
- * The form, filled anew when somebody else was faster and nothing is typed. What is typed is put onto what holds by then:
- * overrides have no revision to be held against.
+ * The form is reloaded after a conflicting change if nothing was typed. Typed values are applied to the current
+ * overrides, because overrides have no revision.
  */
 const useOverrides = (current: JsonObject) => {
   const [base, setBase] = useState(current)
   const [seen, setSeen] = useState(current)
-  // What is saved was begun when something else may have held.
+  // The overrides may have changed since the form was opened.
   const latest = useRef(current)
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(current, groups) })
   const fill = (overrides: JsonObject) => {
@@ -77,12 +77,14 @@ const useOverrides = (current: JsonObject) => {
       const changes = withoutIdle(changesBetween(recordOf(base), recordOf(values)))
       return { changes, whole: withoutIdle(withChanges(current, changes)) }
     },
-    /** What was saved, with what others have set meanwhile, is what changes are reckoned from, before it is read again. */
+    /**
+     * The next changes are compared with the saved overrides and those of others, before they are read again.
+     */
     saved: ({ changes }: TypedOverrides) => fill(withoutIdle(withChanges(latest.current, changes))),
   }
 }
 
-/** Prices and the rest of a plan that hold in place of what plans say, shown with what they come to before they hold. */
+/** Price overrides of plans, with the resulting charges before they are saved. */
 export const OverridesForm = ({ current, sold, schema, monthly, wantedWith }: OverridesProps) => {
   const { t } = useTranslation()
   const [asked, setAsked] = useState<TypedOverrides>()

@@ -14,7 +14,7 @@ import { useSells } from './rights.ts'
 import { Unfold } from './unfold.tsx'
 import { partAt } from './values.ts'
 
-/** What holds for one account in place of what a plan says. */
+/** Price overrides of one account for one plan. */
 export const PlanOverrides = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { endOfDay, startOfDay } from './days.ts'
 
-/** What a list is asked with for a time; nothing where nobody has said: the server's own range, a month. */
+/** The query of a period; empty for the default range of the server, one month. */
 export interface Window {
   created_from?: string
   created_to?: string

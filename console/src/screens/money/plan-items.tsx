@@ -64,7 +64,7 @@ const PriceInput = ({
   isMoney: boolean
   value: number | undefined
   bounds: Schema
-  /** What holds where nothing is typed. */
+  /** The inherited value. */
   sold: number | undefined
   onValue: (value: number | undefined) => void
 }) => {
@@ -103,9 +103,9 @@ const PriceFields = ({
   onChange,
 }: {
   item: Item
-  /** Of an item's prices. */
+  /** The prices of an item. */
   schema: Schema
-  /** What the plan says of the item, where this is to hold in place of it. */
+  /** The plan's prices of the item, which overrides replace. */
   sold: JsonObject | undefined
   onChange: (prices: JsonObject) => void
 }) => {
@@ -153,9 +153,7 @@ const ItemBox = ({ name, action, children }: { name: string; action: ReactNode; 
   </Fieldset>
 )
 
-/**
- * What each item costs. With the prices of a plan as `sold`: what holds in place of them, where something is typed.
- */
+/** The prices of each item. With the plan's prices as `sold`: the overrides. */
 export const PriceList = ({
   value,
   sold,
@@ -165,7 +163,7 @@ export const PriceList = ({
 }: {
   value: Json | undefined
   sold?: Json
-  /** Of a whole plan. */
+  /** The prices of a whole plan. */
   schema: Schema
   error?: ReactNode
   onChange: (plan: JsonObject) => void

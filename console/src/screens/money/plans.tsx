@@ -136,7 +136,7 @@ const useWanted = (assigned: readonly AssignedPlan[], nameOf: (id: string) => st
   }
 }
 
-/** What an account is sold: its plans, what they come to together, and why. */
+/** The plans of an account, their combined price, and its details. */
 export const AssignedPlans = () => {
   const { t } = useTranslation()
   const to = useTo()

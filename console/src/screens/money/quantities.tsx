@@ -41,7 +41,7 @@ const Counted = ({ quantities }: { quantities: object }) => {
   )
 }
 
-/** Category by category how many there are: what plans count, and what is set in place of that. */
+/** Quantities by category: counted and manual. */
 export const Quantities = ({ quantities }: { quantities: object }) => {
   const sells = useSells()
   const manual = partAt(quantities, 'manual')

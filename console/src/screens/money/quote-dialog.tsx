@@ -19,7 +19,7 @@ export interface TypedOverrides {
   changes: JsonObject
 }
 
-/** What is about to be done with a plan or with all of them, and what the account would have then. */
+/** The planned change of one or all plans, and the resulting plans. */
 export type Wanted = {
   after: readonly AssignedPlan[]
 } & (
@@ -60,7 +60,7 @@ const useDoing = (onDone: () => void) => {
   })
 }
 
-/** What it would cost each month, before it is so. */
+/** The monthly price before the change is made. */
 export const QuoteDialog = ({
   wanted,
   monthly,

@@ -11,7 +11,7 @@ import { type Once, useOnce } from '../../lib/once.ts'
 import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 
-/** What of a sale was not given back yet: money has four decimals at most. */
+/** The part of a sale that is not refunded yet: amounts have at most four decimals. */
 export const leftOf = ({ amount, refunded = 0 }: TransactionsAnswer) =>
   Math.round((amount - refunded) * 10_000) / 10_000
 

@@ -1,10 +1,10 @@
 import { usePlace } from '../../frame/place.tsx'
 import { crosspoint } from '../../lib/api.ts'
 
-/** Whether whoever is signed in sells to the account that is open: its own reseller, or the operator. */
+/** Whether the signed-in user sells to the open account: its reseller or the operator. */
 export const useSells = () => {
   const { above, isOwn, actsForMaster } = usePlace()
   const mine = crosspoint.session()?.accountId
-  // A reseller further up deals with the reseller below it; the server says so where that is not this one.
+  // Only the nearest reseller manages an account; the server refuses others.
   return actsForMaster || (!isOwn && above.some(({ id }) => id === mine))
 }

@@ -19,7 +19,7 @@ interface Told {
   isOfCard?: boolean
 }
 
-/** In words what became of the money: credited, charged, on its way, refused. */
+/** The result of a top-up as text: credited, charged, pending, refused. */
 const useTold = () => {
   const { t } = useTranslation()
   const [told, setTold] = useState<Told>()
@@ -49,7 +49,7 @@ const useTold = () => {
   }
 }
 
-/** Money for an account: charged where somebody charges, else credit of its reseller. */
+/** A top-up: a charge, or credit of the reseller if no billing provider charges. */
 export const TopUp = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

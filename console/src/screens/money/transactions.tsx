@@ -74,7 +74,7 @@ const useColumns = (): readonly Column<TransactionRow>[] => {
   ]
 }
 
-/** The money that moved, or was to move, at whoever keeps the books. */
+/** Completed and attempted payments at the billing provider. */
 export const TransactionList = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

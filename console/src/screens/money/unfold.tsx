@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-/** What is shown when somebody asks for it. */
+/** Content that opens on request. */
 export const Unfold = ({ label, children }: { label: string; children: ReactNode }) => {
   const [opened, { toggle }] = useDisclosure(false)
   return (

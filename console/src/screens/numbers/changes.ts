@@ -20,7 +20,7 @@ export type Wish =
   | { to: 'activate' | 'release' | 'remove' }
   | { to: 'change'; fields: JsonObject }
 
-/** What is out of date when numbers have changed hands: they are paid for. */
+/** Data that is out of date after numbers changed owners, because numbers are billed. */
 export const touchedByNumbers = ['number', 'stock', 'ledger', 'services'] as const
 
 const reserveEach = async (accountId: string, numbers: readonly string[]): Promise<NumberResult[]> => {
@@ -28,7 +28,7 @@ const reserveEach = async (accountId: string, numbers: readonly string[]): Promi
   for (const number of numbers) {
     try {
       const path = { account_id: accountId, phone_number: number }
-      // Each is a request of its own, so each is agreed to by itself.
+      // Each request needs its own consent.
       const { data } = await withConsent(() => reservePhoneNumber({ ...api, path, body: { data: {} } }))
       results.push({ number, state: data.state })
     } catch (error) {
@@ -62,7 +62,7 @@ const send = (accountId: string, wish: Exclude<Wish, { to: 'reserve' }>, numbers
   }
 }
 
-/** Does the same with several numbers; what fails, fails alone. What it costs is asked first. */
+/** Changes several numbers; each can fail alone. Charges are accepted first. */
 export const useNumbersChange = (done: (results: NumberResult[], wish: Wish) => void) => {
   const { accountId } = usePlace()
   return useChange({

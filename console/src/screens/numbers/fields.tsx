@@ -65,7 +65,7 @@ const byFeature: readonly (FieldGroup & { needs: readonly string[] })[] = [
   { title: 'numbers.messages', needs: ['sms', 'mms'], fields: ['sms.enabled', 'mms.enabled'] },
 ]
 
-/** What can be written of a number that may have these features. */
+/** The fields of a number with these features. */
 export const groupsFor = (available: readonly string[]): readonly FieldGroup[] =>
   byFeature
     .filter(({ needs }) => needs.some((feature) => available.includes(feature)))

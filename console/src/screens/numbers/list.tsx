@@ -13,7 +13,7 @@ import { SearchBox } from '../../parts/search-box.tsx'
 import { Several } from './several.tsx'
 import { ownedStates, StateBadge } from './states.tsx'
 
-/** What the list tells of a number. */
+/** The columns of the list. */
 interface NumberRow {
   id: string
   state: string
@@ -180,7 +180,7 @@ export const NumberList = () => {
   const to = useTo()
   const [filter, setFilter] = useState<Filter>({ prefix: '', state: null, usedBy: null })
   const { chosen, choose, forget } = useChosen()
-  // What is out of sight is not dealt with: ticks go with the filter under which they were set.
+  // Hidden numbers are not changed: a new filter clears the selection.
   const narrow = (next: Filter) => {
     setFilter(next)
     forget()

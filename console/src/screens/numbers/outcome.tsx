@@ -5,7 +5,7 @@ import { describeFailure } from '../../lib/failures.tsx'
 import { isObject } from '../../lib/json.ts'
 import { StateBadge } from './states.tsx'
 
-/** What became of one number of several. */
+/** The result for one of several numbers. */
 export interface NumberResult {
   number: string
   /** Its state now; undefined: nothing was done. */
@@ -38,7 +38,7 @@ export const resultsOf = (outcome: { success: object; error: object }): NumberRe
   })),
 ]
 
-/** The result for one number of which a request of its own was refused. */
+/** The result for one number whose own request was refused. */
 export const refusedResult = (number: string, error: unknown): NumberResult => {
   const { title, lines } = describeFailure(error)
   const said = error instanceof CrosspointError ? lines : [title, ...lines]

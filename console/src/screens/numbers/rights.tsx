@@ -6,7 +6,7 @@ import { usePlace } from '../../frame/place.tsx'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 
-/** What carriers can do here, and in which states whoever is signed in may add numbers: in none, or in some. */
+/** The carriers, and the states in which the user may add numbers. */
 export const useCarriers = () => {
   const { accountId } = usePlace()
   const found = useAnswer(['account', accountId, 'carriers'], (signal) =>
@@ -15,7 +15,7 @@ export const useCarriers = () => {
   return { carriers: found.data?.data, error: found.error, again: found.refetch }
 }
 
-/** Why somebody can look at numbers and take some, but neither add nor change any. */
+/** Explains why the user cannot add or change numbers. */
 export const RightsNote = () => {
   const { t } = useTranslation()
   const { carriers } = useCarriers()

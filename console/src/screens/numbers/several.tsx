@@ -44,7 +44,7 @@ const ChangeForm = ({ busy, onChange }: { busy: boolean; onChange: (fields: Json
   )
 }
 
-/** What can be done with several numbers at once, and what became of each. */
+/** Actions on several numbers and their results. */
 export const Several = ({ numbers, onDone }: { numbers: readonly string[]; onDone: () => void }) => {
   const { t } = useTranslation()
   const { actsForMaster } = usePlace()

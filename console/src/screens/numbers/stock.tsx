@@ -38,7 +38,7 @@ const cityIn = (locality: unknown) => {
   return isObject(geocode) && typeof geocode.locality === 'string' ? geocode.locality : ''
 }
 
-/** Where numbers are, as far as somebody knows it: a search is good without. */
+/** The places of numbers, if known; the search works without them. */
 const citiesOf = async (accountId: string, numbers: readonly string[], signal: AbortSignal) => {
   if (numbers.length === 0) return {}
   try {

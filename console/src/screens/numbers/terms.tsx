@@ -29,7 +29,10 @@ const pricesIn = (items: object): Price[] =>
     )
     .filter(({ rate, activation }) => rate > 0 || activation > 0)
 
-/** What a number costs the account that gets it, and whether it can pay: whoever buys for it is not asked for that. */
+/**
+ * The charges and the balance of the account that gets the number: a reseller who buys for it is not asked for
+ * consent.
+ */
 export const Terms = () => {
   const { t } = useTranslation()
   const { accountId, name } = usePlace()

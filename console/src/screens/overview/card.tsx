@@ -23,7 +23,7 @@ const AsOf = ({ at }: { at: number }) => {
 
 interface FigureCard<Answer> {
   title: string
-  /** The screen that tells more: `money`. */
+  /** The screen with details, such as `money`. */
   screen: string
   found: UseQueryResult<Answer>
   children: (answer: Answer) => ReactNode

@@ -15,7 +15,7 @@ interface Step {
   to: string | undefined
 }
 
-// Whoever has more accounts than this has found out how to make one.
+// With more accounts than this, the first steps are not shown.
 const fewAccounts = 20
 const askedEvery = 15_000
 
@@ -38,13 +38,13 @@ const useAccountsBelow = (place: Place, enabled: boolean) => {
   const found = useAnswer(
     ['account', accountId, 'first_steps'],
     async (signal) => ({ below: await accountsBelow(accountId, signal) }),
-    // Those below have events of their own, which are not heard here.
+    // Sub-accounts have their own events, which this stream does not contain.
     { enabled: enabled && sells, every: askedEvery },
   )
   return { sells, below: found.data?.below }
 }
 
-/** What an account has to have before anybody can call; undefined while that is not known. */
+/** What the account lacks before users can call; undefined until it is known. */
 const useStepsIn = (accountId: string | undefined, enabled: boolean): readonly Step[] | undefined => {
   const options = { enabled: enabled && accountId !== undefined, every: askedEvery }
   const asked = { ...api, path: { account_id: accountId ?? '' }, query: { page_size: 1 } }
@@ -77,7 +77,7 @@ const useStepsIn = (accountId: string | undefined, enabled: boolean): readonly S
   ]
 }
 
-/** What is to be done, in its order; nothing where there is much already, and while that is not known. */
+/** The steps in order; none if the account has much data or it is not known yet. */
 const useSteps = (place: Place, enabled: boolean): readonly Step[] => {
   const { accountId, isMaster } = place
   const { sells, below } = useAccountsBelow(place, enabled)
@@ -128,7 +128,7 @@ const StepRow = ({ step: { id, isDone, to } }: { step: Step }) => {
   )
 }
 
-/** What to do where nothing is there yet, one thing after the other; gone when all is done. */
+/** The first steps of an empty account; hidden when all are done. */
 export const FirstSteps = () => {
   const { t } = useTranslation()
   const place = usePlace()

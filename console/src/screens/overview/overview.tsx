@@ -14,11 +14,11 @@ import { FirstSteps } from './first-steps.tsx'
 
 const CallChart = lazy(async () => ({ default: (await import('./call-chart.tsx')).CallChart }))
 
-// Calls are not told one by one: there may be thousands a second.
+// Calls are not reported one by one: there may be thousands per second.
 const callsEvery = 15_000
-// For when nothing is told.
+// The polling interval without live events.
 const othersEvery = 15_000
-// One page is enough to say what there is; of more it is said that there is more.
+// One page is read; if there are more, the card says so.
 const countedNumbers = 500
 const countedTasks = 50
 
@@ -192,7 +192,7 @@ const TasksCard = () => {
   )
 }
 
-/** What an account is doing, each figure a way to its screen; and, where there is nothing yet, how to begin. */
+/** The activity of an account: each figure links to its screen. Empty accounts show the first steps. */
 export const Overview = () => {
   const { t } = useTranslation()
   return (

@@ -59,7 +59,7 @@ const useColumns = (): readonly Column<Work>[] => {
   ]
 }
 
-/** What is still to be done after what was committed, and how it ended: mails, bookkeepers, provisioning. */
+/** Background jobs and their results: email, billing providers, provisioning. */
 export const WorkList = () => {
   const { t } = useTranslation()
   const columns = useColumns()

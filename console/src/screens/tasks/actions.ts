@@ -4,7 +4,7 @@ import { api } from '../../lib/api.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import type { Task } from '../../lib/tasks.ts'
 
-/** Something that a task can do, as the server tells it. */
+/** A task action as described by the server. */
 export interface Action {
   category: string
   action: string
@@ -12,7 +12,7 @@ export interface Action {
   doc: string
   /** Columns of its input; undefined when it takes none. */
   columns: { mandatory: readonly string[]; optional: readonly string[] } | undefined
-  /** Names of what it can be told instead. */
+  /** Names of its alternative parameters. */
   parameters: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export const useActions = () => {
   return { actions: found.data && actionsIn(found.data.data.tasks), error: found.error, again: found.refetch }
 }
 
-/** What a task does, in words where the server has them. */
+/** The description of a task, if the server has one. */
 export const useDescription = () => {
   const { actions = [] } = useActions()
   return ({ category, action }: Pick<Task, 'category' | 'action'>) =>

@@ -42,7 +42,7 @@ const useColumns = (): readonly Column<Task>[] => {
   ]
 }
 
-/** What is read is out of date in a moment while one of the tasks runs. */
+/** Polls while one of the tasks runs. */
 const useRunning = () => {
   const [isRunning, setIsRunning] = useState(false)
   useEffect(() => {

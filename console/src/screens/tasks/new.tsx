@@ -198,7 +198,7 @@ const useMaking = () => {
       setRefusal(undefined)
       try {
         const { id } = taskIn(await make(wish))
-        // A dry run changes nothing: nobody has to be asked before it starts.
+        // A dry run changes nothing and starts without a question.
         if (wish.isDryRun) await startTask({ ...api, path: { ...path, task_id: id } })
         return id
       } finally {
@@ -244,7 +244,7 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
   const [days, setDays] = useState({ from: '', to: '' })
   const { making, sent, refusal, forgetRefusal, stop } = useMaking()
   const action = actions.find((one) => idOf(one) === chosen)
-  // A file says nothing of itself but this; two of the same name are told apart by when they were written.
+  // Identifies a file; the time tells two files of the same name apart.
   const previewKey = file ? [file.name, file.size, file.lastModified] : []
   const preview = useAnswer(['file', ...previewKey], () => previewOf(file ?? new File([], '')), {
     enabled: file !== undefined,

@@ -121,7 +121,7 @@ const forReal = async (accountId: string, { id, category, action, file_name }: T
   return envelope
 }
 
-/** What can be done with a task in the state that it is in. */
+/** The operations of a task in its state. */
 export const TaskOperations = ({ task }: { task: Task }) => {
   const { t } = useTranslation()
   const path = useTaskPath(task)

@@ -54,7 +54,7 @@ const readOutput = async (bytes: ReadableStream<Uint8Array>, isOnlyFailed: boole
   return { header: header ?? [], rows: rows.slice(0, mostRows), isAll: rows.length <= mostRows }
 }
 
-/** What became of each row, page by page; of a long output the beginning. */
+/** The results of the rows, page by page; the beginning of a long output. */
 export const Output = ({ task }: { task: Task }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -14,7 +14,7 @@ const colors: Record<Task['status'], string> = {
   internal_error: 'red.9',
 }
 
-/** While it runs no event tells of its rows: it is asked for them as often as this. */
+/** The polling interval of a running task: its rows send no events. */
 export const progressMilliseconds = 1_000
 
 export const TaskState = ({ task }: { task: Task }) => {

@@ -151,7 +151,7 @@ const TaskTabs = ({ task }: { task: Task }) => {
   )
 }
 
-/** One task: how far it is, what became of each row, and what can be done about it. */
+/** One task: progress, results of its rows, and operations. */
 export const TaskRecord = () => {
   const { accountId } = usePlace()
   const { taskId = '' } = useParams()

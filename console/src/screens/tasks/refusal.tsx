@@ -8,7 +8,7 @@ const columnKeys = { missing_mandatory_fields: 'missing', unknown_fields: 'unkno
 
 const listOf = (value: Json | undefined) => (Array.isArray(value) ? value.map(String).join(', ') : '')
 
-/** Why no task was made: what is wrong with a file stands beside the columns that it is about. */
+/** The reason why no task was created; problems of the file appear next to their columns. */
 export const Refusal = ({ error }: { error: unknown }) => {
   const { t } = useTranslation()
   const data = error instanceof CrosspointError ? error.envelope?.data : undefined

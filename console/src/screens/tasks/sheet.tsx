@@ -32,7 +32,7 @@ export const SheetTable = ({
           <Table.Tr key={number}>
             <Table.Td c="dimmed">{number}</Table.Td>
             {header.map((_, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: cells are told apart by their column alone
+              // biome-ignore lint/suspicious/noArrayIndexKey: the column identifies a cell
               <Table.Td key={at} className="row-cell">
                 <bdi>{cells[at]}</bdi>
               </Table.Td>

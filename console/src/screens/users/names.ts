@@ -1,4 +1,4 @@
-/** What a list or a record tells of who a user is. */
+/** The display name of a user in lists and records. */
 export interface Named {
   first_name?: string
   last_name?: string

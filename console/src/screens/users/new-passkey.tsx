@@ -32,7 +32,7 @@ const useProblem = () => {
   }
 }
 
-/** Registers a passkey of whoever is signed in, in the device that this browser has at hand. */
+/** Registers a passkey of the signed-in user on a device of this browser. */
 export const NewPasskey = ({ userId }: { userId: string }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

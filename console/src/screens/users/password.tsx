@@ -9,7 +9,7 @@ import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import type { SignInSubject } from './sign-in-subject.ts'
 
-/** Sets a password that somebody tells the user. */
+/** Sets a password that an admin gives the user. */
 export const NewPassword = ({ user: { userId, username } }: { user: SignInSubject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
@@ -51,7 +51,7 @@ export const NewPassword = ({ user: { userId, username } }: { user: SignInSubjec
   )
 }
 
-/** Has a link mailed with which the user chooses a password: nobody else knows it then. */
+/** Emails a link to choose a password, so that only the user knows it. */
 export const RecoveryLink = ({ user: { username, email } }: { user: SignInSubject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

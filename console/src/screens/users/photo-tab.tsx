@@ -11,7 +11,7 @@ import { ImageFile, useBlobUrl } from '../../parts/image-file.tsx'
 
 const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
-// What the server takes; a larger one is not sent at all.
+// The maximum size; larger files are not sent.
 const largestBytes = 2_000_000
 
 const ChoosePhoto = ({ path }: { path: { account_id: string; user_id: string } }) => {

@@ -58,7 +58,7 @@ const Ending = ({ action, text, title, consequence, done, nothing, run }: Ending
   )
 }
 
-/** For who has lost the authenticator app and the recovery codes. */
+/** For users who lost the authenticator app and the recovery codes. */
 export const SecondFactor = ({ user: { userId, name } }: { user: SignInSubject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
@@ -75,7 +75,7 @@ export const SecondFactor = ({ user: { userId, name } }: { user: SignInSubject }
   )
 }
 
-/** For who has lost a machine that is signed in. */
+/** For users who lost a signed-in device. */
 export const Sessions = ({ user: { userId, name } }: { user: SignInSubject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -1,4 +1,4 @@
-/** Whose sign-in is helped. */
+/** The user whose sign-in is managed. */
 export interface SignInSubject {
   userId: string
   name: string

@@ -17,7 +17,7 @@ const Part = ({ title, children }: { title: string; children: ReactNode }) => (
   </Stack>
 )
 
-/** What helps a user who cannot sign in, or whom somebody else signs in as. */
+/** Helps users who cannot sign in, and signs in as a user. */
 export const SignInTab = ({ user }: { user: SignInSubject }) => {
   const { t } = useTranslation()
   return (

@@ -20,7 +20,7 @@ export const groups: readonly FieldGroup[] = [
   },
 ]
 
-/** What a hook is told: one of the kinds that there are, or any type of events. */
+/** The events of a webhook: a known kind or any event type. */
 const KindOfHook: OwnField = ({ form, path, schema }) => {
   const found = useAnswer(['webhook', 'kinds'], (signal) =>
     listWebhookKinds({ ...api, query: { paginate: false }, signal }),

@@ -38,7 +38,7 @@ const useColumns = (): readonly Column<WebhookRow>[] => {
   ]
 }
 
-/** Who outside is told of what happens in the account. */
+/** The webhooks of the account. */
 export const WebhookList = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()

@@ -17,7 +17,7 @@ import { Loading, Screen } from '../../../parts/screen.tsx'
 
 const runningMilliseconds = 1_000
 
-/** Seconds that a run still takes if it goes on as it did; undefined before anything can be said. */
+/** Estimated remaining seconds; undefined if there is no estimate yet. */
 const remainingOf = ({ started_time, performed, failed, skipped, total }: RunOfAMigration) => {
   const done = performed + failed + skipped
   if (started_time === undefined || done === 0) return undefined

@@ -11,7 +11,7 @@ import { Loading } from '../../../parts/screen.tsx'
 
 const prefix = 'system_config.'
 
-/** The settings documents that this server reads, whether anybody has changed them or not. */
+/** All settings documents of the server, changed or not. */
 export const SettingsList = () => {
   const { t } = useTranslation()
   const to = useTo()

@@ -16,7 +16,7 @@ const isPlain = ({ type, items }: Schema) =>
   type === 'boolean' ||
   (type === 'array' && items?.type === 'string')
 
-/** What can be set in fields comes first; what has parts of its own is written as JSON below. */
+/** Simple values come first as fields; nested values are JSON below. */
 const groupsOf = ({ properties = {} }: Schema): readonly FieldGroup[] => {
   const names = Object.keys(properties)
   const plain = names.filter((name) => isPlain(properties[name] ?? {}))
