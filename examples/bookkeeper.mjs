@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 
 const [port = '9000', secret = 'a-signing-secret'] = process.argv.slice(2)
 
-/** What was moved, by key: the same key again is the same answer. */
+/** Results by idempotency key: the same key gets the same response. */
 const moved = new Map()
 
 const isSigned = (header, body) => {

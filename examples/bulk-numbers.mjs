@@ -81,7 +81,7 @@ const first = await bulk(rita, reseller.id, 'import', [
   'e164,account_id,prepend.enabled,prepend.name',
   `${number(1)},,true,Sales`,
   `${number(2)},,,`,
-  // Three kinds of mistakes: no plus, a number that somebody has, an account that there is not.
+  // Three kinds of mistakes: no plus, a number of another account, an unknown account.
   `${number(3).slice(1)},,,`,
   `${number(4)},,,`,
   `${number(5)},${nobody},,`,
@@ -100,7 +100,7 @@ const assigned = [number(1), number(3)]
 const toBakery = assigned.map((one) => `${one},${bakery.id}`)
 tell(await bulk(rita, reseller.id, 'assign_to', ['e164,account_id', ...toBakery]))
 
-// The operator fills the pool, from which everybody may buy.
+// The operator fills the pool, from which all accounts may buy.
 const pool = [6, 7, 8].map((index) => `${number(index)},available`)
 tell(await bulk(operator, master, 'import', ['e164,state', ...pool]))
 

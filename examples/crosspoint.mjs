@@ -1,5 +1,5 @@
-// What the stories begin with: the client of folder `client/`, and somebody who has signed in. A program of your own
-// imports `@crosspoint/client` instead.
+// The client of folder `client/` and a signed-in user, for the other examples. Your own program imports
+// `@crosspoint/client` instead.
 
 const built = new URL('../client/dist/index.js', import.meta.url)
 const notBuilt = 'The client is not built yet: `npm start`, in the root of the repository, does it.'
@@ -10,10 +10,10 @@ export const client = await import(built).catch((error) => {
 
 const server = process.env.CROSSPOINT_URL ?? 'http://127.0.0.1:8000'
 
-/** Nobody yet. */
+/** No user yet. */
 export const connect = () => client.createCrosspoint({ server })
 
-/** Somebody of an account who has signed in, with a password or by `{ token }`. */
+/** A user of an account, signed in with a password or by `{ token }`. */
 export const signIn = async (proof) => {
   const crosspoint = connect()
   const { state } = await crosspoint.signIn(proof)

@@ -16,7 +16,7 @@ const as = (who, account_id) => ({ client: who.http, path: { account_id } })
 
 const dollars = (amount) => `${amount < 0 ? '-' : ''}$${Math.abs(amount).toFixed(2)}`
 
-// The operator makes a reseller, and below it a customer: each with somebody to answer for it.
+// The operator creates a reseller with a customer; each has an admin.
 const operator = await signInAsOperator()
 const unique = Date.now().toString(36)
 const password = 'a-long-secret-1'
@@ -115,7 +115,7 @@ const { data: ledgers } = await getLedgerSums(own)
 for (const [source, { amount }] of Object.entries(ledgers).toSorted())
   console.log(`  ${source}: ${dollars(amount)}`)
 
-/** What moved by day is added up within seconds. */
+/** Changes per day are summed up within seconds. */
 const movedToday = async () => {
   for (let attempt = 0; attempt < 60; attempt += 1) {
     const { data } = await getServiceAuditSummary(own)

@@ -28,7 +28,10 @@ const isCode = (path) => /\.(mjs|ts)$/.test(path)
 
 const isSource = (path) => path.startsWith(`${sources}/`)
 
-/** What a module names by its own place: scripts of threads become files beside it, texts are copied, the rest is where it was. */
+/**
+ * References of a module to its own location: thread scripts become files next to it, texts are copied, others
+ * keep their place.
+ */
 const ownUrls = (outDir, texts) => ({
   name: 'own-urls',
   transform: {
@@ -111,8 +114,8 @@ const startersOf = (program) => {
 const escapeOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * One letter that Latin-1 does not have makes two bytes of each letter of a file, for as long as the process lives. An escape means the
- * same in texts, templates, patterns and names. What is escaped already stays a pair.
+ * One character outside Latin-1 doubles the memory of a file's text for the life of the process. Escapes mean
+ * the same in texts, templates, patterns and names. Existing escapes stay.
  */
 const inAscii = (code) =>
   code.replace(/\\?[^\0-\x7f]|\\./gs, (found) => (found.at(-1) > '\x7f' ? escapeOf(found.at(-1)) : found))
@@ -134,8 +137,8 @@ const assertEscapable = (code, program) => {
 }
 
 /**
- * V8 compiles a function when it is called for the first time, and what it keeps of a file is made before that: each start would
- * read these functions anew. In parentheses they are compiled with their file.
+ * V8 compiles functions at their first call, after it has cached the file, so each start would compile them
+ * again. In parentheses they are compiled with their file.
  */
 const compiledWithTheirFile = {
   name: 'compiled-with-their-file',
@@ -157,7 +160,7 @@ const compiledWithTheirFile = {
   },
 }
 
-// They look for files beside their own.
+// These packages look for files next to their own.
 const packagesWithFiles = new Set(['pdfkit', 'pg-native'])
 
 const build = async (outDir, withPackages, making = outDir) => {

@@ -1,5 +1,5 @@
-// The pages of docs/ and the reference of the API as a static site. Run as a program it makes one that stands alone, for any web
-// server; the server's own, at /docs, is built with the console.
+// The pages of docs/ and the API reference as a static site. Run as a program, it builds a standalone site for
+// any web server; the server's own site at /docs is built with the console.
 import { existsSync, readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
-// What `npm pack` packs besides the files of the repository: Node strips types from nothing that lies below `node_modules`, so a
-// package has its code as a bundle, in `lib/`. `build-package.mjs clear` takes that away again.
+// What `npm pack` adds to the files of the repository: Node strips no types below `node_modules`, so a package
+// has its code as a bundle in `lib/`. `build-package.mjs clear` removes it.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,5 @@
-// Where the code of the server lies in few files, made of what lies in many. On any Node: the launcher asks.
+// The location of the server's bundle, which joins many source files into few. Runs on any Node: the launcher
+// uses it.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ const isFile = /\.\w+$/
 const folders = ['src', 'cli', 'demo', 'import-kazoo']
 const others = ['package-lock.json', 'scripts/build-bundle.mjs']
 
-/** The folder of bundles: whoever runs on an older one may still load parts of it. */
+/** The folder of bundles: processes on an older bundle may still load parts of it. */
 export const bundlesIn = (root) => join(root, 'dist')
 
 /**
@@ -37,25 +38,25 @@ const commandLine = (pid) => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
   } catch {
-    // It has ended, or is somebody else's.
+    // The process has ended, or belongs to another user.
     return ''
   }
 }
 
-/** The command lines of the processes of this machine, as Linux tells them; elsewhere nothing. */
+/** The command lines of the processes of this machine, on Linux; empty elsewhere. */
 const commandLines = () => {
   const pids = existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
   return pids.map(commandLine).join('\n')
 }
 
 /**
- * Removes bundles but the latest, and those that a process was started from by its whole path: it loads parts of its own late, such as
- * its threads. Processes of other machines and containers are not seen.
+ * Removes bundles except the latest and those that running processes were started from, because they load parts
+ * late, such as threads. Processes of other machines and containers are not seen.
  */
 export const forgetOldBundles = (folder) => {
   const aged = readdirSync(folder).flatMap((name) => {
     const path = join(folder, name)
-    // One that is being made by another process gets its name meanwhile.
+    // Another process may be renaming a finished bundle.
     const found = statSync(path, { throwIfNoEntry: false })
     return found ? [{ path, ms: found.mtimeMs }] : []
   })
@@ -65,7 +66,7 @@ export const forgetOldBundles = (folder) => {
     if (!running.includes(join(path, '/'))) rmSync(path, { recursive: true, force: true })
 }
 
-/** What Node runs as `crosspoint`: the bundle of these sources, where it has been built, or the sources themselves. */
+/** The program that Node runs as `crosspoint`: the bundle of these sources, if built, else the sources. */
 export const programOf = (root) => {
   const built = existsSync(join(root, 'src')) ? join(bundleOf(root), 'crosspoint.js') : ''
   return existsSync(built) ? built : join(root, 'bin', 'crosspoint.mjs')

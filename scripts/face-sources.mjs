@@ -1,4 +1,5 @@
-// What the console, the reference, the guides and the typed client are built from. On any Node: the launcher asks.
+// The sources of the console, the reference, the guides and the typed client. Runs on any Node: the launcher
+// uses it.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'

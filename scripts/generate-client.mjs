@@ -1,5 +1,5 @@
-// Makes client/src/generated from openapi.json, and client/dist from client/src. What is there already and was made from
-// the same is left alone. Its tools are installed with the console.
+// Builds client/src/generated from openapi.json, and client/dist from client/src. Skips what is up to date. Its
+// tools are installed with the console.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -44,13 +44,13 @@ const orNull = ({ description, ...schema }) => ({
   anyOf: [changedMap(schema), { type: 'null' }],
 })
 
-/** Of what is kept by names of one's own each entry may go. */
+/** In maps with free names, every entry may be removed. */
 const changedMap = ({ additionalProperties: entry, ...schema }) => {
   if (entry === undefined) return schema
   return { ...schema, additionalProperties: isObject(entry) ? orNull(entry) : entry }
 }
 
-/** What a PATCH may hold: every field of the record, none of them needed, and null where one is to go. */
+/** The body of a PATCH: every field is optional, and null removes it. */
 const changesOf = ({ required: _none, title: _name, properties = {}, ...rest }) => ({
   ...changedMap(rest),
   properties: Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, orNull(schema)])),
@@ -65,7 +65,7 @@ const mapObjects = (value, change) => {
   )
 }
 
-/** The document says what a PATCH is merged into; types need the shape of the change itself. */
+/** openapi.json has the merged record; types need the shape of the change. */
 const typedChange = (schemas) => (value) => {
   const merged = value['x-merged-into']
   if (merged === undefined) return value

@@ -1,4 +1,4 @@
-// Makes the pictures of the README: a made-up company in a store of its own, looked at in a real browser.
+// Makes the pictures of the README: the sample company in its own store, in a real browser.
 //   node scripts/pictures.mjs [FOLDER]
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -8,9 +8,9 @@
 export const nodeOptions = ['--min-semi-space-size=2', '--max-semi-space-size=8', '--no-parallel-scavenge']
 
 /**
- * The C library gives blocks of 4 MB back when they are freed; else each thread would keep the 32 MB of a key derivation. Of smaller ones
- * an arena keeps as much: by itself it would give back what is beyond 128 kB, and the system clear pages anew for each piece of an export.
- * Its threads share two arenas, so that what one has freed serves the others.
+ * The C library returns freed blocks of 4 MB; otherwise each thread would keep the 32 MB of a key derivation.
+ * An arena keeps smaller blocks: by default it returns memory beyond 128 kB, and the system clears pages again
+ * for each part of an export. All threads share two arenas and reuse each other's memory.
  */
 export const environment = {
   MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024),

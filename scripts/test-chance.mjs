@@ -19,7 +19,7 @@ const options = {
   busy: { type: 'string', default: String(availableParallelism()) },
 }
 
-/** Processes that do nothing but use a core each. */
+/** Processes that only use a core each. */
 const keepCoresBusy = (cores) => {
   const busy = Array.from({ length: cores }, () =>
     spawn(process.execPath, ['-e', 'for(;;){}'], { stdio: 'ignore' }),

@@ -8,14 +8,14 @@ import { createSessions } from './sessions.ts'
 import { createSignIn } from './sign-in.ts'
 
 export interface CrosspointOptions {
-  /** `https://telephony.example.com`; a page says `location.origin`. */
+  /** `https://telephony.example.com`; a page uses `location.origin`. */
   server: string
   /** Where the session is kept; in memory unless this says otherwise. */
   store?: SessionStore
   fetch?: typeof fetch
   /**
-   * The session has ended and could not be renewed. What it does until its promise resolves is waited for: if somebody
-   * has signed in again by then, the calls that were refused are repeated, and nobody notices.
+   * Called when the session has ended and cannot be renewed. The client waits for its promise: if the user has
+   * signed in again by then, the refused calls are repeated.
    */
   onSignedOut?: (ended: Session) => void | Promise<void>
   /** A request is going to be repeated after a pause: the server is away, busy, or asks for it. */
@@ -33,7 +33,7 @@ const defaultAnswerWithinMs = 60_000
 export const createCore = (options: CrosspointOptions) => {
   const { server, store = memoryStore(), onSignedOut = () => {}, onWaiting = () => {} } = options
   const { patienceMs = defaultPatienceMs, answerWithinMs = defaultAnswerWithinMs } = options
-  // Called as a function of its own: a browser's `fetch` belongs to the window.
+  // Called without a receiver: a browser's `fetch` belongs to the window.
   const { fetch: ask = (input, init) => globalThis.fetch(input, init) } = options
   const now = () => Date.now()
   const addressOf = createAddresses(server)
@@ -48,7 +48,7 @@ export const createCore = (options: CrosspointOptions) => {
     crosspoint: {
       ...createSignIn({ ...createRequest(callAnonymously, addressOf), sessions, now }),
       ...createPages(requests),
-      /** Who is signed in; undefined: nobody. */
+      /** The signed-in user; undefined if none. */
       session: (): Session | undefined => sessions.current(),
       request,
       open,

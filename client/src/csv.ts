@@ -55,7 +55,7 @@ export const createCsvReader = () => {
   }
 }
 
-/** The chunks of a body; whoever stops early ends the transfer. */
+/** The chunks of a body; ending the loop early ends the transfer. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, undefined> {

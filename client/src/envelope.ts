@@ -59,7 +59,7 @@ export const retryAfterOf = (response: Response) => secondsIn(response.headers.g
 /** Errors end up in logs. */
 const withoutToken = ({ auth_token: _token, ...rest }: Envelope): Envelope => rest
 
-/** What an answer that is a refusal says. */
+/** The error of a refused request. */
 export const errorFactsOf = (response: Response, envelope: Envelope | undefined): ErrorFacts => {
   const problems = problemsOf(envelope?.data)
   const kind = envelope?.message ?? (response.statusText || `status ${response.status}`)

@@ -6,13 +6,13 @@ export interface Envelope<Data = unknown> {
   request_id: string
   node: string
   timestamp: string
-  /** Of the record, for `ifMatch`; an md5 of lists. */
+  /** The revision for `ifMatch`; an MD5 for lists. */
   revision?: string
   auth_token?: string
   version?: string
   message?: string
   error?: string
-  /** Of a 402 `accept charges`: names the prices that it shows. */
+  /** The ID of the quote in a 402 `accept charges`. */
   quote_id?: string
   page_size?: number
   start_key?: string
@@ -20,7 +20,7 @@ export interface Envelope<Data = unknown> {
   next_start_key?: string
 }
 
-/** One broken rule of one field, as a refused request tells it. */
+/** One broken rule of one field of a refused request. */
 export interface Problem {
   /** Dotted path, such as `sip.username`. */
   field: string
@@ -74,7 +74,7 @@ export class Unreachable extends CrosspointError {
   }
 }
 
-/** The session has ended, and nobody has signed in again. */
+/** The session has ended, and no user has signed in again. */
 export class SignedOut extends CrosspointError {}
 
 /** Dollars. */
@@ -108,7 +108,7 @@ export interface QuotedInvoice {
   bookkeeper: Readonly<Record<string, unknown>>
 }
 
-/** The request costs money, nothing was changed, and somebody has to agree first. */
+/** The request causes charges that were not accepted: nothing was changed. */
 export class ChargesNeeded extends CrosspointError {
   readonly invoices: readonly QuotedInvoice[]
   readonly #accept: () => Promise<Envelope>
@@ -135,7 +135,7 @@ export class ChargesNeeded extends CrosspointError {
   }
 }
 
-/** Somebody else has changed the record since it was read: nothing was changed. */
+/** Another client has changed the record since it was read: nothing was changed. */
 export class StaleEdit extends CrosspointError {
   readonly #current: () => Promise<Envelope>
 

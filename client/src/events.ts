@@ -23,14 +23,14 @@ export interface CrosspointEvent {
 
 export type FollowState =
   | 'connecting'
-  /** What comes is told as it happens. */
+  /** Receives new events as they occur. */
   | 'live'
   /** The line is broken, or the server asks to come back later. */
   | 'waiting'
 
 export interface FollowOptions {
   accountId: string
-  /** `user.edited`, `task.*`; absent: all but `cdr.created`, which is told only where it is named. */
+  /** `user.edited`, `task.*`; default: all except `cdr.created`, which must be named. */
   types?: readonly string[]
   /** A sequence; `now` begins with what comes. Absent: with the oldest that is kept. */
   after?: string
@@ -39,7 +39,7 @@ export interface FollowOptions {
   withBefore?: boolean
   signal?: AbortSignal
   onState?: (state: FollowState) => void
-  /** A line on which nothing comes for so long is taken for broken. Servers say something every ten seconds. */
+  /** A connection without data for this time counts as broken. Servers send something every ten seconds. */
   silenceMs?: number
 }
 
@@ -55,7 +55,7 @@ const afterIn = ({ data }: EventSourceMessage) => {
   return isObject(value) && typeof value.after === 'string' ? value.after : undefined
 }
 
-/** What may be over by itself: no answer, and what the server says of its own state. */
+/** Errors that may be temporary: no response, and states of the server. */
 const isPassing = (error: unknown) =>
   !(error instanceof CrosspointError) || error.status === 0 || error.status === 429 || error.status >= 500
 
@@ -97,7 +97,7 @@ async function* messagesOf(response: Response, { signal, silenceMs, onSign }: Li
 interface Tools {
   call: Call
   addressOf: AddressOf
-  /** Somebody is there: the session is kept from ending. */
+  /** The user is active: the session is renewed. */
   onSign: () => void
 }
 

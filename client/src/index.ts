@@ -1,5 +1,5 @@
 export * from './core.ts'
 export * from './generated/index.ts'
 export type { AnswerOf, Crosspoint, Operation, OptionsOf, RowOf } from './typed.ts'
-// In the place of the one without generated functions.
+// Replaces the client without generated functions.
 export { createCrosspoint } from './typed.ts'

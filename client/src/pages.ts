@@ -20,7 +20,7 @@ export async function* pagesBy<P extends Page>(read: ReadPage<P>): AsyncGenerato
   } while (true)
 }
 
-/** Rows of a page: those of an array, or those that stand under their ids, as numbers do. */
+/** The rows of a page: an array, or the values of an object by ID, as for numbers. */
 export const rowsOf = (data: unknown): unknown[] => {
   if (Array.isArray(data)) return data
   const keyed = isObject(data) && isObject(data.numbers) ? data.numbers : undefined
@@ -41,7 +41,7 @@ export const createPages = ({ request }: Requests) => {
 
     /** The rows of a list at a path, over all of its pages. */
     async *eachOf<Row = Record<string, unknown>>(path: string, query: Query = {}, signal?: AbortSignal) {
-      // What a path lists is the caller's to know.
+      // The caller knows the row type of the path.
       for await (const { data } of pagesOf(path, query, signal)) yield* rowsOf(data) as Row[]
     },
   }

@@ -19,7 +19,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', stop, { once: true })
   })
 
-/** What is waited for, or the signal's reason if that comes first. */
+/** Resolves with the promise, or rejects with the signal's reason if that comes first. */
 export const unlessAborted = async <T>(awaited: Promise<T>, signal?: AbortSignal): Promise<T> => {
   if (!signal) return awaited
   let stop = () => {}

@@ -21,12 +21,12 @@ export interface RequestOptions {
   /** Sent as it is instead, with a `content-type` among the headers. */
   body?: Body
   headers?: Readonly<Record<string, string>>
-  /** What to ask for instead of JSON, such as `text/csv`; the answer to that is read with `open`. */
+  /** The type to request instead of JSON, such as `text/csv`; read the response with `open`. */
   accept?: string
   signal?: AbortSignal | undefined
 }
 
-/** An envelope, and its `data` at hand. */
+/** An envelope and its `data`. */
 export interface Answer<Data = unknown> {
   data: Data
   envelope: Envelope<Data>
@@ -34,8 +34,8 @@ export interface Answer<Data = unknown> {
 }
 
 /**
- * The header with which a change is refused when the record is no longer the one that was read. What has no revision
- * (lists, sums) cannot be held against it, and gives none.
+ * The header that makes the server refuse a change if the record is no longer the one that was read. Data
+ * without a revision (lists, sums) gives no header.
  */
 export const ifMatch = ({ revision }: Pick<Envelope, 'revision'>): Record<string, string> =>
   revision === undefined ? {} : { 'if-match': `"${revision}"` }
@@ -65,10 +65,10 @@ const withToken = (outgoing: Outgoing, session: Session | undefined): Outgoing =
 const isConflict = (method: string, { status, kind }: { status: number; kind: string }) =>
   status === 412 || (status === 409 && kind === 'datastore_conflict' && method !== 'PUT')
 
-/** Answers with what succeeded; its body is left to read. What did not is thrown. */
+/** Returns a successful response with an unread body. Throws for others. */
 export type Call = (outgoing: Outgoing) => Promise<Response>
 
-/** Calls in a session: answers that succeeded, or an error that says what is wrong. */
+/** Calls with a session: returns successful responses, throws errors for others. */
 export const createCalls = (send: Send, sessions: Sessions) => {
   const sendSignedIn = async (outgoing: Outgoing) => {
     const session = sessions.forCall()
@@ -112,7 +112,7 @@ export const createCalls = (send: Send, sessions: Sessions) => {
   return {
     call,
 
-    /** Without the session, and without asking anybody to sign in. */
+    /** Without the session, and without a new sign-in. */
     async callAnonymously(outgoing: Outgoing): Promise<Response> {
       const response = await send(outgoing)
       if (response.status < 400) return response
@@ -124,7 +124,7 @@ export const createCalls = (send: Send, sessions: Sessions) => {
 const jsonOf = ({ data, envelope }: RequestOptions) =>
   data === undefined && envelope === undefined ? undefined : JSON.stringify({ data, ...envelope })
 
-/** Addresses at one server, which may have a path of its own. */
+/** Addresses on one server, which may have its own base path. */
 export const createAddresses = (server: string) => {
   const base = new URL(server)
   const prefix = base.pathname.replace(/\/$/, '')
@@ -155,7 +155,7 @@ export const createRequest = (call: Call, addressOf: AddressOf) => {
     /** One request of any path. */
     async request<Data = unknown>(options: RequestOptions): Promise<Answer<Data>> {
       const response = await open(options)
-      // What a path answers is the caller's to know.
+      // The caller knows the response type of the path.
       const envelope = (await mustReadEnvelope(response)) as Envelope<Data>
       return { data: envelope.data, envelope, response }
     },

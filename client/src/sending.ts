@@ -39,7 +39,7 @@ const notTwice =
   /\/(user_auth(\/recovery)?|api_auth|auth|api_keys?|multi_factor\/(qrcode|passkeys)|edge\/freeswitch)$/
 const startsCall = /\/quickcall\//
 
-/** Whether a request may be sent again when nobody knows what became of it. */
+/** Whether a request may be repeated if its result is unknown. */
 export const isRepeatable = (method: string, url: string, headers: Headers) => {
   const { pathname } = new URL(url)
   if (startsCall.test(pathname)) return false
@@ -54,7 +54,7 @@ const randomHex = (bytes: number) =>
 // `crypto.randomUUID` is missing in pages that came over plain HTTP.
 export const freshKey = () => randomHex(16)
 
-/** What is written gets a key, so that it can be sent again and is carried out once. */
+/** Writes get an idempotency key, so that a repeated request runs once. */
 export const keyed = (outgoing: Outgoing): Outgoing => {
   if (isRead(outgoing.method) || outgoing.headers.has('idempotency-key')) return outgoing
   const headers = new Headers(outgoing.headers)
@@ -78,7 +78,7 @@ const askOf = (response: Response, outgoing: Outgoing): Ask | undefined => {
   // A request under the same key is still being carried out. Other conflicts say nothing of coming again.
   if (response.status === 409 && ms !== undefined) return { why: 'under_way', ms }
   if (response.status === 503 && mayRepeat(outgoing)) return { why: 'overloaded', ms }
-  // Said by what stands in front of a server that is away.
+  // Statuses of a proxy whose server is unreachable.
   if ((response.status === 502 || response.status === 504) && mayRepeat(outgoing))
     return { why: 'unreachable', ms }
   return undefined
@@ -96,7 +96,7 @@ export const createSending = (options: SendingOptions) => {
     const init = {
       method,
       headers,
-      // The API leads nowhere else, and what stands in front of it must not have tokens and passwords sent elsewhere.
+      // The API has no redirects. A proxy must not send tokens and passwords elsewhere.
       redirect: 'error' as const,
       signal: AbortSignal.any(signals),
       ...(body === undefined ? {} : { body }),
@@ -129,7 +129,7 @@ export const createSending = (options: SendingOptions) => {
     for (;;) {
       const outcome = await answerOrFault(outgoing)
       const ask = askAfter(outcome, outgoing)
-      // Some that stand in front of a server ask to come again at once, and would be asked for ever.
+      // Some proxies send `Retry-After: 0`, which would mean a busy loop.
       const ms = ask && Math.max(ask.ms ?? 0, pauses.next())
       if (ask === undefined || ms === undefined || ms > patienceMs) {
         if (outcome instanceof Unreachable) throw outcome

@@ -1,6 +1,6 @@
 import { isObject } from './envelope.ts'
 
-/** What a sign-in tells besides the token. */
+/** The data of a sign-in besides the token. */
 export interface Login {
   account_id: string
   /** The user; absent for API keys. */
@@ -68,7 +68,7 @@ export const sessionIn = (text: string | null): Session | undefined => {
   }
 }
 
-/** What of a browser's storage is needed. */
+/** The used part of a browser's storage. */
 export interface KeyValueStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
@@ -122,7 +122,7 @@ const timesOf = (token: string) => {
   return { made: claims.iat * 1000, ends: claims.exp * 1000 }
 }
 
-/** How old a token is that somebody else has got, by the time that stands in an answer of its server; 0 when that is not told. */
+/** The age of a token that another program got, by the time in a response of its server; 0 if unknown. */
 export const ageMsOf = (token: string, timestamp: string): number => {
   const times = timesOf(token)
   const age = Date.parse(timestamp) - (times?.made ?? Number.NaN)

@@ -38,19 +38,19 @@ export const createSessions = ({ url, send, store, now, onSignedOut }: SessionsO
     )
     const envelope = await readEnvelope(response)
     const renewed = response.ok ? sessionOf(envelope?.auth_token, envelope?.data, now()) : undefined
-    // Whoever has signed out or in meanwhile has the last word.
+    // A sign-out or sign-in during the renewal takes precedence.
     if (renewed && store.load()?.token === session.token) store.save(renewed)
     if (neverRenewed.has(response.status)) notRenewable = session.token
   }
 
-  /** In the background: calls go on with the old token, which is good still. */
+  /** In the background: calls continue with the old token, which is still valid. */
   const renewWhenDue = (session: Session) => {
     if (renewing || notRenewable === session.token || !isDueForRenewal(session, now())) return
     renewing = true
     const done = () => {
       renewing = false
     }
-    // What could not be reached is tried again with the next call.
+    // If the server is unreachable, the next call tries again.
     renew(session).then(done, done)
   }
 
@@ -60,7 +60,7 @@ export const createSessions = ({ url, send, store, now, onSignedOut }: SessionsO
     return response.status !== 401
   }
 
-  /** Whether a new session could be opened without asking anybody. */
+  /** Whether a new session could be opened without a prompt. */
   const isReopened = async () => {
     try {
       await reopen?.()
@@ -94,7 +94,7 @@ export const createSessions = ({ url, send, store, now, onSignedOut }: SessionsO
     current: () => store.load(),
     open,
 
-    /** The session of a token that somebody else has got. */
+    /** The session of a token that another program got. */
     async openToken(token: string) {
       const session = await readSession(await send(outgoing('GET', '/v2/token_auth', token)), token)
       open(session)
@@ -108,7 +108,7 @@ export const createSessions = ({ url, send, store, now, onSignedOut }: SessionsO
       return session
     },
 
-    /** After a 401: the session to repeat the call with; undefined when the 401 stands. */
+    /** After a 401: the session to repeat the call with; undefined if the 401 is final. */
     async after401(used: Session | undefined): Promise<Session | undefined> {
       const current = store.load()
       if (current && current.token !== used?.token) return current
@@ -123,7 +123,7 @@ export const createSessions = ({ url, send, store, now, onSignedOut }: SessionsO
       return opened?.token === used?.token ? undefined : opened
     },
 
-    /** Ends it here in any case, and at the server if that can be told. */
+    /** Ends the session here always, and on the server if it is reachable. */
     async close() {
       const session = store.load()
       store.clear()

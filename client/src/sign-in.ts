@@ -9,12 +9,12 @@ import type { Sessions } from './sessions.ts'
 /** The account that a user belongs to: by its name or id, or by its realm. */
 export type AccountNamed = { account: string } | { realm: string }
 
-/** What no second factor is asked for: an API key, or a token that was got elsewhere. */
+/** Credentials without a second factor: an API key, or a token of another program. */
 export type KeyProof = { apiKey: string } | { token: string }
 
 export type Proof =
   | ({ username: string; password: string } & AccountNamed)
-  /** `credentialsOf(username, password)`, for whoever does not want to pass a password on. */
+  /** `credentialsOf(username, password)`, for programs that must not store the password. */
   | ({ credentials: string } & AccountNamed)
   | KeyProof
 
@@ -27,7 +27,7 @@ export type RecoveryRequest = {
 export interface SignedIn {
   state: 'signed_in'
   session: Session
-  /** Told once, with the first code of a second factor: each is good once in place of a code. */
+  /** Returned once, with the first code of a second factor: each replaces a code once. */
   recoveryCodes?: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface SecondFactorNeeded {
   state: 'second_factor_needed'
   /** False: the user has to set one up first, with `enrol`. */
   isEnrolled: boolean
-  /** What a browser asks for a passkey with, for a user who has one. */
+  /** The passkey request for the browser, if the user has passkeys. */
   passkey: unknown
   /** The `otpauth://` address for an authenticator app. */
   enrol(): Promise<string>
@@ -116,7 +116,7 @@ export const createSignIn = ({ request, sessions, now }: Tools) => {
   }
 
   const byApiKey = async (apiKey: string): Promise<SignedIn> =>
-    // A program that holds a key does not have to be asked again: sessions of keys are not renewed but opened anew.
+    // Sessions of API keys are not renewed but opened again with the key.
     opened(await put('/v2/api_auth', { api_key: apiKey }), () => byApiKey(apiKey))
 
   function signIn(proof: KeyProof): Promise<SignedIn>
@@ -143,7 +143,7 @@ export const createSignIn = ({ request, sessions, now }: Tools) => {
       return opened(await put('/v2/multi_factor/passkeys', { credential }))
     },
 
-    /** Opens the session that an answer of another way in tells: acting as a user. */
+    /** Opens the session of another sign-in response, such as impersonation. */
     signInWith: (envelope: Envelope): SignedIn => opened(envelope),
 
     /** With the `recovery` that the link of a mail carries. The session is good for choosing a password. */
@@ -158,7 +158,7 @@ export const createSignIn = ({ request, sessions, now }: Tools) => {
       await put('/v2/user_auth/recovery', { username, ui_url: uiUrl, ...accountFields(named) })
     },
 
-    /** Ends the session here and at the server; when the server cannot be told it is ended here all the same. */
+    /** Ends the session here and on the server. If the server is unreachable, it ends here only. */
     signOut: (): Promise<void> => sessions.close(),
   }
 }

@@ -46,7 +46,7 @@ const isBody = (value: unknown): value is Body =>
   value instanceof Uint8Array ||
   value instanceof ReadableStream
 
-/** The client that generated functions take. What they send is kept beside the request, so that it can be sent again. */
+/** The client of the generated functions. It keeps each request, so that it can be repeated. */
 const createHttp = (server: string, call: Call): Client => {
   const bodies = new WeakMap<Request, Body>()
   const inSession: typeof fetch = async (input, init) => {
@@ -78,7 +78,7 @@ export const createCrosspoint = (options: CrosspointOptions): Crosspoint => {
   const { crosspoint, call } = createCore(options)
   const http = createHttp(options.server, call)
 
-  // What a generated function takes and answers, its own type says: here all of them are alike.
+  // Parameters and results of a generated function are in its own type; here all are alike.
   const run = (operation: Operation, given: object, changed: object): Promise<unknown> =>
     operation({ ...given, client: http, ...changed } as never)
 

@@ -56,7 +56,7 @@ describeOnce('the documentation at /docs', (engine) => {
   inFullRun(() => {
     it('says that nobody is signed in, and where to', async () => {
       const { page } = await visit('/docs/api/about.html')
-      await page.getByText('Nobody is signed in').waitFor()
+      await page.getByText('You are not signed in').waitFor()
       expect(await page.getByRole('link', { name: 'Sign in', exact: true }).getAttribute('href')).toBe(
         '../../',
       )

@@ -14,8 +14,8 @@ export interface DocsOptions {
   /** Files of the same names are written over. */
   outDir: string
   /**
-   * `server`: the site lies at `/docs` of a server and speaks to it with the console's session. `alone`: it lies anywhere, and asks
-   * for the server's address.
+   * `server`: the site is at `/docs` of a server and uses the console's session. `alone`: the site is elsewhere
+   * and asks for the server's address.
    */
   place?: 'server' | 'alone'
 }

@@ -9,7 +9,7 @@ export interface Page {
   title: string
   html: string
   headings: readonly Heading[]
-  /** Scripts and styles beside those of every page. */
+  /** Additional scripts and styles of the page. */
   entry?: 'reference'
 }
 
@@ -17,7 +17,7 @@ interface Around {
   navigation: readonly NavigationGroup[]
   assets: Assets
   searchIndex: string
-  /** Where the console is, seen from the top of the site; undefined: the site stands alone. */
+  /** The path of the console relative to the site; undefined without a console. */
   consolePath: string | undefined
 }
 

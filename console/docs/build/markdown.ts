@@ -23,7 +23,7 @@ export interface Heading {
   text: string
 }
 
-/** What stands below one heading, for the search. */
+/** The text below one heading, for the search. */
 export interface Section {
   heading: Heading
   text: string
@@ -164,7 +164,7 @@ const createParser = () => {
 
 const parser = createParser()
 
-/** A text without a place of its own, such as a description. */
+/** Renders a text that is not a page, such as a description. */
 export const renderText = (text: string) => parser.render(text)
 
 /** The same within a line. */

@@ -32,7 +32,7 @@ const entriesOfOperations = ({ groups }: Operations) =>
     })),
   )
 
-/** The index as a text, which the browser loads when somebody searches. */
+/** The search index as text, which the browser loads with the first search. */
 export const searchIndexText = (pages: readonly IndexedPage[], operations: Operations) => {
   const index = new MiniSearch(searchOptions)
   index.addAll([...pages.flatMap(entriesOfPage), ...entriesOfOperations(operations)])

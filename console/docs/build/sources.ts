@@ -1,4 +1,4 @@
-// Which files of the repository become pages, and where each stands in the site.
+// The files of the repository that become pages, and their paths in the site.
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
@@ -32,7 +32,7 @@ export const findSources = (): Sources =>
     ...sorted('examples/*.{mjs,sh}').map((source) => [source, source.replace(/\.\w+$/, '.html')] as const),
   ])
 
-/** The address of one file of the site as another writes it: the site may lie anywhere. */
+/** The relative address of one page as seen from another: the site may have any base path. */
 export const relativeUrl = (from: string, to: string) => {
   const path = posix.relative(posix.dirname(from), to.replace(/(^|\/)index\.html$/, '$1'))
   return to.endsWith('index.html') ? `${path || '.'}/` : path

@@ -1,4 +1,4 @@
-// Whom tried operations are sent to, and in whose name.
+// The server and the token for tried operations.
 
 export interface Access {
   /** The origin, and path where a proxy adds one. */
@@ -10,7 +10,7 @@ export interface Access {
 const sessionKey = 'crosspoint.session'
 const serverKey = 'crosspoint.docs.server'
 
-/** What the console has kept. */
+/** The session that the console has stored. */
 const readSession = () => {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(sessionKey) ?? 'null')
@@ -73,7 +73,7 @@ export const createAccess = (place: Element, consoleUrl: string | undefined): ((
     const signIn = document.createElement('a')
     signIn.href = consoleUrl
     signIn.textContent = 'Sign in'
-    told.replaceChildren('Nobody is signed in. ', signIn, ' to try operations, or use a token.')
+    told.replaceChildren('You are not signed in. ', signIn, ' to try operations, or use a token.')
   }
   for (const input of [token, server]) input.addEventListener('input', tell)
   addEventListener('storage', tell)

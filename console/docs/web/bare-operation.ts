@@ -11,8 +11,8 @@ const nameFields = (place: Element | null) => {
 const nothing = () => () => null
 
 /**
- * Swagger UI's operation without what the page has itself: title, server, token. What is changed besides is there for keyboards and
- * screen readers.
+ * Swagger UI's operation without title, server and token, which the page has itself. Other changes are for
+ * keyboards and screen readers.
  */
 export const bareOperation: SwaggerPlugin = ({ React: { createElement } }) => {
   const withNamedFields = (Original: SwaggerComponent) => (props: SwaggerProps) =>

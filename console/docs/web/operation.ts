@@ -5,7 +5,7 @@ import type { Access } from './access.ts'
 import { bareOperation } from './bare-operation.ts'
 import { type JsonObject, sliceOf } from './slice.ts'
 
-/** Fills in the account of whoever is signed in. */
+/** Fills in the account of the signed-in user. */
 const withAccount = (document: JsonObject, accountId: string | undefined): JsonObject =>
   accountId === undefined
     ? document

@@ -21,7 +21,7 @@ const fetchDocument = async (): Promise<JsonObject> => {
 const load = () => Promise.all([import('./operation.ts'), fetchDocument()])
 let loaded: ReturnType<typeof load> | undefined
 
-/** What an operation takes and answers is shown when it is opened: it takes half a megabyte of script. */
+/** An operation loads its form when it opens: that takes half a megabyte of script. */
 const show = async (operation: HTMLDetailsElement) => {
   const detail = operation.querySelector('.detail')
   if (!detail || operation.dataset.shown !== undefined) return
@@ -40,10 +40,10 @@ const show = async (operation: HTMLDetailsElement) => {
   }
 }
 
-/** Already while somebody is about to open one. */
+/** Loads when the pointer or focus comes near. */
 const loadEarly = () => {
   loaded ??= load()
-  // Whoever opens one is told.
+  // Shows a message if loading fails.
   loaded.catch(() => undefined)
 }
 reference.addEventListener('pointerover', loadEarly, { once: true })

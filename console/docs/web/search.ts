@@ -65,7 +65,7 @@ const createDialog = (top: string) => {
     results,
   )
   close.addEventListener('click', () => dialog.close())
-  // What lies beside the dialog's content is its backdrop.
+  // A click outside the content hits the backdrop of the dialog.
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close()
   })

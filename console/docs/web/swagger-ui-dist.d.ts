@@ -1,4 +1,4 @@
-// What the reference uses of it: the package has no types of its own.
+// The parts that the reference uses: the package has no types.
 declare module 'swagger-ui-dist/swagger-ui-es-bundle.js' {
   export interface SwaggerRequest {
     url: string
