@@ -16,12 +16,12 @@ export type Api = ReturnType<typeof createApi>
 
 const attempts = 50
 
-/** A backend was killed a moment ago, a bucket is empty, or the same request is still under way. */
+/** Temporary refusals: a killed backend, an empty bucket, or the same request still in progress. */
 const isPassing = ({ status, body }: WireAnswer) =>
   status === 429 || status === 503 || (status === 409 && body.includes('is under way'))
 
 export const createApi = (port: number, token = '') => {
-  // A caller has one request under way.
+  // A caller sends one request at a time.
   const idle: Caller[] = []
 
   const askRaw = async (
@@ -94,7 +94,7 @@ export const createApi = (port: number, token = '') => {
 export const credentialsOf = (username: string, password: string) =>
   createHash('md5').update(`${username}:${password}`).digest('hex')
 
-/** What requests of a new store cost is taken from them. */
+/** The first requests of a new store cost more: their cost is subtracted. */
 const free = { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 }
 
 export const setPrices = (operator: Api, prices: Record<string, unknown> = free) =>

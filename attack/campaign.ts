@@ -1,4 +1,4 @@
-// Rounds of fuzzed requests, each on a stage of its own, and the judgement of every answer.
+// Rounds of fuzzed requests, each with its own stage, and the check of every response.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChance } from '../test/fuzz/chance.ts'
 import { setBuckets, setPrices, signInOperator } from './api.ts'
@@ -15,12 +15,12 @@ import { asCurl, asPrintf, Caller, type WireAnswer } from './wire.ts'
 export interface Plan {
   target: Target
   seed: number
-  /** Requests of a round; the stage is made anew for each. */
+  /** Requests of a round; each round creates a new stage. */
   roundSize: number
   /** The run ends with the round in which this is passed. */
   mostRequests: number
   mostMilliseconds: number
-  /** Kills backends of the database meanwhile; undefined: nobody does. */
+  /** Kills backends of the database during the run; undefined: no kills. */
   killer: Killer | undefined
   say(line: string): void
 }
@@ -33,7 +33,7 @@ const tellMilliseconds = 10_000
 const throttledRequests = 600
 // Connections of a killed backend are found broken when they are used again.
 const cutMilliseconds = 5000
-/** Of the run: what the server keeps for speed has been filled by then. */
+/** Share of the run after which the caches of the server are full. */
 const warmUpShare = 0.25
 const allowedGrowth = 1.2
 
@@ -135,7 +135,7 @@ export const attack = async (plan: Plan) => {
     let isOver = false
     const rawSender = async (_none: unknown, lane: number) => {
       for (let index = from + lane; !isOver; index += rawSenders) {
-        // One in so many: each opens a connection of its own.
+        // One of this number of requests: each opens its own connection.
         while (!isOver && figures.raw() * rawShare > figures.requests()) await sleep(pauseMilliseconds)
         await sendRaw(index)
       }
@@ -208,7 +208,7 @@ export const attack = async (plan: Plan) => {
 
   /** With prices: refusals are what is asked for, and nothing else may come of it. */
   const runThrottled = async (stage: Stage) => {
-    // They hold little and nothing flows in meanwhile, however slow the machine is; who sets prices pays none.
+    // Small tables without writes in the meantime, however slow the machine is; the operator pays no charges.
     await setBuckets(operator.api, { max_bucket_tokens: 20, tokens_fill_rate: 1, tokens_fill_time: 'hour' })
     await setPrices(operator.api, { token_costs: { system_configs: 0 } })
     isThrottled = true

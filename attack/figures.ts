@@ -1,4 +1,4 @@
-// What a run counts, and what it says about it at the end.
+// Counters of a run, and its report at the end.
 import type { WireRequest } from './wire.ts'
 
 export type FaultKind = 'leak' | 'fault' | 'accepted' | 'cut' | 'smuggled' | 'changed' | 'log' | 'memory'
@@ -7,7 +7,7 @@ interface Fault {
   kind: FaultKind
   /** What is alike in all of its kind. */
   what: string
-  /** Of the first one: what to do to see it again. */
+  /** The command that reproduces the first fault of its kind. */
   story: string
   times: number
 }
@@ -19,7 +19,7 @@ interface Slow {
 
 const maxSlow = 5
 
-/** Tells each kind of fault when it is met for the first time. */
+/** Prints each kind of fault when it occurs for the first time. */
 export const createFigures = (say: (line: string) => void) => {
   const statuses = new Map<number, number>()
   const rawStatuses = new Map<number, number>()

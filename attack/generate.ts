@@ -1,4 +1,4 @@
-// Requests that some route might take, spoiled somewhere, by somebody, at somebody's records.
+// Generates requests for known routes with a random defect, caller and record.
 import { type Chance, createChance } from '../test/fuzz/chance.ts'
 import { brokenBody, hostileObject, hostileText, hostileValue, keys, spoiled } from '../test/fuzz/hostile.ts'
 import { type Aim, type Persona, type Refusal, sees, type Tenant } from './model.ts'
@@ -20,13 +20,15 @@ const oddMethods = ['TRACE', 'PROPFIND', 'LINK', 'PURGE', 'M-SEARCH', 'QUERY']
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 
-/** Change an account as a whole, or end sessions: those who may do it do it to accounts that are there for that. */
+/**
+ * Routes that change a whole account or end sessions: authorized callers use them on accounts made for that.
+ */
 const isFragile = ({ method, path }: Operation) =>
   !isRead(method) &&
   (/\{account_id\}(\/(auth|security|token_restrictions|api_key|move|reseller|migrations.*))?$/.test(path) ||
     (method === 'DELETE' && /_id\}$|phone_number\}$|collection$|whitelabel$/.test(path)))
 
-/** End the sessions of everybody, or set what the run itself stands on: not for those who may. */
+/** Routes that end all sessions or change what the run depends on: not sent by authorized callers. */
 const isForbiddenGround = ({ method, path }: Operation) =>
   !isRead(method) && /^\/v2\/(auth|auth\/keys\/.*|token_auth|multi_factor.*)$/.test(path)
 
@@ -288,13 +290,13 @@ const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 interface Ground {
   persona: Persona
   target: Tenant
-  /** Whose ids stand in places where others than the target's are tried. */
+  /** Accounts whose IDs replace those of the target. */
   others: readonly Tenant[]
 }
 
 const isMutable = (persona: Persona, tenant: Tenant) => !sees(persona, tenant) || tenant.isPlayground
 
-/** Somebody's account; those who may change it are kept away from what has to stay as it is. */
+/** A random account; authorized callers never get accounts that must stay unchanged. */
 const groundFor = (chance: Chance, stage: Stage, persona: Persona, operation: Operation): Ground => {
   const changes = !isRead(operation.method)
   const open = changes ? stage.tenants.filter((tenant) => isMutable(persona, tenant)) : stage.tenants
@@ -321,7 +323,7 @@ const idFor = (chance: Chance, { target, others }: Ground, name: string) => {
   return kind === 11 ? hostileText(chance) : 'unknown'
 }
 
-/** Settings that the run itself stands on. */
+/** Settings that the run depends on. */
 const keptSettings = /^(crossbar|token_buckets|crossbar\.auth|ingest|security|tasks)/
 
 const segmentFor = (chance: Chance, ground: Ground, name: string) => {
@@ -333,7 +335,7 @@ const segmentFor = (chance: Chance, ground: Ground, name: string) => {
 interface Placed {
   path: string
   userId: string | undefined
-  /** False: nobody knows which route it meets. */
+  /** False: the matching route is unknown. */
   isStraight: boolean
 }
 
@@ -408,7 +410,7 @@ const headersOf = (chance: Chance, persona: Persona, others: readonly Tenant[]) 
   const headers: Record<string, string> = { ...persona.headers }
   if (!chance.once(3)) return headers
   for (const name of chance.many(3, () => chance.pick(headerNames))) {
-    // Whose request it is stays known.
+    // The caller of the request stays known.
     if (name === 'authorization' && persona.headers.authorization) continue
     headers[name] = chance.pick(headerValues[name] ?? [''])
   }
@@ -471,7 +473,7 @@ const bodyOf = (chance: Chance, operation: Operation, ground: Ground, resolve: R
   return jsonBody(chance, operation, ground, resolve)
 }
 
-/** Nobody sends those who may where everything would end. */
+/** Authorized callers never send requests that would end the run. */
 const isWorthIt = (chance: Chance, operation: Operation, persona: Persona) => {
   if (isDear(operation) && !chance.once(40)) return false
   if (!persona.actor || isRead(operation.method)) return true
@@ -495,7 +497,7 @@ const pickPersona = (chance: Chance, personas: readonly Persona[]): Persona => {
   return chance.once(persona.oneIn) ? persona : pickPersona(chance, personas)
 }
 
-/** What a client would send that knows what it does: most of it is done. */
+/** A valid request, most of which succeed. */
 const wellMeant = (
   chance: Chance,
   { operation, ground }: { operation: Operation; ground: Ground },
@@ -565,7 +567,7 @@ export const createGenerator = ({ operations, resolve }: Routes, seed: number) =
   return { attemptOf }
 }
 
-/** Another method than the route's, where nobody with a right to it could do harm. */
+/** Another method than the route's, where no authorized caller could do harm. */
 const bentMethod = (chance: Chance, { method }: Operation, persona: Persona, target: Tenant) => {
   if (method === 'GET' && chance.once(15)) return { method: chance.pick(['HEAD', 'OPTIONS']), isBent: false }
   if (!chance.once(25)) return { method, isBent: false }

@@ -1,4 +1,5 @@
-// Who may see and do what: told apart from the server's own code, so that a fault there is not a fault here.
+// The rules of who may see and change what, written apart from the server's code, so that both do not share a
+// fault.
 import { hash } from 'node:crypto'
 import type { Operation } from './routes.ts'
 import type { WireAnswer, WireRequest } from './wire.ts'
@@ -14,19 +15,21 @@ export interface Tenant {
   title: string
   id: string
   parent: Tenant | undefined
-  /** Where those who may have asked for it to be moved. */
+  /** The accounts under which authorized callers may have moved it. */
   movedBelow?: Set<Tenant>
   isReseller: boolean
   isMaster: boolean
   /** Its records, by the variables of paths that name them. */
   ids: Record<string, string[]>
-  /** Those who may change it do. */
+  /** Authorized callers change it during the run. */
   isPlayground: boolean
   /** Ends during a round, one way or the other. */
   isSpare: boolean
 }
 
-/** A text that stands in records of one tenant only. Lower case, digits and letters: kept by every normalization. */
+/**
+ * A text that only records of one tenant contain. Lower case letters and digits: every normalization keeps it.
+ */
 export const planted = (tenant: Pick<Tenant, 'key'>, visibility: Visibility) =>
   `cnry${tenant.key}x${visibility}z`
 
@@ -47,11 +50,14 @@ const plantedText = /cnry(\d+)x([a-z]{4})z/gi
 export interface Persona {
   title: string
   headers: Readonly<Record<string, string>>
-  /** Undefined: nobody, or nobody any more. */
+  /** Undefined: no account, or a deleted one. */
   actor: Actor | undefined
   /** What it knows best: where its own requests go. */
   home: Tenant
-  /** Of so many times that it is its turn it comes once: some cost tens of milliseconds of processor, some tell little. */
+  /**
+   * Drawn once in this number of its turns: some requests cost tens of milliseconds of processor time, some
+   * show little.
+   */
   oneIn: number
 }
 
@@ -59,9 +65,9 @@ interface Actor {
   tenant: Tenant
   kind: 'admin' | 'user' | 'key'
   userId: string | undefined
-  /** Token restrictions leave it nothing but reading users. */
+  /** Token restrictions allow it only to read users. */
   isRestricted: boolean
-  /** Of a named key, as it was made: `devices:read`. */
+  /** Scopes of a named key: `devices:read`. */
   scopes?: readonly string[]
   /** The account's API key now. It has replaced the one that opened the session, so the caller must not read it. */
   newKey?: string
@@ -75,7 +81,7 @@ export const isWithin = (tenant: Tenant, top: Tenant, passed: ReadonlySet<Tenant
   return above.some((one) => isWithin(one, top, new Set([...passed, tenant])))
 }
 
-/** Whether somebody has any business in an account. */
+/** Whether a caller may access an account. */
 export const sees = ({ actor }: Persona, tenant: Tenant) =>
   actor !== undefined && (actor.kind === 'user' ? tenant === actor.tenant : isWithin(tenant, actor.tenant))
 
@@ -129,14 +135,14 @@ const policies: Readonly<Record<string, Predicate>> = {
   'the user itself': ({ actor, target, userId }) => actor.tenant === target && actor.userId === userId,
 }
 
-/** Policies that the model has no rule for: whoever writes a new one says here what it means. */
+/** Policies without a rule in the model: add one when you add a policy. */
 export const unknownPolicies = (operations: readonly Operation[]) => [
   ...new Set(operations.map(({ policy }) => policy).filter((policy) => !Object.hasOwn(policies, policy))),
 ]
 
 /**
- * What the operator is about to send may move accounts: into whichever the body names. Whether it does is told by an
- * answer that may come after others have been.
+ * The operator's next request may move accounts to the one in its body. The response that shows whether it did
+ * may arrive after other responses.
  */
 export const noteMove = (
   { actor }: Persona,
@@ -156,9 +162,9 @@ export const noteMove = (
     moved.movedBelow = new Set([...(moved.movedBelow ?? []), ...places])
 }
 
-/** What a request was meant to be. */
+/** The intention of a request. */
 export interface Aim {
-  /** Undefined: method or path were bent, so that nobody knows which route it meets. */
+  /** Undefined: method or path were altered, so the matching route is unknown. */
   operation: Operation | undefined
   target: Tenant | undefined
   userId: string | undefined
@@ -168,7 +174,7 @@ const isFree = ({ policy }: Operation) => policy === 'anyone'
 
 /** Whether no scope can permit it: none names an area in the path, or all that do permit reading alone. */
 const isBeyond = (scopes: readonly string[], { method, path }: Operation) => {
-  // Who one is, everybody may ask.
+  // Every caller may ask for its own identity.
   if (method === 'GET' && path === '/v2/token_auth') return false
   const words = path.split('/')
   const isPermitted = (scope: string) => {
@@ -194,7 +200,8 @@ const maySee = (persona: Persona, owner: Tenant, visibility: Visibility) => {
   if (sees(persona, owner)) return true
   const tenant = persona.actor?.tenant
   if (!tenant) return false
-  // What accounts above say is for those below; ordinary users see in lists what the accounts below are called.
+  // Messages of parent accounts are for their sub-accounts; ordinary users see the names of sub-accounts in
+  // lists.
   return isWithin(tenant, owner) ? visibility !== 'priv' : isWithin(owner, tenant) && visibility === 'name'
 }
 
@@ -230,7 +237,7 @@ const parsed = (body: Buffer): Record<string, unknown> | undefined => {
   }
 }
 
-/** What the envelope of an answer has wrong. */
+/** The faults of a response's envelope. */
 const envelopeFaults = ({ status, headers }: WireAnswer, envelope: Record<string, unknown> | undefined) => {
   if (!envelope) return ['an answer that says JSON and is none']
   const faults: string[] = []

@@ -1,4 +1,4 @@
-// What is no HTTP, or only nearly, over sockets of its own: nothing may be smuggled, garbled or read for ever.
+// Invalid and nearly valid HTTP over raw sockets: nothing may be smuggled, garbled or read without end.
 import { connect } from 'node:net'
 import type { Chance } from '../test/fuzz/chance.ts'
 import { dechunk, type Head, parseHead } from './wire.ts'
@@ -227,12 +227,12 @@ const dechunked = (bytes: Buffer) => {
 
 const headStart = 'HTTP/1.1 '
 
-/** What follows a head, and where it ends; undefined when it is not all there. */
+/** The body after a head, and its end; undefined if it is incomplete. */
 const bodyOf = ({ status, headers }: Head, behind: Buffer) => {
   const length = headers.get('content-length')
   if (length !== undefined) return { body: behind.subarray(0, Number(length)), end: Number(length) }
   if (headers.get('transfer-encoding') === 'chunked') return dechunked(behind)
-  // To whoever spoke HTTP/1.0: the body ends with the connection. Another answer in it is one that nobody may send.
+  // A response to HTTP/1.0 ends with the connection. A second response in it is a fault.
   const isOpen = headers.get('connection') === 'close' && status >= 200 && status !== 304
   const end = isOpen && !behind.includes(headStart) ? behind.length : 0
   return { body: behind.subarray(0, end), end }
@@ -256,7 +256,7 @@ export const answersIn = (given: Buffer): RawAnswer[] | undefined => {
   return answers
 }
 
-/** Statuses of 500 and more that bytes may ask for: a method or a version that nobody has. */
+/** Statuses from 500 on that raw bytes may cause: an unknown method or version. */
 const unknownWords = new Set([501, 505])
 
 const isFault = (status: number, isStoreCut: boolean) =>
@@ -266,7 +266,7 @@ export const judgeRaw = ({ mostAnswers }: RawAttempt, received: Buffer, isStoreC
   const answers = answersIn(received)
   if (!answers) return ['bytes that are no answer']
   const faults = answers.flatMap(({ status }) => (isFault(status, isStoreCut) ? [`${status}`] : []))
-  // Whoever cannot reach the store says so before the rest of a body has come.
+  // If the store is unreachable, the response may come before the whole body was read.
   const most = mostAnswers === 0 && isStoreCut && answers[0]?.status === 503 ? 1 : mostAnswers
   if (most !== undefined && answers.length > most) faults.push(`${answers.length} answers: smuggled`)
   const closing = answers.findIndex(({ headers }) => headers.get('connection') === 'close')

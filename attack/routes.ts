@@ -1,4 +1,4 @@
-// What can be called, as openapi.json tells every client.
+// The routes of openapi.json.
 import { readFileSync } from 'node:fs'
 
 export interface Schema {
@@ -31,7 +31,7 @@ export interface Operation {
   isList: boolean
   /** Of `data`; undefined when the route takes no JSON. */
   body: Schema | undefined
-  /** Types of bodies beside JSON. */
+  /** Body types other than JSON. */
   uploads: readonly string[]
   /** Statuses of 500 and more that the document names. */
   faults: ReadonlySet<number>

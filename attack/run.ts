@@ -67,7 +67,7 @@ const runEngine = async (engine: string, root: string) => {
 
 const names = await startDnsServer()
 const root = await mkdtemp(join(tmpdir(), 'crosspoint-attack-'))
-// The server notices by itself that this process has gone.
+// The server notices the end of this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     rmSync(root, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// The server under attack: a process of its own, whose memory and log are watched.
+// The attacked server in a separate process, with its memory and log observed.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ export interface Place {
   dataDir: string
   /** Undefined: the embedded store. */
   databaseUrl: string | undefined
-  /** A name server that answers at once: else made-up names would be waited for. */
+  /** A name server that responds immediately: otherwise generated names would cost timeouts. */
   dnsServer: string
   /** `NODE_OPTIONS` of the server. */
   nodeOptions?: string
@@ -25,7 +25,7 @@ export interface Target {
   processorSeconds(): Promise<number>
   /** Lines that the server has logged since the last call. */
   takeLog(): string[]
-  /** False when the process has ended by itself. */
+  /** False if the process has exited. */
   isAlive(): boolean
   /** Ends it as an operator would; its exit status. */
   stop(): Promise<number | null>

@@ -1,4 +1,4 @@
-// A tree of accounts with people in it, made anew for each round: everybody's records carry texts of their own.
+// A tree of accounts with users, created for each round: the records of each tenant contain their own texts.
 import { type Api, credentialsOf } from './api.ts'
 import { brandHostOf, type Persona, planted, realmOf, type Tenant } from './model.ts'
 
@@ -8,7 +8,7 @@ export const carrierHosts = ['gate.carrier.test', '198.51.100.7'] as const
 export interface Stage {
   tenants: readonly Tenant[]
   personas: readonly Persona[]
-  /** Tenants that nobody with a right to it changes. */
+  /** Tenants that no authorized caller changes. */
   victims: readonly Tenant[]
 }
 
@@ -21,7 +21,7 @@ export interface Operator {
 
 const bossPassword = 'Boss-secret-1!'
 
-/** Stands in no answer and in no line of the log. */
+/** Must not appear in any response or log line. */
 const passwordOf = (tenant: Tenant) => `${planted(tenant, 'secr')}-Aa1!`
 
 const shared: Record<string, string[]> = {
@@ -115,7 +115,7 @@ export class Builder {
       name,
       realm: realmOf(tenant),
       announcement: planted(tenant, 'priv'),
-      // Stands in the lists of accounts.
+      // Shown in lists of accounts.
       flags: [name],
     })
     tenant.id = data.id
@@ -191,7 +191,7 @@ export class Builder {
       to: [{ type: tenant.id, value: 'all' }],
     }
     ids.alert_id = [(await api.call('PUT', `${place}/alerts`, alert)).data.id]
-    // Nobody is there, and nothing happens that it is told of.
+    // An account without users and without events.
     const hook = { name: word, uri: 'https://receiver.invalid/', hook: 'sms' }
     ids.webhook_id = [(await api.call('PUT', `${place}/webhooks`, hook)).data.id]
     const task = await api.call(
@@ -246,7 +246,7 @@ export class Builder {
     return auth_token
   }
 
-  /** Somebody of an account whom the operator acts as: a session without what a sign-in costs. */
+  /** A user of an account as whom the operator signs in: a session without the cost of a password. */
   async figure(tenant: Tenant, username: string, kind: 'admin' | 'user') {
     const props = tenant.ids.user_id ?? []
     const userId = await this.user(tenant, username, { ...known(tenant, username), priv_level: kind })
@@ -258,9 +258,9 @@ export class Builder {
     return { userId, token: auth_token, kind, tenant, username }
   }
 
-  /** Somebody of an account who has signed in. */
+  /** A signed-in user of an account. */
   async person(tenant: Tenant, username: string, kind: 'admin' | 'user') {
-    // A persona's own record is nobody's prop: with its password its session would end.
+    // A persona's own record is never a target: changing its password would end its session.
     const props = tenant.ids.user_id ?? []
     const userId = await this.user(tenant, username, {
       ...known(tenant, username),
@@ -306,7 +306,7 @@ interface Boss {
   token: string
 }
 
-/** What ends the impersonation sessions that an admin of the master account has created. */
+/** Requests that end the impersonation sessions created by an admin of the master account. */
 const endsOfBosses: readonly (readonly [title: string, end: (boss: Boss) => Promise<unknown>])[] = [
   ['has logged out', ({ api, token }) => api.call('DELETE', '/v2/token_auth', undefined, token)],
   ['was demoted', ({ api, place }) => api.call('PATCH', place, { priv_level: 'user' })],
@@ -573,14 +573,14 @@ const masterUser = async (build: Builder, { api, token }: Operator, master: Tena
   return { userId: data.id, token: signedIn.auth_token, kind: 'user', tenant: master, username }
 }
 
-/** Changes without anybody's doing. */
+/** Fields that change without a request. */
 const volatile = new Set(['descendants_count', 'last_used', 'node'])
 
 const stable = (_key: string, value: unknown) => (volatile.has(_key) ? undefined : value)
 
 /**
- * What a tenant's records are, as the operator reads them: the same text as long as nobody changed them. What is joined
- * with what accounts above say is left out.
+ * The records of a tenant as the operator reads them: the same text as long as no request changed them. Values
+ * inherited from parent accounts are left out.
  */
 export const digestOf = async (api: Api, tenant: Tenant): Promise<Record<string, string>> => {
   const place = `/v2/accounts/${tenant.id}`

@@ -91,7 +91,7 @@ const openedBody = (body: Buffer, coding: string | undefined): Buffer | undefine
 
 const withoutBody = (method: string, status: number) => method === 'HEAD' || status === 204 || status === 304
 
-/** What one request waits for. */
+/** The timeout of one request. */
 class Waiting {
   readonly method: string
   readonly sentAt = performance.now()

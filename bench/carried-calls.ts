@@ -1,5 +1,5 @@
-// Phones by SIPp that register and call through Debian's Kamailio beside a real server: what SIPp has counted, what became
-// records, and what it cost.
+// Registrations and calls of SIPp phones through Debian's Kamailio and a real server: SIPp's counts, call
+// records and cost.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -163,7 +163,7 @@ const registerAll = async ({ sites, edge, port }: Phones) => {
 const quantile = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 
-/** What is measured of all processes of a group, added up. What has ended meanwhile counts nothing. */
+/** The sum of all running processes of a group. */
 const sumOfGroup = async (group: number, measure: (pid: number) => Promise<number>) => {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const members = await Promise.all(
@@ -189,14 +189,20 @@ const memoryOfGroup = (group: number) =>
 /** Microseconds for packets of which Kamailio knew everything. */
 export interface Decisions {
   packets: number
-  /** By its own clock, from the beginning of its rules to their end: on a busy machine others run meanwhile. */
+  /**
+   * By its own clock, from the beginning of its rules to their end: a busy machine runs other processes in
+   * between.
+   */
   p50: number
   p99: number
   /** Processor time of all its processes for a packet, whatever else they do. */
   processor: number
 }
 
-/** All phones register twice. The second time nothing is asked: each packet is judged, counted, proved and kept from memory. */
+/**
+ * All phones register twice. The second time the server is not asked: packets are authorized, counted and
+ * authenticated from the cache.
+ */
 export const measureDecisions = async (server: RunningServer, stage: CallsStage): Promise<Decisions> => {
   const edge = await startEdge(server, stage, ['latency_cfg_log=1'])
   const phones = await openPhones(edge, stage)
@@ -261,7 +267,7 @@ const questionsOf = async ({ port }: RunningServer) => {
 
 /** MB. */
 interface Memory {
-  /** Of all processes. */
+  /** The sum of all processes. */
   processes: number
   /** In use of the memory that the processes share, whose size is fixed. */
   shared: number
@@ -297,22 +303,22 @@ export interface Carried {
   whole: number
   /** Milliseconds from the end of the last call until its records were listed. */
   listedAfterMs: number
-  /** What `GET /v2/edge` took a client that asked meanwhile, one question after the other. */
+  /** The time of `GET /v2/edge` for a client that sends requests one after the other during the calls. */
   probe: ProbeResult
-  /** What Kamailio has asked meanwhile; the client's questions are among those of `/v2/edge`. */
+  /** Requests of Kamailio during the calls; the client's requests are among those of `/v2/edge`. */
   questions: Awaited<ReturnType<typeof questionsOf>>
   processor: { seconds: number; server: number; edge: number }
-  /** Of the edge, when half of the calls have begun and at the end. */
+  /** Memory of the edge, when half of the calls have begun and at the end. */
   memory: { half: Memory; end: Memory }
 }
 
-// What the server has not listed by then is lost.
+// Records that the server has not listed by then are lost.
 const patienceMs = 60_000
 
 const edgeQuestion = ({ realm, username }: Device) =>
   `/v2/edge?credentials=true&realm=${realm}&username=${username}&address=127.0.0.1&user_agent=`
 
-/** All phones register; then calls begin so many times a second, each of them answered, and hung up by the caller. */
+/** All phones register. Then calls begin at this rate; each is answered and hung up by the caller. */
 export const carryCalls = async (
   server: RunningServer,
   stage: CallsStage,

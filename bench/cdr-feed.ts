@@ -32,7 +32,7 @@ export type FeedJob =
 export interface Feeding {
   /** What was written, in bytes, or the records stored a second. */
   done: number
-  /** What the process itself has taken meanwhile, in microseconds a record. */
+  /** Microseconds of processor time of the process for each record. */
   processor: number
 }
 

@@ -98,7 +98,7 @@ const csvOf = (server: RunningServer, stage: Stage, token: string) =>
     `http://127.0.0.1:${server.port}${cdrsOf(stage)}?${window}&paginate=false&accept=text/csv&auth_token=${token}`,
   ])
 
-// What a line is made of, as it is stored: the command line does not have to put dates and money into words.
+// The stored columns of a line: the command line does not format dates and amounts.
 const rawQuery = ({ accountId }: Stage) =>
   `SELECT id, ${cdrColumns.map(({ sql }) => sql).join(', ')}, cost FROM cdrs_${month}
     WHERE account_id = '${accountId}' ORDER BY created DESC, id DESC`
@@ -261,7 +261,7 @@ const recordOne = async (ask: () => Promise<Answer>, histogram: RecordableHistog
   histogram.record(Math.max(1, Math.round((performance.now() - begun) * 1000)))
 }
 
-/** How long answers take while something goes on, of ours and of the floor in turns. */
+/** Response times of the server and of the floor in turns, during other work. */
 const latenciesDuring = async (
   asks: Record<'ours' | 'bare', () => Promise<Answer>>,
   busy: Promise<unknown>,
@@ -311,7 +311,7 @@ const measureBeside = async (server: RunningServer, stage: Stage, token: string)
     ours: () => call(server, 'GET', path, token),
     bare: () => call({ port: floorPort }, 'GET', '/', token),
   }
-  // What runs for the first time is not what is measured.
+  // The first run is a warm-up.
   await latenciesDuring(asks, sleep(2000))
   const alone = await latenciesDuring(asks, sleep(5000))
   const begun = performance.now()

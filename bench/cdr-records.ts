@@ -166,7 +166,7 @@ const monthSeconds = 28 * 86_400 - 7200
 
 const mixed = (number: string, bits: number) => `((${number}) * 40503 + 12345) % ${2 ** bits}`
 
-/** Column by column, what a made leg has: most as its template, times and ids of its own. */
+/** The columns of a generated leg: mostly those of its template, with its own times and IDs. */
 const madeColumns = (words: Words, { month, count }: Fill): Record<string, string> => {
   const start = monthStartOf(month) + 3600
   const began = (number: string) => `(${start} + (${number}) * ${monthSeconds} / ${count})`

@@ -1,4 +1,4 @@
-// Lines over time as an SVG, for whoever looks at a measurement that has lasted.
+// A line chart over time as SVG, for long measurements.
 
 export interface Line {
   name: string
@@ -15,7 +15,7 @@ export interface Panel {
 const width = 900
 const panelHeight = 220
 const margin = { left: 70, right: 190, top: 40, bottom: 36 }
-// Told apart without colour as well: by their dashes.
+// Dashes distinguish the lines without colour.
 const strokes = [
   { colour: '#1f5fa8', dashes: '' },
   { colour: '#b3541e', dashes: '6 3' },

@@ -63,7 +63,7 @@ interface Contender {
 }
 
 interface Result {
-  /** What follows the last answer, as bookings or letters that are done later, counts with it. */
+  /** Includes work after the last response, such as bookings and mails. */
   perSecond: number
   /** Processor time of the server for one answer and what follows it. */
   microseconds: number
@@ -132,7 +132,7 @@ const run = async (
   const after = await settled(() => processorSecondsOf(server.pid))
   const microseconds = ((after.spent - spentBefore) / result.answers) * 1e6
   const databaseMicroseconds = (((await databaseSpent()) - databaseBefore) / result.answers) * 1e6
-  // The warm-up's answers and seconds too: what follows them cannot be told apart.
+  // Includes the warm-up, because its later work cannot be separated.
   const perSecond = result.answers / (seconds + warmUpSeconds + after.seconds)
   return { ...result, microseconds, databaseMicroseconds, perSecond }
 }
@@ -192,7 +192,7 @@ const measures: Record<string, Measure> = {
     const [before, after] = document.split('"username":"KEY"') as [string, string]
     const body = [`${before}"username":"u`, `"${after}`] as const
     const length = body[0].length + 10 + body[1].length
-    // Over many accounts: one has room for so many users only.
+    // Spread over many accounts, because an account has a maximum number of users.
     const befores = contender.accountIds
       .slice(1, 1 + growing)
       .map((id) => head('PUT', `/v2/accounts/${id}/users?${untold}`, token) + bodyHead(length) + body[0])
@@ -230,7 +230,7 @@ const measures: Record<string, Measure> = {
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number
 
-/** What else is known: the part of PostgreSQL, and how long an answer took. */
+/** Further figures: PostgreSQL's share, and the response time. */
 const beside = (results: readonly Result[]) => {
   const [first] = results
   const ofDatabase = median(results.map(({ databaseMicroseconds = 0 }) => databaseMicroseconds))
@@ -244,7 +244,7 @@ const beside = (results: readonly Result[]) => {
 const compare = async (name: string, measure: Measure, contenders: readonly Contender[]) => {
   const results = new Map<Contender, Result[]>(contenders.map((contender) => [contender, []]))
   for (let round = 0; round < rounds; round += 1) {
-    // Whoever is first in one round is last in the next: a machine that gets slower favours nobody.
+    // The order alternates by round, so that a machine that gets slower favours no build.
     const order = round % 2 === 0 ? contenders : contenders.toReversed()
     for (const contender of order) results.get(contender)?.push(await measure(contender))
   }

@@ -1,4 +1,5 @@
-// What a store on Citus (a coordinator and two workers on this machine) answers beside one plain PostgreSQL of the same version.
+// Compares a store on Citus (a coordinator and two workers on this machine) with one PostgreSQL server of the
+// same version.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +26,7 @@ const [accounts, rounds, seconds] = [values.accounts, values.rounds, values.seco
   number,
 ]
 
-/** How many times as many sub-accounts the middle of the tree has as it has accounts of its own. */
+/** Sub-accounts of the middle of the tree for each of its own accounts. */
 const resellers = 20
 const numbersOfMaster = 200
 const connections = 16
@@ -75,7 +76,7 @@ const read = (path: string, keys: readonly string[], tail: string, { token }: St
 const keyDigits = 10
 let nextKey = 1
 
-/** Requests whose bodies have a key of their own between two texts. */
+/** Requests whose bodies have a unique key between two texts. */
 const write = (paths: readonly string[], head: string, tail: string, { token }: Stage): Requests => {
   const bytes = head.length + keyDigits + tail.length
   nextKey += 1_000_000

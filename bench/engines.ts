@@ -5,8 +5,8 @@ import { createDatabase, startPostgres } from '../test/support/servers/postgres.
 import type { Place } from './server.ts'
 
 /**
- * Measures on an empty place of each store, or of the one that is wanted (`sqlite`, `postgres`); then nothing is left of
- * them. PostgreSQL is a server of its own that keeps what it has acknowledged.
+ * Measures on an empty store of each engine, or of the requested one (`sqlite`, `postgres`), and removes it.
+ * PostgreSQL is a separate server with durable commits.
  */
 export const onEngines = async (
   wanted: string | undefined,

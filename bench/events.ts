@@ -41,7 +41,7 @@ const quantile = (values: readonly number[], share: number) =>
 const median = (values: readonly number[]) => quantile(values, 0.5)
 
 const kilobytes = async (pid: number) => {
-  // What was needed to open them is given back by then.
+  // By then, memory used to open them is free.
   await sleep(3000)
   return ((await memoryOf(pid))?.now ?? Number.NaN) * 1024
 }
@@ -53,7 +53,7 @@ interface Listened {
 
 type Path = (index: number) => string
 
-/** Opens streams a few at a time; each counts what it is told and keeps nothing. */
+/** Opens streams a few at a time; each counts messages and stores nothing. */
 const openStreams = async (port: number, count: number, path: Path, token: string) => {
   const told = { count: 0, all: Promise.withResolvers<void>(), wanted: Number.POSITIVE_INFINITY }
   const streams: EventStream[] = []
@@ -66,7 +66,7 @@ const openStreams = async (port: number, count: number, path: Path, token: strin
     streams.push(stream)
   })
   return {
-    /** Resolves when so many more messages have come. */
+    /** Resolves after this number of further messages. */
     async come(more: number) {
       told.all = Promise.withResolvers()
       told.wanted = told.count + more
@@ -233,7 +233,7 @@ const measureAcross = async (server: RunningServer, place: Place, token: string,
       token,
       newUserData(`across${turn}`),
     )
-    // The answer says that it is committed; the event may have been quicker.
+    // The response confirms the commit; the event may have arrived earlier.
     const begun = performance.now()
     await told
     times.push(performance.now() - begun)

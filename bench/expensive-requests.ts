@@ -18,7 +18,7 @@ export interface ExpensiveStage {
   place: Place
   /** The account with the records, and a token of its ordinary user. */
   greedy: { accountId: string; token: string }
-  /** The account beside it. */
+  /** The other account. */
   modest: { accountId: string; token: string }
 }
 
@@ -40,7 +40,7 @@ const personIn = async (port: number, operator: string, parent: string, name: st
   return { accountId, token: session.auth_token }
 }
 
-/** Two accounts, one of them with so many call records. */
+/** Two accounts, one of them with this number of call records. */
 export const prepareExpensive = async (place: Place, records: number): Promise<ExpensiveStage> => {
   await mkdir(place.dataDir, { recursive: true })
   const server = await startServer(place)
@@ -102,7 +102,7 @@ export interface Figures extends ProbeResult {
 interface Storm {
   clients: number
   seconds: number
-  /** So many of the clients take the beginning of an answer and then nothing more. */
+  /** This number of clients read the beginning of a response and then stop reading. */
   stalled: number
   wishes: readonly Wish[]
 }

@@ -12,7 +12,7 @@ import { serveParent } from './parent.ts'
 export type FloorJob =
   /** Bare node:http: the same head, and the same body, which is bytes from the beginning. */
   | { kind: 'same bytes'; headers: readonly string[]; body: string }
-  /** Bare node:http that makes its body of an object of the same size, with a request id of its own. */
+  /** Bare node:http that builds a body of the same size, with its own request ID. */
   | { kind: 'stringify'; headers: readonly string[]; body: string }
   | { kind: 'append'; file: string; bytes: number; seconds: number }
   | { kind: 'scrypt'; callers: number; seconds: number }

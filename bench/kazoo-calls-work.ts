@@ -27,7 +27,7 @@ import { cdrDocument } from './cdr-records.ts'
 import { serveParent } from './parent.ts'
 import type { Place } from './server.ts'
 
-/** So many accounts with so many months each; the records are spread evenly. */
+/** The number of accounts and of months of each; records are spread evenly. */
 export interface Dump {
   folder: string
   records: number

@@ -41,7 +41,7 @@ const median = (values: readonly number[]) => {
   return sorted[Math.floor(sorted.length / 2)] as number
 }
 
-/** Runs a job in a process of its own; tells what it took. */
+/** Runs a job in a separate process and returns its cost. */
 const measured = async (job: KazooJob) => {
   const helper = startHelper<KazooJob, number>('./kazoo-calls-work.ts', {
     execArgv: [...nodeOptions],

@@ -82,7 +82,7 @@ interface Measured {
   peakMegabytes: number
 }
 
-/** A Kazoo of the wanted size with so many people, read and taken over. */
+/** Reads and imports a Kazoo with this number of users. */
 const measure = async (people: string): Promise<Measured> => {
   const kazoo = spawn(process.execPath, [standIn, accounts, people, numbers, calls, months])
   const dataDir = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))

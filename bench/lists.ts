@@ -87,7 +87,7 @@ const fillStage = async (place: Place): Promise<Stage> => {
   const legsOf = crowds[few] as string
   await fillCdrs(place, { accountId: legsOf, month, count: legs })
   if (place.databaseUrl) {
-    // Statistics that the server would gather by itself before long.
+    // Statistics that the database would gather later.
     const client = new Client({ connectionString: place.databaseUrl })
     await client.connect()
     await client.query('VACUUM ANALYZE')

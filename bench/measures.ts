@@ -1,4 +1,4 @@
-// What is measured, and the floor that each figure is held against.
+// The measurements and their floors.
 import { join } from 'node:path'
 import { startHelper } from './children.ts'
 import type { FloorJob, FloorResult } from './floors.ts'

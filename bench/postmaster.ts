@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { ticksPerSecond } from './server.ts'
 
-/** What Linux tells of a process, from its state on; empty where there is none. */
+/** The fields of a process in Linux, from its state on; empty if it does not exist. */
 const statOf = async (pid: number | string) => {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return text.slice(text.lastIndexOf(')') + 2).split(' ')

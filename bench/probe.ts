@@ -1,5 +1,5 @@
-// How long small requests take, one after the other: in a process of its own, so that what else is asked meanwhile does not
-// delay the clock as well.
+// Times small requests one after the other in a separate process, so that other requests do not delay its
+// clock.
 import { Agent, request } from 'node:http'
 import { createHistogram, performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -37,7 +37,7 @@ const printThread = async (file: string, say: (line: string) => void) => {
   say(`    profile: ${file}`)
 }
 
-/** The functions in which the processor was found most often, idle time left out: of each thread by itself. */
+/** The functions with the most samples of each thread, without idle time. */
 export const printHottest = async (directory: string, say: (line: string) => void) => {
   for (const file of (await readdir(directory)).sort()) await printThread(join(directory, file), say)
 }

@@ -86,7 +86,7 @@ const runMeasure = async (measure: Measure, base: Omit<Deps, 'server'>) => {
 const maxStartProcessorMs = 320
 const maxAtRest = 85
 
-// What the goal was of what a start from the sources took where it was set: 722 ms of processor.
+// The goal of a start from the sources: 722 ms of processor time.
 const goalOfSources = maxStartProcessorMs / 722
 
 const startOf = async (place: Place, script?: string) => {

@@ -46,7 +46,7 @@ const environmentOf = ({ dataDir, databaseUrl, httpThreads }: Place) => ({
   ...(httpThreads ? { CROSSPOINT_HTTP_THREADS: String(httpThreads) } : {}),
 })
 
-/** Starts the server in a process of its own; with `profileDir` that process leaves a processor profile there. */
+/** Starts the server in a separate process; with `profileDir` it writes a processor profile there. */
 export const startServer = async (
   place: Place,
   profileDir?: string,
@@ -76,8 +76,7 @@ export const startServer = async (
 }
 
 /**
- * Resident memory in megabytes, now, at its highest, and without what is mapped from files, as Linux tells it; undefined
- * elsewhere.
+ * Resident memory in megabytes on Linux: now, at its maximum, and without mapped files; undefined elsewhere.
  */
 export const memoryOf = async (pid: number) => {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
@@ -94,7 +93,7 @@ export const restingMemoryOf = async (pid: number) => {
 // Linux counts processor time in hundredths of a second.
 export const ticksPerSecond = 100
 
-/** Processor time that a process has taken so far, as Linux tells it; NaN elsewhere. */
+/** Processor time of a process on Linux; NaN elsewhere. */
 export const processorSecondsOf = async (pid: number) => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   // The name in parentheses may hold spaces: user and system time are the 12th and 13th field behind it.

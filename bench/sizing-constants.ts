@@ -3,10 +3,7 @@
 export const engines = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof engines)[number]
 
-/**
- * What takes room for as long as it is kept. A leg is a call record, two of them are a call; a charged one has an entry in
- * the ledger beside.
- */
+/** Kinds of stored data. A leg is a call record, and a call has two; a charged call also has a ledger entry. */
 export const storedKinds = ['account', 'user', 'device', 'number', 'leg', 'chargedLeg', 'change'] as const
 export type StoredKind = (typeof storedKinds)[number]
 
@@ -17,11 +14,11 @@ export type WorkKind = (typeof workKinds)[number]
 export interface Constants {
   /** When they were measured. */
   date: string
-  /** Of a store in which nothing is. */
+  /** Of an empty store. */
   emptyBytes: number
   /** With its indices, claims, audit entry and place in the feed. Statistics are counted by their rows. */
   bytes: Record<StoredKind | 'tally', number>
-  /** What the write-ahead log takes beside the tables, at most. */
+  /** Maximum size of the write-ahead log, in addition to the tables. */
   logBytes: number
   /** Processor time in microseconds: of the server's process with all its threads, and of the database's. */
   server: Record<WorkKind, number>
@@ -29,13 +26,13 @@ export interface Constants {
   /** Resident memory of a server without what is mapped from files and could be read again. */
   memory: {
     restBytes: number
-    /** What work leaves behind beside the record cache. */
+    /** Memory after work, in addition to the record cache. */
     workBytes: number
-    /** Of an account or another record that is in use. */
+    /** For each account or other record in use. */
     cachedRecordBytes: number
-    /** Of one connection at the database's side, after work. */
+    /** For each database connection on its server, after work. */
     connectionBytes: number
-    /** Shared buffers, and what the database needs beside its connections. */
+    /** Shared buffers, and further memory of the database without its connections. */
     databaseBytes: number
   }
 }

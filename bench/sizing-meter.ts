@@ -1,4 +1,4 @@
-// What a server and its database have taken so far: bytes on disk, processor time, memory, connections.
+// Disk, processor time, memory and connections of a server and its database so far.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,7 +9,7 @@ import { memoryOf, type Place, processorSecondsOf, type RunningServer } from './
 
 export interface Spent {
   serverSeconds: number
-  /** NaN where the database runs on another machine. Whoever shares it is counted as well. */
+  /** NaN if the database runs on another machine. Includes other users of the database. */
   databaseSeconds: number
 }
 
@@ -49,7 +49,7 @@ const openSqliteMeter = ({ dataDir }: Place, { pid }: RunningServer): Meter => {
     spent,
     async read() {
       const logBytes = await sizeOf(`${file}-wal`)
-      // What stands in the log alone does not count as pages of the file before.
+      // Data in the log only is not counted in the pages of the file.
       db.exec('PRAGMA wal_checkpoint(FULL)')
       return {
         tableBytes: number('PRAGMA page_count') * number('PRAGMA page_size'),

@@ -1,4 +1,4 @@
-// What a plan for so many customers needs. Pure arithmetic: the constants are measured by bench/sizing.ts.
+// The resources that a number of customers needs. Pure arithmetic: bench/sizing.ts measures the constants.
 import {
   constants,
   type EngineName,
@@ -8,7 +8,7 @@ import {
   workKinds,
 } from './sizing-constants.ts'
 
-/** What a store holds; the legs lie evenly on the busy quarters of an hour of so many days. */
+/** The contents of a store; legs are spread evenly over the busy quarter hours of the days. */
 export interface Holdings extends Record<StoredKind, number> {
   days: number
 }
@@ -26,9 +26,9 @@ export interface Plan {
 /** How customers use it: assumptions, none of which is measured. */
 export const usualHabits = {
   legsPerCall: 2,
-  /** Of the legs. */
+  /** Shares of the legs. */
   chargedShare: 0.25,
-  /** A day has as many calls as so many busiest hours. */
+  /** The calls of a day in multiples of the busiest hour. */
   busyHoursADay: 8,
   daysAMonth: 22,
   /** GETs, and lists of 50 rows, of a user in the busiest hour. */
@@ -44,7 +44,7 @@ export const usualHabits = {
 export type Habits = typeof usualHabits
 
 const hourSeconds = 3600
-// The rest is for what nobody planned: beyond it waiting times grow faster than the load.
+// The rest is a reserve: beyond this load, waiting times grow faster than the load.
 const bestUse = 0.5
 const cacheBytes = 160_000_000
 const commandsBeside = 1
@@ -55,7 +55,7 @@ const quartersAnHour = 4
 const directions = 2
 const causes = 4
 
-/** How many of the cells hold something when so many things lie in them by chance. */
+/** The expected number of non-empty cells if this number of items is spread randomly. */
 const occupied = (cells: number, things: number) =>
   cells === 0 ? 0 : cells * (1 - Math.exp(-things / cells))
 
@@ -86,13 +86,13 @@ export const tableBytes = (engine: EngineName, holdings: Holdings, habits = usua
   return emptyBytes + ofKinds + bytes.tally * tallyRows(holdings, habits)
 }
 
-/** Of one server that has been at work for a while. */
+/** Of one server after some work. */
 export const serverBytes = (engine: EngineName, records: number) => {
   const { restBytes, workBytes, cachedRecordBytes } = constants[engine].memory
   return restBytes + workBytes + Math.min(cacheBytes, records * cachedRecordBytes)
 }
 
-/** What a plan comes to when it has run for as long as its months are kept. */
+/** The contents of a store after all retained months. */
 export const holdingsOf = (plan: Plan, habits = usualHabits): Holdings => {
   const users = plan.accounts * plan.users
   const days = habits.daysAMonth * plan.months
@@ -142,13 +142,13 @@ export interface Need {
   isTooMuch: boolean
 }
 
-/** What the plan needs on an engine, at the end of the months that it keeps. */
+/** The resources on an engine after all retained months. */
 export const needOf = (engine: EngineName, plan: Plan, habits = usualHabits): Need => {
   const holdings = holdingsOf(plan, habits)
   const work = workASecond(plan, habits)
   const { server, database, memory, logBytes } = constants[engine]
   const cores = { server: coresOf(work, server), database: coresOf(work, database) }
-  // Keys of sign-ins are derived in threads of their own, beside the event loop.
+  // Separate threads derive sign-in keys next to the event loop.
   const eventLoop = cores.server - ((work.signIn ?? 0) * server.signIn) / 1e6
   const wanted = Math.max(1, Math.ceil(eventLoop / bestUse))
   const isEmbedded = engine === 'SQLite'

@@ -1,4 +1,4 @@
-// Fills a store through the server's own interface, kind by kind, and tells what each of them has taken.
+// Fills a store through the API, kind by kind, and reports the cost of each.
 import { hash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { request } from 'node:http'

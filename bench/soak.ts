@@ -1,4 +1,4 @@
-// Mixed traffic held for long against one server: whether its memory and the times of its answers stay as they were.
+// Long mixed traffic against one server: memory and response times must stay stable.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
@@ -13,7 +13,7 @@ const agent = new Agent({ keepAlive: true })
 const megabyte = 1024 * 1024
 const gregorianSeconds = () => Math.floor(Date.now() / 1000) + 62_167_219_200
 
-/** What the traffic is made of: so many callers of each kind, with a rest behind each request. */
+/** The traffic: the number of callers of each kind, with a pause after each request. */
 const kinds = {
   read: { callers: 6, restMs: 5 },
   list: { callers: 3, restMs: 20 },
@@ -27,7 +27,7 @@ type Kind = keyof typeof kinds
 
 const recordsAtOnce = 200
 
-// What is exported stays as much while the store grows: from there on each minute has the same work.
+// The exported range stays the same while the store grows: every minute has the same work.
 const exportedSeconds = 300
 
 interface Session {
@@ -114,7 +114,7 @@ const heapOf = async ({ port }: Session) => {
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
-// A minute of the last third may be so many times one of the first, behind the warm-up.
+// The maximum ratio of a minute of the last third to one of the first third, after the warm-up.
 const maxGrowth = { rss: 1.15, p99: 1.5 }
 const warmUpShare = 0.1
 const warmUpMinutes = exportedSeconds / 60
@@ -218,7 +218,7 @@ const report = async (engine: string, minutes: readonly Minute[], { chart, say }
   say(`  chart: ${chart}`)
 }
 
-/** Fills a store, and holds traffic for so many minutes. */
+/** Fills a store and sends traffic for a number of minutes. */
 export const soak = async (engine: string, place: Place, how: Soak): Promise<void> => {
   await mkdir(place.dataDir, { recursive: true })
   const server = await startServer(place)

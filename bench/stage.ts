@@ -6,7 +6,7 @@ import { adminPassword, type RunningServer } from './server.ts'
 export const accountCount = 20_000
 export const listedAccounts = 200
 export const usersOfListed = 60
-/** Letters of those who were made would be sent while something else is measured. */
+/** Without it, mails of created users would be sent during measurements. */
 export const untold = 'send_email_on_creation=false'
 const callers = 16
 

@@ -111,7 +111,7 @@ const openProfiler = async (inspector: string) => {
 
 const repetitions = 7
 
-/** Files that each of several repetitions ran through: what timers do meanwhile is in few of them. */
+/** Files that all of several repetitions used: timers run in few of them. */
 const filesOf = async (
   profiler: Awaited<ReturnType<typeof openProfiler>>,
   request: (turn: number) => Promise<unknown>,

@@ -1,4 +1,4 @@
-// What the classes of refused requests have in common.
+// Common parts of the classes of refused requests.
 import type { Chance } from '../../test/fuzz/chance.ts'
 import type { Persona } from '../model.ts'
 import type { Stage } from '../stage.ts'
@@ -14,7 +14,10 @@ export interface Asked {
 export interface RefusedClass {
   /** As findings and figures name it. */
   title: string
-  /** A drawn class is used in one of so many cases, because some requests cost much more than others. Default: 1. */
+  /**
+   * A drawn class is used once in this number of cases, because some requests cost much more than others.
+   * Default: 1.
+   */
   oneIn?: number
   isFor(persona: Persona): boolean
   make(asked: Asked): WireRequest
