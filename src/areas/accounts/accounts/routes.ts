@@ -150,13 +150,10 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
 
   const ancestors = async ({ actor, account }: Call) => {
     const above = await accounts.ancestors(actor, account)
-    const row = ({ id, doc: { name, realm, flags } }: AccountRecord) => ({
-      id,
-      name,
-      realm,
-      flags: flags ?? [],
+    const rows = above.map(({ id, doc: { name, realm, flags } }) => {
+      return { id, name, realm, flags: flags ?? [] }
     })
-    return new ListResponse(shortListing(above.map(row)))
+    return new ListResponse(shortListing(rows))
   }
 
   const setReseller = async ({ author, actor, account }: Call, isReseller: boolean) =>

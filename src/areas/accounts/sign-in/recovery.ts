@@ -111,11 +111,9 @@ const unknownReset = (cause: string) =>
   )
 
 /** The fields of the schema only: anonymous requests are stored. */
-const recoveryFieldsIn = (given: RecoveryFields) => {
-  const keys = ['username', 'ui_url', ...accountKeys] as const
-  return Object.fromEntries(
-    keys.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]])),
-  ) as RecoveryFields
+const recoveryFieldsIn = ({ username, ui_url, ...given }: RecoveryFields): RecoveryFields => {
+  const names = accountKeys.flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]]))
+  return { username, ui_url, ...Object.fromEntries(names) }
 }
 
 /** Whether emails of an account may link to the requested host. */

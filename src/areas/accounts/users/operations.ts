@@ -199,7 +199,6 @@ export const createUsers = (deps: Deps) => {
   return {
     ...readsOf(users),
 
-    /** The user in the path of a request. */
     inPath: ({ path }: { path: { account_id: string; user_id: string } }) =>
       users.get(path.account_id, path.user_id),
 
@@ -243,7 +242,6 @@ export const createUsers = (deps: Deps) => {
       })
     },
 
-    /** Ends every session of the user. */
     resetSignatureSecret: (author: Author, user: UserRecord) =>
       save(author, user, { hidden: { ...user.hidden, signatureSecret: randomHex(32) } }),
 
