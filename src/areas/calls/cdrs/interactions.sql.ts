@@ -4,11 +4,11 @@ import type { ArchiveReading } from './archive/reading.ts'
 import {
   type AddParam,
   createPartLists,
+  inPartSql,
   interactionOrder,
   type ListPart,
   orderBy,
   ownedBy,
-  rangeSql,
   type Scope,
 } from './parts.sql.ts'
 import { monthsOfInteractions, type TimeStretch, windowOf } from './places.rules.ts'
@@ -25,12 +25,11 @@ const firstChannel = `ORDER BY ${channelTime},
 export const createInteractionStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
 
-  const placesOf = ({ scope, stretch, after, until, descending }: ListPart, mark: AddParam) => {
-    const ends = { after, until, descending }
-    const rows = `${ownedBy(scope, mark)} AND ${rangeSql(stretch, interactionOrder, ends, mark)}`
+  const placesOf = (part: ListPart, mark: AddParam) => {
+    const rows = inPartSql(part, interactionOrder, mark)
     return (from: string) =>
       `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from}
-        WHERE ${rows} ${orderBy(interactionOrder, descending)}`
+        WHERE ${rows} ${orderBy(interactionOrder, part.descending)}`
   }
 
   /** The first leg of each interaction. */

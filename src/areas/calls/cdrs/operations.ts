@@ -27,8 +27,6 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'log'> {
   metrics: Pick<ArchiveMetrics, 'untold'>
 }
 
-const isUnreachable = (error: unknown) => isFailure(error, callArchiveUnreachable)
-
 /** Reads call detail records. */
 export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => {
   const legs = createCdrStore(store, archive)
@@ -44,11 +42,6 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
     const interaction = interactionOf(id)
     if (!interaction) throw failure(badIdentifier, { cause: id })
     return interaction
-  }
-
-  const noteUntold = (accountId: string, records: readonly string[]) => {
-    metrics.untold(records.length)
-    log.write('warn', 'events are told without their call records', { account_id: accountId, records })
   }
 
   return {
@@ -84,13 +77,17 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
           const leg = await legs.find(accountId, id)
           return leg && JSON.stringify(shownDocumentOf(leg, { forReseller: false }))
         } catch (error) {
-          if (!isUnreachable(error)) throw error
+          if (!isFailure(error, callArchiveUnreachable)) throw error
           untold.push(id)
           return undefined
         }
       }
       const texts = await Promise.all(ids.map(textOf))
-      if (untold.length > 0) noteUntold(accountId, untold.sort())
+      if (untold.length > 0) {
+        metrics.untold(untold.length)
+        const facts = { account_id: accountId, records: untold.sort() }
+        log.write('warn', 'events are told without their call records', facts)
+      }
       return texts
     },
 

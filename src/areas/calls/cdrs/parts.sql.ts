@@ -158,6 +158,10 @@ export interface ListPart {
   descending: boolean
 }
 
+/** The condition of the rows of a part. */
+export const inPartSql = (part: ListPart, order: ListOrder, mark: AddParam) =>
+  `${ownedBy(part.scope, mark)} AND ${rangeSql(part.stretch, order, part, mark)}`
+
 export const monthsOf = ({ stretch: { months }, archived }: ListPart): MonthRange => ({
   first: Math.min(...months),
   last: Math.max(...months),

@@ -10,7 +10,7 @@ import {
   type AddParam,
   createParams,
   createPartLists,
-  type ListPart,
+  inPartSql,
   legOrder,
   orderBy,
   ownedBy,
@@ -165,23 +165,20 @@ const createLegLists = (store: Store, archive: ArchiveReading | undefined, tried
     return { stretches, archived, filesOf: overlaps }
   }
 
-  const rangeIn = ({ scope, stretch, after, until, descending }: ListPart, mark: AddParam) =>
-    `${ownedBy(scope, mark)} AND ${rangeSql(stretch, legOrder, { after, until, descending }, mark)}`
-
   return createPartLists(
     store,
     {
       placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
       sight,
       placesOf(part, mark) {
-        const end = `WHERE ${rangeIn(part, mark)} ${orderBy(legOrder, part.descending)}`
+        const end = `WHERE ${inPartSql(part, legOrder, mark)} ${orderBy(legOrder, part.descending)}`
         return (from) => `SELECT created AS found_time, id AS found_key FROM ${from} ${end}`
       },
       rowsOf(part, limit, mark) {
         const filters = part.scope.questions.map(
           ({ key, test }) => ` AND (${conditionOf(fields.get(key), test, mark)})`,
         )
-        const where = rangeIn(part, mark) + filters.join('')
+        const where = inPartSql(part, legOrder, mark) + filters.join('')
         const bound = limit === undefined ? '' : ` LIMIT ${mark(limit)}`
         return (from) => `FROM ${from} WHERE ${where} ${orderBy(legOrder, part.descending)}${bound}`
       },

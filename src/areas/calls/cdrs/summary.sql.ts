@@ -1,6 +1,6 @@
 import type { Store } from '../../../storage/store.ts'
 import type { CdrRow } from './columns.ts'
-import { createParams, legOrder, monthsOf, ownedBy, rangeSql, type Scope } from './parts.sql.ts'
+import { createParams, inPartSql, legOrder, monthsOf, type Scope } from './parts.sql.ts'
 import type { CdrStore } from './store.ts'
 
 interface SummaryGroup {
@@ -118,10 +118,8 @@ export const createSummaryStore = (store: Store, legs: CdrStore) => {
     groups: (scope: Scope): AsyncGenerator<SummaryGroup[]> =>
       legs.sums(scope, {
         bySql(part) {
-          const { stretch, after, until } = part
           const { params, mark } = createParams()
-          const inStretch = rangeSql(stretch, legOrder, { after, until, descending: true }, mark)
-          const condition = `${ownedBy(scope, mark)} AND ${inStretch} AND ${counted}`
+          const condition = `${inPartSql(part, legOrder, mark)} AND ${counted}`
           return store.cdrs.read(monthsOf(part), (from) =>
             store.scan<SummaryGroup>(
               `${groups} FROM ${from} WHERE ${condition}) AS legs

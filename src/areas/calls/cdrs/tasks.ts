@@ -40,6 +40,7 @@ async function* outputPartsOf(
   { descending, forReseller }: { descending: boolean; forReseller: boolean },
   position: string | undefined,
 ) {
+  if (position === atEnd) return
   const { created_from: from, created_to: to } = parameters
   const scope = { accountId: account.id, from: Number(from), to: Number(to), questions: [] }
   const view = { utcOffset: Number(parameters.utc_offset ?? 0), forReseller }
@@ -94,7 +95,6 @@ const createExport = ({ cdrs, clock, resellerOf }: Deps): OutputAction => ({
   },
 
   async *parts(context, position) {
-    if (position === atEnd) return
     const forReseller = await seesCosts(context.actor, context.account, resellerOf)
     yield* outputPartsOf(cdrs, context, { descending: false, forReseller }, position)
   },
@@ -114,10 +114,8 @@ const createDump = ({ cdrs, clock }: Deps): OutputAction => ({
     return { created_from: beginningOfMonth(now), created_to: now }
   },
 
-  async *parts(context, position) {
-    if (position === atEnd) return
-    yield* outputPartsOf(cdrs, context, { descending: true, forReseller: false }, position)
-  },
+  parts: (context, position) =>
+    outputPartsOf(cdrs, context, { descending: true, forReseller: false }, position),
 })
 
 export const createCdrTasks = (tools: Deps): OutputAction[] => [createExport(tools), createDump(tools)]

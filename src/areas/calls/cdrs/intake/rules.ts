@@ -36,18 +36,15 @@ const cleaned = (source: Json): Json => {
   return Object.fromEntries(keys.filter(isKept).map((key) => [key, source[key]]))
 }
 
-const holdersOfVariables = ['custom_channel_vars', 'custom_application_vars']
-
-export const withoutSecrets = (record: Json): Json => {
-  let kept = cleaned(record)
-  for (const key of holdersOfVariables) {
-    const inner = kept[key]
-    const keptInner = isObject(inner) ? cleaned(inner) : inner
-    // Few records have such keys: others are not copied.
-    if (keptInner !== inner) kept = { ...kept, [key]: keptInner }
-  }
-  return kept
+/** Few records are changed: others are not copied. */
+const withInner = (record: Json, key: string, change: (inner: Json) => Json): Json => {
+  const inner = record[key]
+  const changed = isObject(inner) ? change(inner) : inner
+  return changed === inner ? record : { ...record, [key]: changed }
 }
+
+export const withoutSecrets = (record: Json): Json =>
+  withInner(withInner(cleaned(record), 'custom_channel_vars', cleaned), 'custom_application_vars', cleaned)
 
 export type PriceKey = 'rate' | 'surcharge'
 
@@ -79,13 +76,11 @@ const decimalPrices = (vars: Json, key: PriceKey): Json => {
 }
 
 /** Splits prices with decimals, as the rate lookup of a number returns them, into whole and exact units. */
-export const withExactPrices = (record: Json): Json => {
-  const vars = record.custom_channel_vars
-  if (!isObject(vars)) return record
-  const prices = { ...decimalPrices(vars, 'rate'), ...decimalPrices(vars, 'surcharge') }
-  if (Object.keys(prices).length === 0) return record
-  return { ...record, custom_channel_vars: { ...vars, ...prices } }
-}
+export const withExactPrices = (record: Json): Json =>
+  withInner(record, 'custom_channel_vars', (vars) => {
+    const prices = { ...decimalPrices(vars, 'rate'), ...decimalPrices(vars, 'surcharge') }
+    return Object.keys(prices).length === 0 ? vars : { ...vars, ...prices }
+  })
 
 export interface IgnoreRules {
   ignore_apps: readonly string[]
@@ -133,12 +128,8 @@ const withStoredIn = (holder: Json, names: readonly string[]): Json => {
   return changed.length === 0 ? holder : { ...holder, ...Object.fromEntries(changed) }
 }
 
-export const withStoredCallIds = (record: Json): Json => {
-  const kept = withStoredIn(record, callIds)
-  const { custom_channel_vars: vars } = kept
-  const keptVars = isObject(vars) ? withStoredIn(vars, callIdVars) : vars
-  return keptVars === vars ? kept : { ...kept, custom_channel_vars: keptVars }
-}
+export const withStoredCallIds = (record: Json): Json =>
+  withInner(withStoredIn(record, callIds), 'custom_channel_vars', (vars) => withStoredIn(vars, callIdVars))
 
 export interface Interaction {
   time: number

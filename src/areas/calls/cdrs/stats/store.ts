@@ -3,7 +3,7 @@ import type { Statement, Value } from '../../../../storage/db.ts'
 import type { SqlWords } from '../../../../storage/sql-words.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { CdrRow } from '../columns.ts'
-import { type AddParam, createParams, legOrder, monthsOf, ownedBy, rangeSql } from '../parts.sql.ts'
+import { type AddParam, createParams, inPartSql, legOrder, monthsOf } from '../parts.sql.ts'
 import type { CdrStore } from '../store.ts'
 import {
   addSums,
@@ -97,11 +97,9 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
       { ...holder, from, to: end - 1, questions: [] },
       {
         bySql(part) {
-          const { stretch, after, until } = part
           const { params, mark } = createParams()
           const place = bucketSql('created', bucket, utcOffset, mark)
-          const inStretch = rangeSql(stretch, legOrder, { after, until, descending: true }, mark)
-          const where = `${ownedBy(holder, mark)} AND ${inStretch}`
+          const where = inPartSql(part, legOrder, mark)
           const size = mark(maxCells + 1)
           return store.cdrs.read(monthsOf(part), (source) =>
             readCells(

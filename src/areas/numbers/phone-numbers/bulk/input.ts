@@ -16,9 +16,9 @@ import type {
   TaskContext,
   TaskRow,
 } from '../../../work/tasks/operations.ts'
-import type { OrderEnd } from '../errands.ts'
 import { assignFailure, noChangeRequired, numberForbidden, numberNotFound } from '../failures.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
+import type { OrderEnd } from '../orders.ts'
 import { PhoneNumber } from '../schema.ts'
 import { numberManagerSettings } from '../settings.ts'
 import { createLoopYield } from '../turns.ts'

@@ -53,18 +53,16 @@ export const moduleOf = (name: string): CarrierModule | undefined => {
 
 export const carrierNameOf = (module: string) => module.replace(/^knm_/, '')
 
-const prefixLengths: Readonly<Partial<Record<CarrierModule, number>>> = {
-  knm_local: 10,
-  knm_inventory: 10,
-  knm_reserved: 10,
-  knm_reserved_reseller: 10,
-  knm_managed: 15,
-  knm_inum: 15,
-  knm_mdn: 0,
-  knm_other: 10,
-}
-
-const longestPrefixes: ReadonlyMap<string, number> = new Map(Object.entries(prefixLengths))
+const longestPrefixes: ReadonlyMap<string, number> = new Map<CarrierModule, number>([
+  ['knm_local', 10],
+  ['knm_inventory', 10],
+  ['knm_reserved', 10],
+  ['knm_reserved_reseller', 10],
+  ['knm_managed', 15],
+  ['knm_inum', 15],
+  ['knm_mdn', 0],
+  ['knm_other', 10],
+])
 
 /** Most prefix digits of a search. External companies search by area code. */
 export const maximalPrefixLengthOf = (module: string) => longestPrefixes.get(module) ?? 3

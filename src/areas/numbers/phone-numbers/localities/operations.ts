@@ -30,15 +30,10 @@ export const createLocalities = (store: Store) => {
   })
   const current = () => editions.find(systemScope, localitiesKind)
 
-  const publish = async (author: Author, edition: Edition) => {
-    const before = await current()
+  const publish = async (author: Author, doc: Edition) => {
     const set = new ChangeSet(author)
-    putDocument(
-      set,
-      editions,
-      { accountId: systemScope, id: localitiesKind },
-      { before, doc: edition, hidden: {} },
-    )
+    const place = { accountId: systemScope, id: localitiesKind }
+    putDocument(set, editions, place, { before: await current(), doc, hidden: {} })
     await store.commit(set)
   }
 
@@ -47,10 +42,9 @@ export const createLocalities = (store: Store) => {
     const edition = (await current())?.doc
     const found = new Map<string, Locality>()
     if (!edition) return found
-    const candidates = new Map(
-      numbers.map((number) => [number, prefixesOf(number, edition.prefix_lengths)] as const),
-    )
-    const known = await rows.find(edition.generation, [...new Set([...candidates.values()].flat())])
+    const { generation, prefix_lengths: lengths } = edition
+    const candidates = new Map(numbers.map((number) => [number, prefixesOf(number, lengths)]))
+    const known = await rows.find(generation, [...new Set([...candidates.values()].flat())])
     for (const [number, prefixes] of candidates) {
       const longest = prefixes.find((prefix) => known.has(prefix))
       const locality = longest === undefined ? undefined : known.get(longest)
@@ -75,17 +69,19 @@ export const createLocalities = (store: Store) => {
     async replaceAll(author: Author, batches: AsyncIterable<readonly Locality[]>): Promise<number> {
       const generation = newId(store.clock.now())
       const lengths = new Set<number>()
-      let waiting = new Map<string, Locality>()
+      const waiting = new Map<string, Locality>()
+      const write = async () => {
+        await rows.insert(generation, [...waiting.values()])
+        waiting.clear()
+      }
       for await (const batch of batches) {
         for (const row of batch) {
           lengths.add(row.prefix.length)
           waiting.set(row.prefix, row)
         }
-        if (waiting.size < rowsPerWrite) continue
-        await rows.insert(generation, [...waiting.values()])
-        waiting = new Map()
+        if (waiting.size >= rowsPerWrite) await write()
       }
-      if (waiting.size > 0) await rows.insert(generation, [...waiting.values()])
+      if (waiting.size > 0) await write()
       if (lengths.size === 0) throw failure(invalidData, { data: { message: 'no locality to import' } })
       const count = await rows.count(generation)
       await publish(author, { generation, rows: count, prefix_lengths: [...lengths] })
