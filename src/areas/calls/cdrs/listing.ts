@@ -79,23 +79,20 @@ const fixedBounds = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => 
 
 type Caching = Pick<Listing<CdrRow>, 'sources' | 'moving'>
 
-const sourcesOf = (
-  { name, hasLater }: ListSource,
-  { questions, ...scope }: Scope,
-  { view, moving }: ListView,
-): Caching => {
-  // A page with filters ends after a time limit, so it is not repeatable.
-  if (questions.length > 0 || (moving.end && !hasLater)) return {}
-  const { accountId, ownerId } = scope
+const cachingOf = (source: ListSource, scope: Scope, { view, moving }: ListView): Caching => {
+  const { name, placeOf, hasLater } = source
+  const { accountId, ownerId, questions } = scope
   const { utcOffset, forReseller, omitsEmpty } = view
   const shown = [name, ownerId, ...fixedBounds(scope, moving), utcOffset, forReseller, omitsEmpty]
-  return { sources: { records: pageSources(accountId), view: shown } }
-}
-
-const movingOf = ({ placeOf, hasLater }: ListSource, scope: Scope, { moving }: ListView): Caching => {
-  if (!moving.end || !hasLater) return {}
-  const isAtEnd = async () => !(await hasLater(scope))
-  return { moving: { from: scope.from, timeOf: (leg) => placeOf(leg).time, isAtEnd } }
+  const sources = { records: pageSources(accountId), view: shown }
+  const timeOf = (leg: CdrRow) => placeOf(leg).time
+  return {
+    // A page with filters ends after a time limit, so it is not repeatable.
+    ...(questions.length > 0 || (moving.end && !hasLater) ? {} : { sources }),
+    ...(moving.end && hasLater
+      ? { moving: { from: scope.from, timeOf, isAtEnd: async () => !(await hasLater(scope)) } }
+      : {}),
+  }
 }
 
 const listingOf = (source: ListSource, scope: Scope, manner: ListView): Listing<CdrRow> => ({
@@ -108,8 +105,7 @@ const listingOf = (source: ListSource, scope: Scope, manner: ListView): Listing<
   row: (leg) => rowTextOf(leg, manner.view),
   record: (leg) => filterableOf(leg, manner.view),
   pickable: (leg) => pickableOf(leg, manner.view),
-  ...sourcesOf(source, scope, manner),
-  ...movingOf(source, scope, manner),
+  ...cachingOf(source, scope, manner),
   narrowed(questions) {
     const { scope: narrower, left } = source.narrow(scope, recordQueries(questions))
     return { listing: listingOf(source, narrower, manner), left }

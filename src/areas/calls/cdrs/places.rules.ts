@@ -152,19 +152,13 @@ interface Joining {
   choose?: ((a: CdrRow, b: CdrRow) => CdrRow) | undefined
 }
 
-const earliest = (places: readonly CdrPlace[], order: (a: CdrPlace, b: CdrPlace) => number) =>
-  places.toSorted(order)[0]
-
 /** Merges pieces of a list from several sources, up to where all of them were read. */
 export const joinChunks = (
   pieces: readonly ListChunk[],
   { limit, descending, placeOf, choose = (a) => a }: Joining,
 ): ListChunk => {
   const order = placeOrder(descending)
-  const horizon = earliest(
-    pieces.flatMap(({ next }) => next ?? []),
-    order,
-  )
+  const [horizon] = pieces.flatMap(({ next }) => next ?? []).sort(order)
   const all = pieces
     .flatMap(({ items }) => items)
     .filter((leg) => !horizon || order(placeOf(leg), horizon) <= 0)

@@ -65,10 +65,6 @@ const copyPublic = (from: Json, to: Json) => {
   for (const key in from) if (!isPrivateKey(key)) to[key] = from[key]
 }
 
-const customersView = (hidesPrice: boolean) => {
-  return (key: string) => !tellsCost(key) && !(hidesPrice && tellsPrice(key))
-}
-
 const holdersOfCosts = ['custom_channel_vars', 'custom_application_vars']
 
 const only = (isVisible: (key: string) => boolean, record: Json): Json =>
@@ -76,7 +72,7 @@ const only = (isVisible: (key: string) => boolean, record: Json): Json =>
 
 /** The document as the account, and those below its reseller, see it. */
 const customersDocument = (hidesPrice: boolean, document: Json): Json => {
-  const isVisible = customersView(hidesPrice)
+  const isVisible = (key: string) => !tellsCost(key) && !(hidesPrice && tellsPrice(key))
   const shown = only(isVisible, document)
   for (const name of holdersOfCosts) {
     const held = shown[name]

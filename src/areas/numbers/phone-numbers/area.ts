@@ -79,7 +79,7 @@ export const phoneNumbersArea = area({
     })
     const desk = { offered: search.offered, of: carriers.of }
     const numbers = createNumbers({ ...tools, planning, features, desk, findAccount })
-    const identity = createNumberIdentity({ numbers, findAccount })
+    const identity = createNumberIdentity(numbers, findAccount)
     const arriving = createNumberImporter({ numbers: numbers.store, planning })
     const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
     const upkeep = createNumberUpkeep({ store, settings, numbers, findDevice })
@@ -132,7 +132,7 @@ export const phoneNumbersArea = area({
       adoptions: {
         number: arriving.number,
         number_by_hearsay: arriving.hearsay,
-        pool_number: createStockImporter({ store, numbers: numbers.store }),
+        pool_number: createStockImporter(store, numbers.store),
       },
     }
   },

@@ -1,7 +1,6 @@
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
-import type { Json } from '../../../lib/json.ts'
 import { actOf, type ChangeSet } from '../../../storage/change-set.ts'
 import {
   invalidStateTransition,
@@ -70,8 +69,6 @@ const arrived = (
   }
 }
 
-type Moving = NumberRequest & { fields?: Json | undefined }
-
 /** Moves numbers between states and owners. */
 const createMoves = ({ store: { clock }, desk }: NumberDeps, { standingOf, write }: NumberPlanner) => {
   /**
@@ -118,7 +115,7 @@ const createMoves = ({ store: { clock }, desk }: NumberDeps, { standingOf, write
 
   return async (
     view: NumberView,
-    request: Moving,
+    request: Activation,
     found: FoundNumberFacts,
     target: TargetState,
   ): Promise<NumberPlan> => {

@@ -70,15 +70,10 @@ export const createNumberImporter = ({ numbers, planning }: Deps): Record<'numbe
   return { number: importerOf(false), hearsay: importerOf(true) }
 }
 
-interface StockDeps {
-  store: Store
-  numbers: NumberStore
-}
-
 const poolKind = 'number_pool'
 
 /** Imports numbers that accounts have in stock. */
-export const createStockImporter = ({ store, numbers }: StockDeps): Importer => {
+export const createStockImporter = (store: Store, numbers: NumberStore): Importer => {
   const pools = createStock(store)
 
   const takerOf = async ({ accountId, id }: ImportedRecord) => {

@@ -121,7 +121,7 @@ export interface Creation extends NumberRequest {
 
 export interface Activation extends NumberRequest {
   /** Absent: the public fields stay. */
-  fields?: Json
+  fields?: Json | undefined
 }
 
 export interface Update extends Existing {

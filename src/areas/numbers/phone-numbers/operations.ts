@@ -15,16 +15,12 @@ import type { NumberRecord } from './store.ts'
 
 export type { NumberRecord, NumberView }
 
-interface Deps extends NumberDeps {
-  queue: Queue
-}
-
 export type Performed = NumberPlan & { refusal?: Failure }
 
 export type Numbers = ReturnType<typeof createNumbers>
 
 /** The inventory of phone numbers. Changes are planned first, then committed. */
-export const createNumbers = (deps: Deps) => {
+export const createNumbers = (deps: NumberDeps & { queue: Queue }) => {
   const { store, planning, features } = deps
   const planner = createNumberPlanner(deps)
   const { numbers } = planner
@@ -94,14 +90,9 @@ const serving: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'por
 /** Removes separators; U+2010 to U+2015 and U+2212 are dashes. */
 const withoutFormat = (text: string) => text.replace(/[\s().\-/\u2010-\u2015\u2212]/g, '')
 
-interface IdentityDeps {
-  numbers: Numbers
-  findAccount(id: string): Promise<AccountRecord | undefined>
-}
-
 export type NumberIdentity = ReturnType<typeof createNumberIdentity>
 
-export const createNumberIdentity = ({ numbers, findAccount }: IdentityDeps) => {
+export const createNumberIdentity = (numbers: Numbers, findAccount: NumberDeps['findAccount']) => {
   const unassigned = (cause: string, accountId: string, number: string) =>
     failure(numberUnassigned, { data: { cause, account_id: accountId, number } })
 

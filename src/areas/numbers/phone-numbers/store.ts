@@ -23,9 +23,6 @@ const isBought = (before: NumberRecord | undefined, after: NumberRecord) => {
   return before.accountId === after.accountId ? !isHeld(before) : after.state !== 'reserved'
 }
 
-const isReleased = ({ accountId, hidden }: NumberRecord) =>
-  accountId !== '' && hidden.pendingOrder === undefined
-
 const numberKind = 'number'
 
 /** Public fields, also those that no schema names. */
@@ -114,12 +111,10 @@ const deleteSql = 'DELETE FROM numbers WHERE number = $1 AND revision = $2'
 
 const decided = { rows: 1, orElse: conflict }
 
-const teller = ({ accountId }: NumberRecord) => accountId || systemScope
-
-const subject = (number: NumberRecord) => ({
-  accountId: teller(number),
+const subject = ({ accountId, id }: NumberRecord) => ({
+  accountId: accountId || systemScope,
   kind: numberKind,
-  id: number.id,
+  id,
 })
 
 /** Public fields and hidden facts for the audit log. */
@@ -136,29 +131,33 @@ const audited = ({ docText, hidden, state, carrier, usedBy, accountId }: NumberR
   return docText === '{}' ? facts : `${facts.slice(0, -1)},${docText.slice(1)}`
 }
 
+const tellPort = (set: ChangeSet, after: NumberRecord) =>
+  set.happened({ ...subject(after), type: 'number.ported', after: audited(after) })
+
 const tellArrival = (set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) => {
-  const told = isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
-  set.record({ ...subject(after), action: 'created', after: audited(after), ...told })
+  const event = isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+  set.record({ ...subject(after), action: 'created', after: audited(after), ...event })
   if (before && isPorted(before, after)) tellPort(set, after)
 }
 
 const tellLoss = (set: ChangeSet, before: NumberRecord) => {
-  if (before.accountId) set.tell(numberReleased, { accountId: before.accountId, number: before.id })
-  const told = isReleased(before) ? ({ event: 'number.released' } as const) : {}
-  set.record({ ...subject(before), action: 'deleted', before: audited(before), ...told })
-}
-
-const tellPort = (set: ChangeSet, after: NumberRecord) =>
-  set.happened({ ...subject(after), type: 'number.ported', after: audited(after) })
-
-const editOf = (before: NumberRecord, after: NumberRecord) => {
-  if (before.state !== after.state) return { event: 'number.state_changed' } as const
-  return isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+  const { accountId, id, hidden } = before
+  if (accountId) set.tell(numberReleased, { accountId, number: id })
+  const isReleased = accountId !== '' && hidden.pendingOrder === undefined
+  const event = isReleased ? ({ event: 'number.released' } as const) : {}
+  set.record({ ...subject(before), action: 'deleted', before: audited(before), ...event })
 }
 
 const tellEdit = (set: ChangeSet, before: NumberRecord, after: NumberRecord) => {
-  const texts = { before: audited(before), after: audited(after) }
-  set.record({ ...subject(after), action: 'edited', ...texts, ...editOf(before, after) })
+  const isMoved = before.state !== after.state
+  const event = isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+  set.record({
+    ...subject(after),
+    action: 'edited',
+    before: audited(before),
+    after: audited(after),
+    ...(isMoved ? { event: 'number.state_changed' } : event),
+  })
   if (isPorted(before, after)) tellPort(set, after)
 }
 

@@ -172,29 +172,21 @@ export type CallStats = ReturnType<typeof createCallStats>
 export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore }) => {
   const stats = createStatsStore(store, legs)
 
-  const addTallies = async (cells: CellsByKey, question: TotalsQuery, span: ReadSpan) => {
-    for (const piece of bucketsOf(span, question.utcOffset))
-      addCells(cells, await stats.tallies(question, piece), span.end)
-  }
-
-  /** Undefined if no totals exist. */
-  const tallyOf = (
-    { ownerId }: ChartScope,
-    { groupBy }: Chart,
-  ): Pick<TotalsQuery, 'dimension' | 'group'> | undefined => {
-    if (ownerId === undefined) return { dimension: groupBy ?? 'all', group: groupBy ? undefined : '' }
-    const isOwn = groupBy === undefined || groupBy === 'owner_id'
-    return isOwn ? { dimension: 'owner_id', group: ownerId } : undefined
-  }
-
   const fill = async (cells: CellsByKey, scope: ChartScope, chart: Chart, span: ReadSpan) => {
     const { utcOffset, groupBy } = chart
     const { accountId, ownerId } = scope
-    const tally = tallyOf(scope, chart)
-    if (tally) return addTallies(cells, { accountId, ...tally, bucket: span.bucket, utcOffset }, span)
-    if (ownerId === undefined || groupBy === undefined) return
-    for await (const found of stats.ofOwner({ accountId, ownerId }, groupBy, span, utcOffset))
-      addCells(cells, found, span.end)
+    const { bucket, end } = span
+    if (ownerId !== undefined && groupBy !== undefined && groupBy !== 'owner_id') {
+      for await (const found of stats.ofOwner({ accountId, ownerId }, groupBy, span, utcOffset))
+        addCells(cells, found, end)
+      return
+    }
+    const dimension = ownerId === undefined ? (groupBy ?? 'all') : 'owner_id'
+    const group = ownerId ?? (groupBy ? undefined : '')
+    for (const piece of bucketsOf(span, utcOffset)) {
+      const question = { accountId, dimension, group, bucket, utcOffset } as const
+      addCells(cells, await stats.tallies(question, piece), end)
+    }
   }
 
   return {

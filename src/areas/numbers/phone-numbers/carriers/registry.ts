@@ -5,10 +5,6 @@ import { type Carrier, type CarrierSearch, carrierModules, type Handover, type O
 import { otherCarrier, type Phonebook } from './phonebook.ts'
 import { createStock, returnToPool, takeFromPool } from './store.ts'
 
-interface Deps extends DepsOf<'store'> {
-  phonebook: Phonebook
-}
-
 type Stock = ReturnType<typeof createStock>
 
 /** A company without an interface here: numbers can have its name, and it offers none. */
@@ -74,7 +70,7 @@ const poolCarrier = (stock: Stock, module: PoolModule): Carrier => ({
 
 export type Carriers = ReturnType<typeof createCarriers>
 
-export const createCarriers = ({ store, phonebook }: Deps) => {
+export const createCarriers = ({ store, phonebook }: DepsOf<'store'> & { phonebook: Phonebook }) => {
   const stock = createStock(store)
   const speaking = [
     ownStock(stock, 'knm_local'),

@@ -44,11 +44,6 @@ const maxCellLength = 200
 const isCoordinate = (text: string, limit: number) =>
   text === '' || (/^[+-]?\d{1,3}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= limit)
 
-const prefixProblem = (prefix: string | undefined) => {
-  if (prefix === undefined) return 'the country is unknown'
-  return /^\+[1-9]\d{0,14}$/.test(prefix) ? undefined : 'the prefix is no beginning of a number'
-}
-
 /** A text is the error. */
 export const localityIn = (
   cells: LocalityCells,
@@ -58,9 +53,9 @@ export const localityIn = (
   const cell = (column: LocalityColumn) => (cells[places.get(column) ?? -1] ?? '').trim()
   const country = cell('country').toUpperCase()
   if (!isCountry(country)) return `country '${country.slice(0, 20)}' is unknown`
-  const prefix = e164Prefix(cell('prefix').replace(/[ ().-]/g, ''), country)
-  const problem = prefixProblem(prefix)
-  if (problem || prefix === undefined) return `prefix '${cell('prefix').slice(0, 30)}': ${problem}`
+  const prefix = e164Prefix(cell('prefix').replace(/[ ().-]/g, ''), country) ?? ''
+  if (!/^\+[1-9]\d{0,14}$/.test(prefix))
+    return `prefix '${cell('prefix').slice(0, 30)}': the prefix is no beginning of a number`
   if (!isCoordinate(cell('latitude'), 90)) return 'the latitude is not within -90 and 90'
   if (!isCoordinate(cell('longitude'), 180)) return 'the longitude is not within -180 and 180'
   const tooLong = localityColumns.find(

@@ -4,7 +4,6 @@ import { deleteOldRows } from '../../../../jobs/scheduler.ts'
 import { isE164, normalizeNumber } from '../../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../../lib/failure.ts'
 import { type Json, present } from '../../../../lib/json.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { systemScope } from '../../../../storage/change-set.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
 import type { DepsOf } from '../../../area.ts'
@@ -37,12 +36,6 @@ import {
 import { type CarriersInfo, FindNumbers, type FoundNumber, type FoundNumberDetails } from './schema.ts'
 import { createSearchRows } from './store.ts'
 
-interface LocationDeps {
-  settings: Settings
-  phonebook: Phonebook
-  localities: Localities
-}
-
 const onPhonebookError =
   <T>(answer: (error: PhonebookError) => T) =>
   (error: unknown): T => {
@@ -56,7 +49,7 @@ const initFailure = (dataOf: (error: PhonebookError) => unknown) =>
   })
 
 /** From the inventory service if one is configured, else from imported localities. */
-const createWhereabouts = ({ settings, phonebook, localities }: LocationDeps) => ({
+const createWhereabouts = ({ settings, phonebook, localities }: Deps) => ({
   async localityOf(texts: readonly string[]): Promise<Record<string, unknown>> {
     const numbers = texts.map(normalizeNumber)
     const known = await phonebook.locality(numbers).catch(initFailure(() => 'number locality lookup failed'))

@@ -76,46 +76,38 @@ export const joinOffers = (answers: readonly (readonly Offer[])[]): Offer[] => {
 
 export const foundNumber = ({ number, state }: Offer): FoundNumber => ({ number, state })
 
-const formatted = (number: string) => {
-  const parts = northAmericanParts(number)
-  return parts ? `1-${parts.area}-${parts.exchange}-${parts.line}` : number
-}
+const textKeys = ['formatted_number', 'npa_nxx', 'number_id', 'status', 'ten_digit']
+const centerKeys = ['lata', 'name', 'state']
 
-const rateCenterOf = ({ lata, rateCenter, region }: Locality) => ({
-  ...(lata ? { lata } : {}),
-  ...(rateCenter ? { name: rateCenter } : {}),
-  ...(region ? { state: region } : {}),
-})
+const textsIn = (data: unknown, keys: readonly string[]): Json =>
+  isObject(data)
+    ? Object.fromEntries(keys.filter((key) => typeof data[key] === 'string').map((key) => [key, data[key]]))
+    : {}
 
-const textKeys = ['formatted_number', 'npa_nxx', 'number_id', 'status', 'ten_digit'] as const
+const rateCenter = (center: Json) => (Object.keys(center).length > 0 ? { rate_center: center } : {})
 
-/** Values of the carrier that clients expect. */
-const toldByCarrier = (data: Json = {}): Partial<FoundNumberDetails> => {
-  const texts = textKeys.flatMap((key) => (typeof data[key] === 'string' ? [[key, data[key]] as const] : []))
-  const { lata, name, state } = isObject(data.rate_center) ? data.rate_center : {}
-  const center = Object.entries({ lata, name, state }).filter(([, value]) => typeof value === 'string')
-  return {
-    ...Object.fromEntries(texts),
-    ...(center.length > 0 ? { rate_center: Object.fromEntries(center) } : {}),
-  }
-}
-
+/** The carrier's own values replace those that are computed. */
 export const foundInDetail = (
-  { number, state, carrierData }: Offer,
-  locality: Locality | undefined,
+  { number, state, carrierData = {} }: Offer,
+  locality: Partial<Locality> = {},
 ): FoundNumberDetails => {
+  const { lata, rateCenter: name, region } = locality
   const parts = northAmericanParts(number)
-  const center = locality ? rateCenterOf(locality) : {}
   return {
     e164: number,
-    formatted_number: formatted(number),
+    formatted_number: parts ? `1-${parts.area}-${parts.exchange}-${parts.line}` : number,
     ...(parts ? { npa_nxx: parts.area + parts.exchange } : {}),
     number,
     number_id: number,
-    ...(Object.keys(center).length > 0 ? { rate_center: center } : {}),
+    ...rateCenter({
+      ...(lata ? { lata } : {}),
+      ...(name ? { name } : {}),
+      ...(region ? { state: region } : {}),
+    }),
     status: state === 'reserved' ? 'Reserved' : 'Available',
     ...(parts ? { ten_digit: parts.area + parts.exchange + parts.line } : {}),
-    ...toldByCarrier(carrierData),
+    ...textsIn(carrierData, textKeys),
+    ...rateCenter(textsIn(carrierData.rate_center, centerKeys)),
   }
 }
 
