@@ -15,9 +15,6 @@ export const releaseKind = 'number_release'
 /** Time in ms for the request to run its own order; afterwards the queue runs it. */
 export const orderTimeoutMs = 30_000
 
-/** Jobs of one number run one after the other. */
-const subjectOf = (number: string) => `number/${number}`
-
 /** `before`: the number in the inventory, restored if the carrier refuses. */
 interface OrderWish {
   number: string
@@ -27,14 +24,14 @@ interface OrderWish {
 }
 
 /** An accepted order keeps only the carrier's data. */
-export interface OrderPayload {
+interface OrderPayload {
   carrierData: Json
   wish?: OrderWish
   /** See `actOf`. */
   act?: string
 }
 
-export interface ReleasePayload {
+interface ReleasePayload {
   number: string
   carrier: string
   carrierData: Json
@@ -55,7 +52,8 @@ export const addNumberJob = <Kind extends keyof NumberJobPayloads>(
   payload: NumberJobPayloads[Kind],
 ) => {
   const { number, ...place } = job
-  set.errand({ kind, ...place, subject: subjectOf(number), payload })
+  // Jobs of one number run one after the other.
+  set.errand({ kind, ...place, subject: `number/${number}`, payload })
 }
 
 interface Deps extends Pick<NumberDeps, 'store' | 'desk'> {

@@ -82,7 +82,7 @@ export const withExactPrices = (record: Json): Json =>
     return Object.keys(prices).length === 0 ? vars : { ...vars, ...prices }
   })
 
-export interface IgnoreRules {
+interface IgnoreRules {
   ignore_apps: readonly string[]
   ignore_loopback_bowout: boolean
 }
