@@ -38,12 +38,6 @@ interface Asked {
   json?: boolean
 }
 
-interface CompareOptions extends Asked {
-  account: string
-  username: string
-  password: string
-}
-
 interface Sides {
   there: CrosspointCore
   here: CrosspointCore
@@ -123,7 +117,7 @@ const compareOne = async (
   return { asked: 1 + ids.length, differences }
 }
 
-const chosenAccounts = async ({ there }: Sides, ownId: string, { sample, seed }: CompareOptions) => {
+const chosenAccounts = async ({ there }: Sides, ownId: string, { sample, seed }: Asked) => {
   const below: string[] = []
   for await (const row of there.eachOf<Json>(`/v2/accounts/${ownId}/descendants`)) below.push(idOf(row))
   return { accounts: [ownId, ...sampleOf(below, { sample, seed })], ofAll: below.length + 1 }
@@ -144,7 +138,7 @@ const compareAll = async (
   terminal: Terminal,
   sides: Sides,
   ownId: string,
-  options: CompareOptions,
+  options: Asked,
 ): Promise<Compared> => {
   const { accounts, ofAll } = await chosenAccounts(sides, ownId, options)
   const times = timesOf(options.days)
@@ -176,14 +170,15 @@ const textOf = (compared: Compared) =>
     ...disregarded.map(({ why }) => `  ${why}`),
   ].join('\n')
 
-const signIn = async (terminal: Terminal, server: string, options: CompareOptions) => {
+interface Credentials {
+  account: string
+  username: string
+  password: string
+}
+
+const signIn = async (terminal: Terminal, server: string, credentials: Credentials, code?: string) => {
   const client = createCrosspoint({ ...clientOptions(terminal), server })
-  const { account, username, password, code } = options
-  const { session } = await completeSignIn(
-    terminal,
-    await client.signIn({ account, username, password }),
-    code,
-  )
+  const { session } = await completeSignIn(terminal, await client.signIn(credentials), code)
   return { client, accountId: session.accountId }
 }
 
@@ -200,15 +195,15 @@ export const compareKazoo = async (terminal: Terminal, source: string, asked: As
   const { account, username } = asked
   if (account === undefined || username === undefined)
     throw new Mistake('who signs in is named by --account and --username, both of them')
-  const options = { ...asked, account, username, password: await passwordFor(terminal, username) }
-  const there = await signIn(terminal, source, options)
-  const here = await signIn(terminal, options.server, options)
+  const credentials = { account, username, password: await passwordFor(terminal, username) }
+  const there = await signIn(terminal, source, credentials, asked.code)
+  const here = await signIn(terminal, asked.server, credentials, asked.code)
   if (there.accountId !== here.accountId)
     throw new Mistake(
-      `the account ${printable(options.account)} is ${there.accountId} there and ${here.accountId} here: these are not the same systems`,
+      `the account ${printable(account)} is ${there.accountId} there and ${here.accountId} here: these are not the same systems`,
     )
   const sides = { there: there.client, here: here.client }
-  const compared = await compareAll(terminal, sides, there.accountId, options)
-  await terminal.print(options.json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
+  const compared = await compareAll(terminal, sides, there.accountId, asked)
+  await terminal.print(asked.json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
   return compared.differences.length === 0 ? status.done : waitsForPerson
 }

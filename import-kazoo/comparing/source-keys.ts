@@ -98,16 +98,6 @@ interface Compared {
   rejected: Json
 }
 
-/** The position of each list member in the response; undefined for rejected members. */
-const positions = (list: readonly unknown[], path: readonly string[], rejected: Json) => {
-  let position = 0
-  return list.map((_, index) => {
-    const isRejected = Object.hasOwn(rejected, pathOf([...path, String(index)]))
-    if (!isRejected) position += 1
-    return isRejected ? undefined : position - 1
-  })
-}
-
 const valueAt = (value: unknown, key: string) =>
   (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key) ? value[key as never] : undefined
 
@@ -120,15 +110,18 @@ const keyDifferences = (there: Json, here: Json, { realms, rejected }: Compared)
 
   const compareLists = (path: readonly string[], list: readonly unknown[], other: unknown) => {
     const isOfNumbers = path.length === 1 && path[0] === 'numbers'
-    const places = positions(list, path, rejected)
+    const others: readonly unknown[] = Array.isArray(other) ? other : []
+    // The response has no rejected members.
+    let position = 0
     for (const [index, item] of list.entries()) {
       const place = [...path, String(index)]
-      const others: readonly unknown[] = Array.isArray(other) ? other : []
+      const isRejected = Object.hasOwn(rejected, pathOf(place))
+      const key = Array.isArray(other) ? position : index
       const same = isOfNumbers
         ? others.find((one) => isSameNumber(String(item), String(one)))
-        : valueAt(other, String(Array.isArray(other) ? places[index] : index))
-      if (isOfNumbers && same !== undefined) continue
-      compare(place, item, same)
+        : valueAt(isRejected && Array.isArray(other) ? undefined : other, String(key))
+      if (!isRejected) position += 1
+      if (!isOfNumbers || same === undefined) compare(place, item, same)
     }
   }
 
