@@ -9,7 +9,7 @@ import { preserveDocument, preserveOrCount } from '../conversions/preserved.rule
 import { convertAudit, createDays, createUses } from '../conversions/service-usage.rules.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
-import { documentPages, type Facts } from '../import-sections/section.ts'
+import { documentPages, emptyDocument, type Facts } from '../import-sections/section.ts'
 import { type CountedFindings, countFindings, joinFindings } from '../report/report.ts'
 import { unlessVanished } from '../source/source.ts'
 import type { Batches } from './batches.ts'
@@ -68,14 +68,8 @@ export const monthNotesIn = ({ notes }: Pick<DatabaseRow, 'notes'>) =>
   ({ book: emptyBook, counts: {}, findings: [], ...notes }) as unknown as MonthNotes
 
 /** A record without a document of its own. */
-const drawnUp =
-  (database: string) =>
-  (draft: Draft): Converted =>
-    converted(
-      { database, id: draft.id, rev: undefined, text: '', fields: {}, conflicts: [], type: '' },
-      'imported',
-      { drafts: [draft] },
-    )
+const drawnUp = (database: string) => (draft: Draft) =>
+  converted(emptyDocument(database, draft.id), 'imported', { drafts: [draft] })
 
 const sizeOf = ({ counts, others }: MonthPart) =>
   counts.imported + counts.duplicates + counts.skipped + counts.aside + others.converted.length

@@ -2,11 +2,11 @@ import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { convertAccount as convertAccountDocument } from '../conversions/accounts.rules.ts'
 import { learnJoins } from '../conversions/call-import.ts'
 import { type ConvertedLeg, convertCall, isCallRecord, isLoose } from '../conversions/call-records.rules.ts'
-import { finding } from '../conversions/findings.ts'
+import { finding, unconverted } from '../conversions/findings.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { readDocument } from '../documents/fields.ts'
-import { documentPages, type Facts, type ImportSection } from '../import-sections/section.ts'
+import { documentPages, emptyDocument, type Facts, type ImportSection } from '../import-sections/section.ts'
 import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } from '../source/source.ts'
 import { inParts } from './at-once.ts'
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
@@ -52,12 +52,8 @@ const inBatches = (all: readonly Converted[]): Converted[][] => {
   return batches
 }
 
-const unreadableAs = (database: string, id: string, reason: string): Converted => ({
-  document: { database, id, rev: undefined, text: '{}', conflicts: [], fields: {}, type: '' },
-  outcome: 'rejected',
-  drafts: [],
-  findings: [finding({ database, id }, 'needs_hand', 'unreadable', { old: reason })],
-})
+const unreadableAs = (database: string, id: string, reason: string) =>
+  unconverted(emptyDocument(database, id), 'rejected', 'needs_hand', 'unreadable', { old: reason })
 
 const documentsOf = (database: string, found: readonly SourceDocument[]) =>
   found.map((one) => readDocument(database, one))

@@ -64,6 +64,11 @@ export interface ImportSection {
   ): readonly Converted[] | Promise<readonly Converted[]>
 }
 
+/** For results that no document of the source has. */
+export const emptyDocument = (database: string, id: string, type = ''): KazooDocument => ({
+  ...{ database, id, type, rev: undefined, text: '{}', fields: {}, conflicts: [] },
+})
+
 /** Pages of documents with their types. */
 export async function* documentPages(source: Source, database: string, after?: string) {
   for await (const { documents, mark } of source.pages(database, after))

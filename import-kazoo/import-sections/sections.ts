@@ -43,6 +43,7 @@ import {
   accountIn,
   databasesOf,
   documentPages,
+  emptyDocument,
   type Facts,
   type ImportSection,
   isOfOthers,
@@ -244,17 +245,6 @@ const firstYearOf = ({ sinceMonth = 0 }: Pick<Facts, 'sinceMonth'>) => Math.floo
 /** Documents of days have no type. */
 const isOfDay = ({ type, fields }: KazooDocument) => type === '' && !isGone(fields)
 
-/** One row for all days of a year: several documents may be about one day. */
-const daysDocument = (database: string): KazooDocument => ({
-  database,
-  id: '(days)',
-  rev: undefined,
-  text: '',
-  conflicts: [],
-  fields: {},
-  type: 'service_day',
-})
-
 // Databases of years exist only in newer systems.
 const yearsSection: ImportSection = {
   name: 'years',
@@ -274,7 +264,9 @@ const yearsSection: ImportSection = {
       return converted(document, 'imported')
     })
     const drafts = days.drafts(accountId)
-    if (drafts.length > 0) results.push(converted(daysDocument(place.database), 'imported', { drafts }))
+    // One row for all days of a year: several documents may be about one day.
+    const row = emptyDocument(place.database, '(days)', 'service_day')
+    if (drafts.length > 0) results.push(converted(row, 'imported', { drafts }))
     return results
   },
 }
