@@ -76,10 +76,10 @@ const compareAnswers = async <Data>(
   ask: (side: CrosspointCore) => Promise<Data>,
   compare: (there: Data, here: Data) => ReportedDifference[],
 ): Promise<ReportedDifference[]> => {
-  const [there, here] = await Promise.all([sides.there, sides.here].map((side) => answerTo(() => ask(side))))
-  if (there?.status !== here?.status)
-    return [{ ...place, what: 'status', there: there?.status, here: here?.status }]
-  return there?.status === 200 ? compare(there.data as Data, here?.data as Data) : []
+  const [there, here] = await Promise.all([answerTo(() => ask(sides.there)), answerTo(() => ask(sides.here))])
+  if (there.status !== here.status)
+    return [{ ...place, what: 'status', there: there.status, here: here.status }]
+  return there.status === 200 ? compare(there.data as Data, here.data as Data) : []
 }
 
 const compareRecord = (sides: Sides, place: ComparedPlace, path: string, query: Question['query'] = {}) =>

@@ -37,7 +37,7 @@ const compareAccount = async (
   comparison: Comparison,
   planned: PlannedAccount,
   { doc, hidden, modified }: AccountRecord,
-  names: ReadonlyMap<string, string> = new Map(),
+  names: readonly { name: string; value: string }[] = [],
 ) => {
   const { plan, source } = comparison.facts
   const found = await source.document(planned.source, planned.id)
@@ -53,7 +53,9 @@ const compareAccount = async (
       {
         enabled: hidden.enabled,
         is_reseller: hidden.isReseller,
-        'found by': Object.fromEntries(Object.keys(wanted).map((name) => [name, names.get(name)])),
+        'found by': Object.fromEntries(
+          names.flatMap(({ name, value }) => (Object.hasOwn(wanted, name) ? [[name, value]] : [])),
+        ),
       },
     ),
   ]
@@ -79,7 +81,8 @@ export const compareAccounts = async (comparison: Comparison) => {
       }
       await compareAccount(comparison, planned, record as AccountRecord, names.get(id))
       const tree = treeOf(facts.plan, id).join(' ')
-      const [own, above] = [(record as AccountRecord).hidden.tree, trees.get(id) ?? []]
+      const own = (record as AccountRecord).hidden.tree
+      const above = (trees.get(id) ?? []).map(({ ancestorId }) => ancestorId)
       compareValues(
         comparison,
         { account_id: id, question: 'tree' },

@@ -90,24 +90,18 @@ export const createStoredValues = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
         `${accountsSql} AND NOT EXISTS (SELECT 1 FROM account_tree t WHERE t.account_id = r.account_id)`,
       ),
 
-    /** The ancestors as lists of descendants use them, the master account first. */
-    async trees(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-      const trees = new Map<string, string[]>(accountIds.map((id) => [id, []]))
+    /** The ancestors as lists of descendants use them, by account, the master account first. */
+    async trees(accountIds: readonly string[]) {
       const sql = `SELECT ${ancestors.columns} FROM account_tree WHERE account_id IN (${placeholders(accountIds.length)})
         ORDER BY account_id, distance DESC, ancestor_id`
-      for (const { accountId, ancestorId } of ancestors.list(await all(sql, accountIds)))
-        trees.get(accountId)?.push(ancestorId)
-      return trees
+      return Map.groupBy(ancestors.list(await all(sql, accountIds)), ({ accountId }) => accountId)
     },
 
-    /** The unique names of accounts. */
+    /** The unique names of accounts, by account. */
     async accountNames(accountIds: readonly string[]) {
-      const held = new Map<string, Map<string, string>>()
       const sql = `SELECT ${names.columns} FROM claims
         WHERE kind = 'account' AND holder_account_id IN (${placeholders(accountIds.length)})`
-      for (const { accountId, name, value } of names.list(await all(sql, accountIds)))
-        held.set(accountId, (held.get(accountId) ?? new Map<string, string>()).set(name, value))
-      return held
+      return Map.groupBy(names.list(await all(sql, accountIds)), ({ accountId }) => accountId)
     },
 
     /**
