@@ -16,16 +16,16 @@ import type { Store } from './storage/store.ts'
 
 export interface FirstAdmin {
   username: string
-  /** Set when the password was made up, and nobody has chosen it. */
+  /** Set if the password was not configured. */
   generated?: {
-    /** Shown once and stored nowhere in clear. */
+    /** Shown once. */
     password: string
-    /** Signs in once, to choose another. */
+    /** For one sign-in, which sets a password. */
     resetId: string | undefined
   }
 }
 
-/** By what it is known again that a password is the one of the first start. */
+/** To recognize the password of the first start. */
 type MarkOf = (password: string) => number
 
 const recordId = 'first_start'
@@ -43,12 +43,12 @@ const validated = <S extends TSchema>(schema: S, data: Json) => {
   return value
 }
 
-/** Host names by which others may know this machine: the one that it listens at, and its own. */
+/** Host names of this machine. */
 const publicHostsOf = ({ host }: Config) => [
   ...new Set([host, hostname()].filter((name) => isIP(name) === 0 && name.includes('.'))),
 ]
 
-/** Makes the master account and its admin in an empty store. Undefined when there is a master account already. */
+/** Creates the master account and its admin in an empty store; undefined if there is one. */
 export const makeMaster = async (
   areas: Areas,
   store: Store,
@@ -78,7 +78,7 @@ export const makeMaster = async (
       if (hosts.length > 0) areas.systemConfigs.addTo(set, 'crossbar', { default: { public_hosts: hosts } })
     })
   } catch (error) {
-    // Another process of the same store was faster: its admin is the one that counts.
+    // Another process created it first.
     if (error instanceof Failure && (await store.records.claimant(masterClaim))) return undefined
     throw error
   }
@@ -86,7 +86,7 @@ export const makeMaster = async (
   return { username: config.adminUsername, ...generated }
 }
 
-/** Whether the settings name another password than the one that the first start used: it has no effect. */
+/** Whether the configured password has no effect, because the first start had another one. */
 export const isPasswordIgnored = async (store: Store, { adminPassword }: Config, markOf: MarkOf) => {
   if (adminPassword === undefined) return false
   const start = await firstStarts(store).find(systemScope, recordId)

@@ -13,12 +13,22 @@ interface Setting {
   mistakeIn?(text: string): string | undefined
 }
 
-const isUrlOf = (text: string, ...protocols: string[]) =>
-  URL.canParse(text) && protocols.includes(new URL(text).protocol)
+/** The mistake in a value that breaks the rule. */
+const must = (rule: string, form: RegExp | ((text: string) => boolean)) => (text: string) =>
+  (form instanceof RegExp ? form.test(text) : form(text)) ? undefined : `must be ${rule}`
 
-/** An address without anything that has no place in messages, or that a path behind it would fall into. */
-const isBareUrl = (text: string, ...protocols: string[]) => {
-  if (!isUrlOf(text, ...protocols)) return false
+const oneOf = (values: readonly string[]) =>
+  must(`one of ${values.join(', ')}`, (text) => values.includes(text))
+
+const urlOf = (...schemes: string[]) =>
+  must(`a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`, (text) =>
+    schemes.includes(URL.parse(text)?.protocol ?? ''),
+  )
+
+const httpUrl = urlOf('http:', 'https:')
+
+/** Its text is shown in messages, and paths are appended. */
+const isBareUrl = (text: string) => {
   const { username, password, href } = new URL(text)
   return username === '' && password === '' && !/[?#]/.test(href)
 }
@@ -27,15 +37,14 @@ const dnsServer = /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?$/
 
 const bucketForm = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/
 
-/** What the environment may set; `serve --help` prints this table. */
+/** `serve --help` prints it. */
 export const settingsTable: readonly Setting[] = [
   { name: 'CROSSPOINT_HOST', fallback: '127.0.0.1', meaning: 'address of the plain HTTP listener' },
   {
     name: 'CROSSPOINT_PORT',
     fallback: '8000',
     meaning: 'its port; 0 takes a free one, printed in the ready line',
-    mistakeIn: (text) =>
-      /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
+    mistakeIn: must('a port, 0 to 65535', (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535),
   },
   { name: 'CROSSPOINT_DATA_DIR', fallback: './data', meaning: 'embedded store, keys, outbox' },
   {
@@ -48,23 +57,22 @@ export const settingsTable: readonly Setting[] = [
     name: 'CROSSPOINT_DATABASE_CONNECTIONS',
     fallback: '10',
     meaning: 'to PostgreSQL, of this process at most: 5 to 10',
-    mistakeIn: (text) => (/^([5-9]|10)$/.test(text) ? undefined : 'must be 5 to 10'),
+    mistakeIn: must('5 to 10', /^([5-9]|10)$/),
   },
   {
     name: 'CROSSPOINT_HTTP_THREADS',
     meaning:
       'threads that answer requests, 1 to 16, on the embedded store; unset: half as many as processors, 4 at most',
-    mistakeIn: (text) =>
-      /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 16 ? undefined : 'must be 1 to 16',
+    mistakeIn: must('1 to 16', /^0?[1-9]$|^1[0-6]$/),
   },
   {
     name: 'CROSSPOINT_CALL_ARCHIVE',
     meaning:
       'a directory or s3://bucket/prefix for call records of older months; unset: they stay in the store',
-    mistakeIn: (text) =>
-      !text.includes('://') || bucketForm.test(text)
-        ? undefined
-        : 'must be a directory, or s3://bucket/prefix in letters that need no escape',
+    mistakeIn: must(
+      'a directory, or s3://bucket/prefix in letters that need no escape',
+      (text) => !text.includes('://') || bucketForm.test(text),
+    ),
   },
   { name: 'AWS_ACCESS_KEY_ID', meaning: 'of the call archive, where it is a bucket' },
   { name: 'AWS_SECRET_ACCESS_KEY', meaning: 'belongs to it' },
@@ -73,10 +81,10 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'AWS_ENDPOINT_URL_S3',
     meaning: 'https://host:port of an S3-compatible store; unset: the one of Amazon in that region',
-    mistakeIn: (text) =>
-      isBareUrl(text, 'http:', 'https:')
-        ? undefined
-        : 'must be a URL that begins with http:// or https://, without user, password, ? and #',
+    mistakeIn: must(
+      'a URL that begins with http:// or https://, without user, password, ? and #',
+      (text) => httpUrl(text) === undefined && isBareUrl(text),
+    ),
   },
   {
     name: 'CROSSPOINT_MASTER_ACCOUNT',
@@ -88,15 +96,13 @@ export const settingsTable: readonly Setting[] = [
     name: 'CROSSPOINT_MASTER_REALM',
     fallback: 'master.localhost',
     meaning: 'its realm',
-    mistakeIn: (text) =>
-      /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',
+    mistakeIn: must('a host name of 4 to 253 characters', /^[.\w-]{4,253}$/),
   },
   {
     name: 'CROSSPOINT_ADMIN_USERNAME',
     fallback: 'admin',
     meaning: 'its first user',
-    mistakeIn: (text) =>
-      /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
+    mistakeIn: must('letters, digits and any of + @ . _ -', /^[+@.\w-]{1,256}$/),
   },
   {
     name: 'CROSSPOINT_ADMIN_PASSWORD',
@@ -105,51 +111,46 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_SMTP_URL',
     meaning: 'smtp://user:pass@host:port; unset: mail goes to outbox/',
-    mistakeIn: (text) =>
-      isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
+    mistakeIn: urlOf('smtp:', 'smtps:'),
   },
   {
     name: 'CROSSPOINT_DNS_SERVERS',
     meaning: 'host:port,... for the DNS checks of whitelabel domains; unset: the system resolver',
-    mistakeIn: (text) =>
-      text.split(',').every((server) => dnsServer.test(server.trim()))
-        ? undefined
-        : 'must be host:port, several separated by commas',
+    mistakeIn: must('host:port, several separated by commas', (text) =>
+      text.split(',').every((server) => dnsServer.test(server.trim())),
+    ),
   },
   {
     name: 'CROSSPOINT_LOG_LEVEL',
     fallback: 'info',
     meaning: `lowest level of log lines on standard error: one of ${logLevels.join(', ')}`,
-    mistakeIn: (text) =>
-      logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
+    mistakeIn: oneOf(logLevels),
   },
   {
     name: 'CROSSPOINT_LOG_FORMAT',
     meaning: 'pretty (short lines) or json; unset: pretty if standard error is a terminal, else json',
-    mistakeIn: (text) =>
-      logFormats.some((format) => format === text) ? undefined : `must be one of ${logFormats.join(', ')}`,
+    mistakeIn: oneOf(logFormats),
   },
   {
     name: 'CROSSPOINT_ACCESS_LOG',
     fallback: 'on',
     meaning: 'on or off: a line in the log for each request',
-    mistakeIn: (text) => (text === 'on' || text === 'off' ? undefined : 'must be on or off'),
+    mistakeIn: must('on or off', /^(on|off)$/),
   },
   {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     meaning: 'http://host:4318 of an OpenTelemetry collector; unset: no traces are recorded',
-    mistakeIn: (text) =>
-      isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
+    mistakeIn: httpUrl,
   },
   { name: 'OTEL_SERVICE_NAME', fallback: 'crosspoint', meaning: 'what traces call the server' },
   {
     name: 'CROSSPOINT_DRAIN_SECONDS',
     fallback: '8',
     meaning: 'how long the listener stays after SIGTERM while /readyz is red; a second signal ends the wait',
-    mistakeIn: (text) =>
-      /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 3600
-        ? undefined
-        : 'must be seconds, 0 to 3600, such as 8 or 0.5',
+    mistakeIn: must(
+      'seconds, 0 to 3600, such as 8 or 0.5',
+      (text) => /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 3600,
+    ),
   },
 ]
 
@@ -164,7 +165,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** What a bucket needs beside its name. */
 const mistakeInBucket = (values: ReadonlyMap<string, string>): string | undefined => {
   const missing = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].filter((name) => !values.has(name))
   const isBucket = values.get('CROSSPOINT_CALL_ARCHIVE')?.startsWith('s3://')
@@ -195,17 +195,17 @@ const callArchiveOf = (values: ReadonlyMap<string, string>): ObjectStorePlace | 
   }
 }
 
-/** Names that look like settings and are none: most likely misspelt. */
+/** Probably misspelt. */
 export const unknownSettings = (environment: Readonly<Record<string, string | undefined>>): string[] =>
   Object.keys(environment).filter(
     (name) => /^CROSSPOINT_(?!TEST_)/.test(name) && !settingsTable.some((setting) => setting.name === name),
   )
 
-// Whoever works over SSH has the browser on another machine; in CI nobody looks.
+// Over SSH the browser is on another machine; in CI there is none.
 const signsOfNobody = ['CI', 'SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY']
 const signsOfDesktop = ['DISPLAY', 'WAYLAND_DISPLAY']
 
-/** Whether somebody sits at the machine of this process, at a desktop where a browser can be opened. */
+/** Whether a browser can be opened for the user of this process. */
 export const hasDesktop = (
   environment: Readonly<Record<string, string | undefined>>,
   platform: string,
@@ -214,13 +214,12 @@ export const hasDesktop = (
   return ['darwin', 'win32'].includes(platform) || signsOfDesktop.some((name) => environment[name])
 }
 
-/** What standard error is connected to. */
 interface StandardError {
   isTerminal: boolean
   hasColors: boolean
 }
 
-/** Reads the settings; throws a ConfigError that names every mistake. */
+/** Throws a ConfigError with all mistakes. */
 export const readConfig = (
   environment: Readonly<Record<string, string | undefined>>,
   standardError: StandardError = { isTerminal: false, hasColors: false },

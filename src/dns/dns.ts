@@ -9,33 +9,32 @@ import {
   type Resolver,
 } from './resolver.ts'
 
-/** What the server knows of DNS. */
 export interface Dns extends Resolver {
-  /** The name servers that a domain says it has, its parent's when it says nothing; none where they are not asked. */
+  /** The name servers of a domain or of its parent; none if others are configured. */
   authoritiesOf(domain: string, manner: LookUpOptions): Promise<ServerAddress[]>
 }
 
 interface Deps {
-  /** `host:port` texts. Whoever sets them wants these asked and no others; empty: those of the machine. */
+  /** `host:port`: only these are asked. Empty: those of the machine. */
   servers: readonly string[]
   calls: Calls
-  /** Hosts inside of private networks that may be asked all the same. */
+  /** Hosts in private networks that may be asked. */
   allowedPrivateHosts(): Promise<readonly string[]>
   machineServers?: () => readonly ServerAddress[]
   patience?: DnsTimeouts
-  /** Where name servers listen whose names DNS itself told. */
+  /** Of name servers that were found by DNS. */
   authorityPort?: number
 }
 
 const maxAuthorities = 4
 
-/** The domain and what is above it, down to two labels. */
+/** The domain and its parents, down to two labels. */
 const climb = (domain: string): string[] => {
   const labels = domain.split('.')
   return labels.slice(0, Math.max(labels.length - 1, 0)).map((_, at) => labels.slice(at).join('.'))
 }
 
-/** The same, and each look-up is a call. What is looked up is a customer's, and not told. */
+/** With metrics and spans, which do not contain the names of customers. */
 const watched = (resolver: Resolver, calls: Calls): Resolver => {
   const find: Resolver['find'] = (question, manner) =>
     calls.watch(
@@ -62,7 +61,6 @@ export const createDns = (tools: Deps): Dns => {
   const servers = configured.length > 0 ? () => configured : machineServers
   const resolver = watched(createResolver(servers, tools.patience), tools.calls)
 
-  /** Nothing found and nothing answered are the same here: others are asked then. */
   const recordsOf = async (question: LookUp, manner: LookUpOptions): Promise<string[]> => {
     try {
       return await resolver.lookUp(question, manner)
@@ -86,7 +84,7 @@ export const createDns = (tools: Deps): Dns => {
       recordsOf({ name, type: 'AAAA' }, manner),
     ])
     const allowed = await tools.allowedPrivateHosts()
-    // The domain is a customer's, and so are its name servers: they must not lead into our own network.
+    // Customers choose the name servers of their domains: they must not be in our own network.
     return [...four, ...six].filter(
       (address) => !isPrivateAddress(address) || namesHost(allowed, name, address),
     )

@@ -5,7 +5,7 @@ import { isIP, isIPv6, Socket } from 'node:net'
 import { type DecodedPacket, decode, encode, RECURSION_DESIRED, type RecordType } from 'dns-packet'
 import { randomKey } from '../lib/ids.ts'
 
-/** Where a name server listens. The host may be a name. */
+/** The host may be a name. */
 export interface ServerAddress {
   host: string
   port: number
@@ -16,17 +16,17 @@ export const dnsPort = 53
 const bracketed = /^\[([^\]]+)\](?::(\d+))?$/
 const namedServer = /^([^:]+)(?::(\d+))?$/
 
-/** `host`, `host:port`, `[2001:db8::1]:53`, or a bare IPv6 address as the system's own list has them. */
+/** `host`, `host:port`, `[2001:db8::1]:53`, or a bare IPv6 address as in the system's list. */
 export const parseServer = (text: string): ServerAddress => {
   const [, host = text, port] = bracketed.exec(text) ?? namedServer.exec(text) ?? []
   return { host, port: port === undefined ? dnsPort : Number(port) }
 }
 
-/** The name servers that this machine is set up with now: a new resolver reads its settings anew. */
+/** A new resolver reads the current settings. */
 export const systemServers = (): ServerAddress[] => new Resolver().getServers().map(parseServer)
 
-// One question to one name server. Whoever answers is believed only if the answer comes from the address and port
-// that was asked, to the port that asked, with the random id and the very question.
+// One question to one name server. A reply counts only if it comes from the address and port that was asked, to the port that asked,
+// with the same random id and question.
 
 interface DnsQuestion {
   name: string
@@ -35,7 +35,7 @@ interface DnsQuestion {
 
 type DnsFaultKind = 'silent' | 'unreachable' | 'malformed' | 'refused' | 'no_name'
 
-/** Why a question got no answer. The message is for people who set up DNS records. */
+/** The message is for people who set up DNS records. */
 export class DnsFault extends Error {
   readonly kind: DnsFaultKind
 
@@ -51,7 +51,7 @@ const unreachable = (reason?: unknown) =>
   new DnsFault('unreachable', 'the name server cannot be reached', reason)
 const malformed = () => new DnsFault('malformed', 'the name server sent something that is no answer')
 
-/** Up to this much fits into one datagram everywhere (DNS flag day 2020). */
+/** Fits into one datagram everywhere (DNS flag day 2020). */
 const datagramBytes = 1232
 
 interface DnsQuery extends DnsQuestion {
@@ -98,13 +98,12 @@ const isReplyTo = ({ id, name, type }: DnsQuery, packet: DecodedPacket) => {
   )
 }
 
-/** The reply, if the bytes are one to this query. */
 const replyIn = (bytes: Buffer, query: DnsQuery): DecodedPacket | undefined => {
   try {
     const packet = decode(bytes)
     return isReplyTo(query, packet) ? packet : undefined
   } catch {
-    // Anybody can send bytes: those that are no DNS message are nobody's answer.
+    // Not a DNS message: anyone can send bytes.
     return undefined
   }
 }
@@ -118,7 +117,7 @@ const serverAddressOf = async ({ host }: ServerAddress): Promise<string> => {
   }
 }
 
-/** A socket of its own for each question: a random port, connected, so that the system drops what comes from elsewhere. */
+/** A new socket for each question: a random port, connected, so that the system drops packets from other addresses. */
 const askByUdp = (query: DnsQuery, address: string, port: number, signal: AbortSignal) =>
   new Promise<DecodedPacket>((resolve, reject) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
@@ -156,7 +155,7 @@ const framed = (bytes: Buffer) => {
   return Buffer.concat([length, bytes])
 }
 
-/** The first message of a stream. Its length stands in front of it and is at most 65,535. */
+/** The length of at most 65,535 precedes the message. */
 const firstMessage = async (socket: Socket): Promise<Buffer> => {
   let received = Buffer.alloc(0)
   const chunks: AsyncIterable<Buffer> = socket
@@ -184,7 +183,7 @@ const askByTcp = async (query: DnsQuery, address: string, port: number, signal: 
   throw malformed()
 }
 
-/** Puts a question to a server: by UDP, and once more by TCP when the answer did not fit; or by TCP at once. */
+/** By UDP, and again by TCP if the reply did not fit; or by TCP. */
 export const exchange = async (
   question: DnsQuestion,
   server: ServerAddress,

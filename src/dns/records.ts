@@ -1,7 +1,6 @@
 import type { Answer, DecodedPacket, TxtData } from 'dns-packet'
 import { sameName } from './exchange.ts'
 
-/** What is looked up. Other types have no text form here. */
 const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
 export type LookedUpType = (typeof lookedUpTypes)[number]
 
@@ -13,7 +12,7 @@ const textOfPieces = (data: TxtData) =>
 
 const preferenceOf = (answer: Answer) => (answer.type === 'MX' ? (answer.data.preference ?? 0) : 0)
 
-/** A record as people write it; undefined when it has another type. */
+/** As in zone files; undefined for another type. */
 const recordText = (answer: Answer, wanted: LookedUpType): string | undefined => {
   if (answer.type !== wanted) return undefined
   switch (answer.type) {
@@ -41,7 +40,6 @@ const recordText = (answer: Answer, wanted: LookedUpType): string | undefined =>
   }
 }
 
-// More of one name and type is no set-up that anybody reads.
 const maxRecords = 100
 const longestChain = 16
 
@@ -54,9 +52,9 @@ const aliasOf = (answers: readonly Answer[], name: string) => {
 
 interface NameRecords {
   records: string[]
-  /** Seconds that all of it holds, aliases included; undefined when there is nothing. */
+  /** The shortest, with aliases; undefined without records. */
   ttlSeconds: number | undefined
-  /** Where an alias leads to, when the answer does not say what is there. */
+  /** The target of an alias whose records are not in the reply. */
   alias: string | undefined
 }
 
@@ -66,7 +64,7 @@ const shortest = (known: number | undefined, answers: readonly Answer[]) => {
   return found.length === 0 ? undefined : Math.min(...found)
 }
 
-/** What an answer says about a name: along its aliases, and nothing about other names. */
+/** Of a name and its aliases; other names are ignored. */
 export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: LookedUpType): NameRecords => {
   let owner = name
   let ttlSeconds: number | undefined

@@ -3,7 +3,7 @@ import type { DecodedPacket } from 'dns-packet'
 import { DnsFault, exchange, type ServerAddress, silence } from './exchange.ts'
 import { type LookedUpType, recordsIn } from './records.ts'
 
-/** Lets `limit` of them run at a time, the others in the order they came, unless their time is over first. */
+/** Runs `limit` at a time, in order of arrival. */
 const createGate = (limit: number) => {
   let running = 0
   const waiting = new Set<() => void>()
@@ -38,22 +38,19 @@ const createGate = (limit: number) => {
   }
 }
 
-/** How long to wait for name servers. Milliseconds. */
 export interface DnsTimeouts {
-  /** A server silent for this long is not waited for alone: the next one is asked as well. */
+  /** After this time without a reply the next server is asked as well. */
   nextServerMs: number
-  /** A name is given up after this. */
   lookUpMs: number
 }
 
 const usualPatience: DnsTimeouts = { nextServerMs: 500, lookUpMs: 3000 }
 
 export interface LookUpOptions {
-  /** By TCP from the start. */
+  /** Without UDP. */
   tcp: boolean
-  /** Ends the look-up early. */
   signal: AbortSignal
-  /** Servers that should know the name themselves: asked first. */
+  /** Authoritative servers, which are asked first. */
   authorities?: readonly ServerAddress[]
 }
 
@@ -62,11 +59,9 @@ export interface LookUp {
   type: LookedUpType
 }
 
-/** What a name leads to. */
 export interface LookUpResult {
-  /** Texts of the records that there are: none when the name does not exist. */
+  /** None if the name does not exist. */
   records: string[]
-  /** How long that holds; undefined when nothing says so. */
   ttlSeconds: number | undefined
 }
 
@@ -82,18 +77,18 @@ interface Settled {
   error?: unknown
 }
 
-// Never rejects: nobody waits any more for the attempts that came too late.
+// Never rejects, because late attempts are not awaited.
 const settled = (number: number, attempt: Promise<DecodedPacket>): Promise<Settled> =>
   attempt.then(
     (reply) => ({ number, reply }),
     (error: unknown) => ({ number, error }),
   )
 
-/** A refusal tells more than silence. */
+/** A refusal is more useful than silence. */
 const worse = (known: DnsFault | undefined, fault: DnsFault) =>
   known && fault.kind === 'silent' ? known : fault
 
-/** Starts the next attempt after a failure or `pauseMs` of silence, and takes the first reply of all of them. */
+/** Starts the next attempt after a failure or `pauseMs`; the first reply of all attempts wins. */
 const firstReply = async (
   attempts: readonly (() => Promise<DecodedPacket>)[],
   pauseMs: number,
@@ -128,7 +123,7 @@ const noError = 0
 const noSuchName = 3
 const codeNames = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
 
-/** A reply that says something about the name. An authority that is none for it does not count as one that is. */
+/** Fails for an error, and for an authority that is not one of this name. */
 const usable = (reply: DecodedPacket, mustKnow: boolean): DecodedPacket => {
   const code = codeOf(reply)
   if (code !== noError && code !== noSuchName) {
@@ -145,12 +140,12 @@ const shorter = (a: number | undefined, b: number | undefined) =>
 
 const longestAlias = 8
 const rounds = 2
-// Each holds a socket for as long as the look-up lasts.
+// Each has a socket until the look-up ends.
 const maxAttempts = 8
-// Of all requests together: each look-up holds a few sockets.
+// Of all requests: each look-up has a few sockets.
 const maxConcurrentLookUps = 64
 
-/** Looks names up at recursive name servers, and at authorities where a caller names some. */
+/** Asks recursive name servers, or first the authorities that the caller names. */
 export const createResolver = (
   servers: () => readonly ServerAddress[],
   patience: DnsTimeouts = usualPatience,
@@ -177,7 +172,7 @@ export const createResolver = (
   const ask = async (question: LookUp, manner: LookUpOptions) => {
     const { authorities } = manner
     if (!authorities || authorities.length === 0) return askAny(question, servers(), manner)
-    // Half of the time, so that a dead authority leaves some for those who know it from before.
+    // Half of the time: after a dead authority the other servers are asked.
     const share = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs / 2)])
     try {
       return await askAny(question, authorities, { ...manner, signal: share })
@@ -197,7 +192,7 @@ export const createResolver = (
 
   const find = async (question: LookUp, manner: LookUpOptions): Promise<LookUpResult> => {
     if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is no name that DNS could hold')
-    // A signal of its own: hundreds may wait for the time of one check to be over.
+    // A new signal, because hundreds of listeners on one signal cause a warning.
     return gate(AbortSignal.any([manner.signal]), () => {
       const signal = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs)])
       return follow(question, { ...manner, signal }, longestAlias)

@@ -232,20 +232,20 @@ const createRefusing = (frame: ServerContext) => {
 const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 72_000 }
 const judgedHere = { requireHostHeader: false }
 
-/** What plain and TLS listeners are made with. Whoever is late is looked for every few seconds. */
+/** Of plain and TLS listeners. */
 export const listenerOptions = {
   noDelay: true,
   maxHeaderSize: 2 * longestUrl,
   connectionsCheckingInterval: 5000,
 }
 
-/** What plain and TLS listeners have in common. */
+/** Sets up a plain or TLS listener. */
 export const equip = <S extends Server>(server: S, frame: ServerContext): S => {
   const handler = createHandler(server, frame)
   Object.assign(server, timeouts, judgedHere)
   server.on('connection', frame.places.admit)
   server.on('request', handler)
-  // What is switched while answers are under way would come between them: it is no more than a request then.
+  // While earlier responses are sent, an upgrade would come between them: it is served as a request.
   const shouldUpgradeCallback = (request: IncomingMessage) =>
     frame.upgrades.isOne(request) && lastAnswer.get(request.socket)?.writableFinished !== false
   Object.assign(server, { shouldUpgradeCallback })
@@ -255,12 +255,12 @@ export const equip = <S extends Server>(server: S, frame: ServerContext): S => {
     error.code === 'ECONNRESET' ? socket.destroy() : refuse(parseFailureOf(error), socket),
   )
   server.on('connect', (_request, socket) => {
-    // Node has let go of the connection: nobody else hears that it broke, or takes what comes on it.
+    // Node no longer handles errors and data of this connection.
     socket.on('error', () => socket.destroy())
     socket.resume()
     refuse(noProxy, socket)
   })
-  // An expectation that nobody knows is no reason to refuse a request.
+  // Unknown expectations are ignored.
   server.on('checkExpectation', handler)
   server.on('checkContinue', (request, response) => {
     holdBody(request, response)
@@ -271,14 +271,14 @@ export const equip = <S extends Server>(server: S, frame: ServerContext): S => {
 
 export const createPlainServer = (frame: ServerContext) => equip(createServer(listenerOptions), frame)
 
-/** Where a listener is. `isShared`: with further threads, among which the system divides connections. */
+/** `isShared`: the system divides connections between threads. */
 interface ListeningPlace {
   host: string
   port: number
   isShared: boolean
 }
 
-/** Answers with the port. */
+/** Returns the port. */
 export const listen = (server: Server, { host, port, isShared }: ListeningPlace) =>
   new Promise<number>((resolve, reject) => {
     server.once('error', reject)
@@ -289,10 +289,7 @@ export const listen = (server: Server, { host, port, isShared }: ListeningPlace)
     })
   })
 
-/**
- * Fails where somebody else listens at a port already: the system would let another process of the same user listen
- * beside it, and divide connections among them.
- */
+/** Fails if the port is in use. Otherwise two processes of one user could share it, and the system would divide connections. */
 export const assertFree = async ({ host, port }: { host: string; port: number }) => {
   if (port === 0) return
   const probe = createServer()
@@ -300,14 +297,13 @@ export const assertFree = async ({ host, port }: { host: string; port: number })
   await new Promise((resolve) => probe.close(resolve))
 }
 
-// What is in flight gets this long to finish. Supervisors kill half a minute after they ask, and clients had some
-// seconds of that to go elsewhere.
+// For running requests. Supervisors kill a process after half a minute.
 const drainMilliseconds = 20_000
 
-// Who has just come may be about to ask. Connections that browsers keep in reserve never do.
+// A new connection may send a request within this time. Reserve connections of browsers never do.
 const silenceMilliseconds = 1000
 
-/** An answer that had begun when it was not known that its connection is to end: it ends behind it. */
+/** Closes the connection after a response that started before the server was about to end. */
 const endBehindAnswer = (socket: Socket) => {
   const answer = lastAnswer.get(socket)
   if (!answer || answer.writableFinished) return
@@ -315,15 +311,15 @@ const endBehindAnswer = (socket: Socket) => {
   else answer.shouldKeepAlive = false
 }
 
-/** Stops taking connections, lets requests in flight finish, then closes. */
+/** Takes no new connections, waits for running requests, and closes. */
 export const drain = async (server: Server) => {
-  // The system refuses whoever has connected and was not taken yet: this is the moment when they have all been taken.
+  // Connections that the system accepted are taken first: closing would reset them.
   await turnOfEvents()
   const closed = once(server, 'close')
   server.close()
   const force = setTimeout(() => server.closeAllConnections(), drainMilliseconds)
   const hangUp = setTimeout(() => {
-    // Whoever has begun to ask is waited for; so are WebSockets, which say goodbye.
+    // Not connections with a partial request, and WebSockets, which close themselves.
     for (const socket of silentOn.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
   }, silenceMilliseconds)
   for (const socket of openOn.get(server) ?? []) endBehindAnswer(socket)

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
+import { codeOf } from '../../lib/error-facts.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { PlainPage } from '../exchange.ts'
 import { type Delivery, handOver, onClose } from './body-writer.ts'
@@ -29,10 +30,9 @@ const buildStateOf = (folder: string): BuildState | undefined => {
 
 const isRunning = (pid: number) => {
   try {
-    process.kill(pid, 0)
-    return true
+    return process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
 
@@ -88,7 +88,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** How the names of compressed files end that lie beside a file. */
+/** Of the compressed files next to a file. */
 const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 
 interface SiteFile {
@@ -99,7 +99,7 @@ interface SiteFile {
   isHashed: boolean
 }
 
-// A name that holds a digest of what is in the file never means anything else.
+// With a digest of the content in their name: cached forever.
 const hashedName = /(^|\/)assets\/.*[-.][\w-]{8,}\.\w+$/
 
 const isCompressed = (name: string) => Object.values(suffixes).some((suffix) => name.endsWith(suffix))
@@ -110,16 +110,11 @@ const fileAt = (folder: string, path: string): SiteFile | undefined => {
   const { size, mtimeMs } = statSync(path)
   const compressed = encodings.filter((name) => existsSync(`${path}${suffixes[name]}`))
   const isHashed = hashedName.test(relative(folder, path).split(sep).join('/'))
-  return {
-    path,
-    etag: `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`,
-    type,
-    compressed,
-    isHashed,
-  }
+  const etag = `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`
+  return { path, etag, type, compressed, isHashed }
 }
 
-/** Every file of the site by the path that it is asked for: nothing else in the file system can be named. */
+/** By path: requests cannot name other files. */
 const filesIn = (folder: string) => {
   const files = new Map<string, SiteFile>()
   if (!existsSync(folder)) return files
@@ -136,7 +131,7 @@ interface Hashes {
   style?: readonly string[]
 }
 
-/** Digests of what stands in pages that are made when the site is built, by the path that the pages are below. */
+/** Digests of inline scripts and styles of the built pages, by the beginning of their paths. */
 const hashesIn = (folder: string): Readonly<Record<string, Hashes>> => {
   const path = join(folder, 'csp-hashes.json')
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
@@ -144,7 +139,7 @@ const hashesIn = (folder: string): Readonly<Record<string, Hashes>> => {
 
 const sources = (given: readonly string[]) => ["'self'", ...given].join(' ')
 
-/** What a page may load and do: its own files and the API beside it, and no script or style that is written into it. */
+/** Only files of the site and the API; no other inline scripts and styles. */
 const policyOf = ({ script = [], style = [] }: Hashes) =>
   [
     "default-src 'none'",
@@ -168,21 +163,21 @@ const commonHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Undefined when it is gone: the site may have been built anew beside a running server. */
+/** Undefined if it is missing: a build may have replaced the site. */
 const openFile = async (path: string) => {
   try {
     return await open(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-// A client that takes nothing for so long is cut off.
+// Time without progress after which the connection is closed.
 const stallMilliseconds = 30_000
 const pieceBytes = 65_536
 
-/** Resolves when all earlier answers on the connection are sent; to false when nobody waits any more. */
+/** Resolves when all earlier responses on the connection are sent; false if it closed. */
 const turnOf = (request: IncomingMessage, response: ServerResponse) =>
   new Promise<boolean>((resolve) => {
     if (response.socket) return resolve(true)
@@ -193,7 +188,7 @@ const turnOf = (request: IncomingMessage, response: ServerResponse) =>
     })
   })
 
-/** Reads only as fast as the client takes it. False when it has gone. */
+/** At the pace of the client. False if it left. */
 const sendPieces = async (handle: FileHandle, delivery: Delivery): Promise<boolean> => {
   const piece = Buffer.allocUnsafe(pieceBytes)
   for (;;) {
@@ -220,7 +215,7 @@ const sendFile = async (
     etag,
   }
   if (hasAlready(request, etag)) return void response.writeHead(304, headers).end()
-  // Files are opened one by one, however many are asked for on a connection at once.
+  // One open file for each connection, also with pipelined requests.
   if (!(await turnOf(request, response))) return
   const handle = await openFile(`${file.path}${encoding ? suffixes[encoding] : ''}`)
   if (!handle) return void response.writeHead(404, { ...commonHeaders, 'cache-control': 'no-store' }).end()
@@ -239,7 +234,7 @@ const sendFile = async (
 
 const noncePlace = '__NONCE__'
 
-/** The page of the console. Its styles are known by a word that is good for this one answer. */
+/** The page of the console. Its styles have a nonce for each response. */
 const consolePage =
   (html: string): PlainPage =>
   (request, response) => {
@@ -255,7 +250,7 @@ const consolePage =
     response.end(request.method === 'HEAD' ? undefined : bytes)
   }
 
-// Addresses within the console: the page itself finds out what is there.
+// The page of the console has its own router.
 const consolePaths = /^\/(?:$|(?:a|sign-in|recover)(?:\/|$))/
 
 const movedTo =
@@ -263,9 +258,7 @@ const movedTo =
   (_request, response) =>
     void response.writeHead(308, { location: path }).end()
 
-export interface Site {
-  find(path: string, method: string): PlainPage | undefined
-}
+export type Site = ReturnType<typeof createSite>
 
 /** Pages of a built site by path; undefined before the site is built. */
 const loadSite = (folder: string) => {
@@ -296,14 +289,14 @@ const versionOf = (folder: string) => {
   return index && `${index.ino}-${index.mtimeMs}`
 }
 
-// Pages that people open in a browser, and no scripts, styles or images.
+// Not scripts, styles or images.
 const pagesForPeople = /^\/docs(?:$|\/(?:[^.]*|.*\.html)$)/
 
 /**
  * The console, the reference and the guides in the folder of the built site. A build may replace them while the server runs: the
  * next request gets the new ones. Until the first build ends, their pages report its progress. Without site and build there are none.
  */
-export const createSite = (folder: string): Site => {
+export const createSite = (folder: string) => {
   let loaded: { version: string | undefined; site: ReturnType<typeof loadSite> } | undefined
 
   const latestSite = () => {
@@ -315,7 +308,7 @@ export const createSite = (folder: string): Site => {
   }
 
   return {
-    find(path, method) {
+    find(path: string, method: string): PlainPage | undefined {
       if (method !== 'GET' && method !== 'HEAD') return undefined
       const latest = latestSite()
       if (latest.isBuilt) return latest.find(path)

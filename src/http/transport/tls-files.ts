@@ -3,18 +3,17 @@ import { readFile, stat } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { messageOf } from '../../lib/error-facts.ts'
-import type { Problems } from '../../lib/failure.ts'
+import { joinProblems, type Problems, requiredField } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { crossbarSettings } from '../../settings/documents.ts'
 import type { SettingsOf } from '../../settings/keys.ts'
 
-/** What a TLS listener is made of. */
 export interface Credentials {
   cert: string
   key: string
   ca?: string
   passphrase?: string
-  /** Differs whenever the content differs. */
+  /** Of the content. */
   digest: string
 }
 
@@ -26,14 +25,13 @@ export type TlsSettings = Pick<
 const fileKeys = ['ssl_cert', 'ssl_key', 'ssl_ca_cert'] as const
 type FileKey = (typeof fileKeys)[number]
 
-/** Which files there are to be, and what opens them. */
 interface TlsFiles extends Readonly<Partial<Record<FileKey | 'ssl_password', string | undefined>>> {
   use_ssl: boolean
 }
 
 type Inspection = { credentials: Credentials; problems?: never } | { credentials?: never; problems: Problems }
 
-// A certificate chain is a few kilobytes; whoever names a disk image made a mistake.
+// Bytes. A certificate chain has a few kilobytes.
 const largestFile = 1_000_000
 
 class FileRefusal extends Error {
@@ -45,7 +43,7 @@ class FileRefusal extends Error {
   }
 }
 
-/** The places where a path is looked for: as it is, then below the data directory. */
+/** A relative path may also be in the data directory. */
 const placesOf = (path: string, dataDir: string) =>
   isAbsolute(path) ? [path] : [resolve(path), join(resolve(dataDir), path)]
 
@@ -54,7 +52,7 @@ const statOf = async (path: string, dataDir: string) => {
     try {
       return { place, stats: await stat(place) }
     } catch {
-      // The next place may have it.
+      // It may be in the next place.
     }
   }
   return undefined
@@ -82,7 +80,7 @@ const parseCertificate = (pem: string) => {
 
 const parseKey = (pem: string, passphrase: string | undefined): KeyObject => {
   try {
-    // Without a phrase OpenSSL would ask for it on the terminal.
+    // Without a passphrase OpenSSL would prompt for it.
     return createPrivateKey({ key: pem, passphrase: passphrase ?? '' })
   } catch {
     const isLocked = pem.includes('ENCRYPTED')
@@ -120,13 +118,9 @@ const readFiles = async (settings: TlsFiles, dataDir: string): Promise<Files> =>
 }
 
 const missing = (settings: TlsFiles): Problems => {
-  const problems: Problems = {}
-  for (const key of ['ssl_cert', 'ssl_key'] as const) {
-    if (settings.use_ssl && settings[key] === undefined) {
-      problems[key] = { required: { message: 'Field is required but missing', value: key } }
-    }
-  }
-  return problems
+  if (!settings.use_ssl) return {}
+  const keys = (['ssl_cert', 'ssl_key'] as const).filter((key) => settings[key] === undefined)
+  return joinProblems(...keys.map((key) => requiredField(key)))
 }
 
 const mismatch = ({ parsed }: Files, settings: TlsFiles): Problems => {
@@ -138,7 +132,7 @@ const mismatch = ({ parsed }: Files, settings: TlsFiles): Problems => {
   }
 }
 
-/** OpenSSL has the last word: it refuses keys that are too weak, or a chain with a broken link. */
+/** OpenSSL also rejects weak keys and broken chains. */
 const refusedByOpenssl = (credentials: Credentials, settings: TlsFiles): Problems => {
   try {
     createSecureContext(credentials)
@@ -152,7 +146,7 @@ const refusedByOpenssl = (credentials: Credentials, settings: TlsFiles): Problem
 const digestOf = (...texts: (string | undefined)[]) =>
   createHash('sha256').update(JSON.stringify(texts)).digest('hex')
 
-/** Reads what the settings name: what a listener needs, or everything that is wrong with it. */
+/** Returns what a listener needs, or all problems. */
 export const inspectTls = async (settings: TlsFiles, dataDir: string): Promise<Inspection> => {
   const files = await readFiles(settings, dataDir)
   const problems = { ...missing(settings), ...files.problems, ...mismatch(files, settings) }
@@ -171,7 +165,7 @@ export const inspectTls = async (settings: TlsFiles, dataDir: string): Promise<I
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** What a section says of them that nobody has judged yet: what is no text names no file. */
+/** Of a section that is not validated yet. */
 export const tlsFilesOf = (section: Json): TlsFiles => ({
   use_ssl: section.use_ssl === true,
   ssl_cert: textOf(section.ssl_cert),
@@ -180,7 +174,7 @@ export const tlsFilesOf = (section: Json): TlsFiles => ({
   ssl_password: textOf(section.ssl_password),
 })
 
-/** What changes when one of the files does, also when another one is moved into its place. */
+/** Changes with each change or replacement of a file. */
 export const stampOf = async (settings: TlsFiles, dataDir: string) => {
   const stamps = fileKeys.map(async (key) => {
     const path = settings[key]
