@@ -31,16 +31,22 @@ export const failureKind = <Details extends object = Record<never, never>>(
   answer: (details: Details) => FailureAnswer,
 ): FailureKind<Details> => ({ name, answer })
 
+const reply = (status: number, message: string, data: unknown = {}): FailureAnswer => ({
+  status,
+  message,
+  data,
+})
+
 export const plain =
   (status: number, message: string, text = message.replaceAll('_', ' ')) =>
-  (): FailureAnswer => ({ status, message, data: { message: text } })
+  () =>
+    reply(status, message, { message: text })
+
+/** A kind of failure that always has the same response, with its name as the message. */
+const fixed = (status: number, name: string, text?: string) => failureKind(name, plain(status, name, text))
 
 /** Unexpected errors show nothing internal. */
-export const unexpected: FailureAnswer = {
-  status: 500,
-  message: 'unspecified_fault',
-  data: { message: 'unspecified fault' },
-}
+export const unexpected = reply(500, 'unspecified_fault', { message: 'unspecified fault' })
 
 /** Contains public text only; a private reason is its `cause`. */
 export class Failure extends Error {
@@ -71,8 +77,6 @@ export const isFailure = <Details extends object>(
 ): error is Failure & { readonly kind: FailureKind<Details>; readonly details: Details } =>
   error instanceof Failure && error.kind === kind
 
-const empty = (status: number, message: string) => (): FailureAnswer => ({ status, message, data: {} })
-
 /** A kind of failure whose message is its name. */
 const named = <Details extends object = Record<never, never>>(
   status: number,
@@ -81,9 +85,7 @@ const named = <Details extends object = Record<never, never>>(
   headers?: (details: Details) => Record<string, string>,
 ) =>
   failureKind<Details>(name, (details) => ({
-    status,
-    message: name,
-    data: data(details),
+    ...reply(status, name, data(details)),
     ...(headers && { headers: headers(details) }),
   }))
 
@@ -113,26 +115,19 @@ export interface Quote {
 export const validationError = failureKind(
   'validation_error',
   ({ problems, metadata }: { problems: Problems; metadata?: Record<string, unknown> }) => ({
-    status: 400,
-    message: 'validation error',
-    data: problems,
+    ...reply(400, 'validation error', problems),
     ...(metadata ? { metadata } : {}),
   }),
 )
 
-export const invalidData = failureKind('invalid_data', ({ data }: { data: Record<string, unknown> }) => ({
-  status: 400,
-  message: 'invalid data',
-  data,
-}))
+export const invalidData = failureKind('invalid_data', ({ data }: { data: Record<string, unknown> }) =>
+  reply(400, 'invalid data', data),
+)
 
 export const invalidCredentials = failureKind(
   'invalid_credentials',
-  ({ message, data }: { message?: string; data?: Record<string, unknown> }) => ({
-    status: 401,
-    message: message ?? 'invalid_credentials',
-    data: data ?? { message: 'invalid credentials' },
-  }),
+  ({ message, data }: { message?: string; data?: Record<string, unknown> }) =>
+    reply(401, message ?? 'invalid_credentials', data ?? { message: 'invalid credentials' }),
 )
 
 /** The response explains the reason. */
@@ -157,17 +152,13 @@ export const badIdentifier = named(
   }),
 )
 
-export const badIdentifierList = failureKind('bad_identifier_list', ({ values }: { values: string[] }) => ({
-  status: 404,
-  message: 'bad identifier',
-  data: values,
-}))
+export const badIdentifierList = failureKind('bad_identifier_list', ({ values }: { values: string[] }) =>
+  reply(404, 'bad identifier', values),
+)
 
-export const missingParameter = failureKind('missing_parameter', ({ message }: { message: string }) => ({
-  status: 404,
-  message,
-  data: { message },
-}))
+export const missingParameter = failureKind('missing_parameter', ({ message }: { message: string }) =>
+  reply(404, message, { message }),
+)
 
 export const faultyRequest = named(
   404,
@@ -185,9 +176,9 @@ export const invalidMethod = named(
   ({ allow }: { allow: readonly string[] }) => ({ allow: allow.join(', ') }),
 )
 
-export const actionRequired = failureKind('action_required', empty(400, 'action required'))
+export const actionRequired = failureKind('action_required', () => reply(400, 'action required'))
 
-export const invalidAction = failureKind('invalid_action', empty(400, 'invalid action'))
+export const invalidAction = failureKind('invalid_action', () => reply(400, 'invalid action'))
 
 export const notAcceptable = named(406, 'not_acceptable', ({ offered }: { offered: readonly string[] }) => ({
   message: 'no representation matches Accept',
@@ -209,9 +200,7 @@ export const unsupportedMediaType = named(
 export const chargesNotAccepted = failureKind(
   'charges_not_accepted',
   ({ invoices, quoteId }: Quote & { invoices: readonly unknown[] }) => ({
-    status: 402,
-    message: 'accept charges',
-    data: invoices,
+    ...reply(402, 'accept charges', invoices),
     extra: { quote_id: quoteId },
   }),
 )
@@ -256,33 +245,29 @@ export const idempotencyConflict = failureKind(
     retryAfterSeconds?: number
     changes?: readonly object[]
   }) => ({
-    status: 409,
-    message: 'idempotency_conflict',
-    data: { message, ...(changes ? { changes } : {}) },
+    ...reply(409, 'idempotency_conflict', { message, ...(changes ? { changes } : {}) }),
     ...(retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }),
   }),
 )
 
-export const gone = failureKind('gone', plain(410, 'gone', 'only version 2 of this API is supported'))
+export const gone = fixed(410, 'gone', 'only version 2 of this API is supported')
 
-export const preconditionFailed = failureKind('precondition_failed', ({ message }: { message?: string }) => ({
-  status: 412,
-  message: message ?? 'precondition failed',
-  data: { message: message ?? 'the record has changed since it was read' },
-}))
+export const preconditionFailed = failureKind('precondition_failed', ({ message }: { message?: string }) =>
+  reply(412, message ?? 'precondition failed', {
+    message: message ?? 'the record has changed since it was read',
+  }),
+)
 
-export const tooLarge = failureKind('too_large', ({ limit }: { limit: number }) => ({
-  status: 413,
-  message: 'validation error',
-  data: { file: { maxSize: { message: `Body is larger than ${limit} bytes`, target: limit } } },
-}))
+export const tooLarge = failureKind('too_large', ({ limit }: { limit: number }) =>
+  reply(413, 'validation error', {
+    file: { maxSize: { message: `Body is larger than ${limit} bytes`, target: limit } },
+  }),
+)
 
 /** `at`: Gregorian seconds, of the account or a parent. */
-export const accountExpired = failureKind('account_expired', ({ at }: { accountId: string; at: number }) => ({
-  status: 423,
-  message: 'locked',
-  data: { account: { expired: { message: 'account expired', cause: at } } },
-}))
+export const accountExpired = failureKind('account_expired', ({ at }: { accountId: string; at: number }) =>
+  reply(423, 'locked', { account: { expired: { message: 'account expired', cause: at } } }),
+)
 
 export const uriTooLong = named(414, 'uri_too_long', ({ limit }: { limit: number }) => ({
   message: `the URL is longer than ${limit} characters`,
@@ -311,7 +296,9 @@ export const quotaExceeded = named(
   }),
 )
 
-export const rangeNotSatisfiable = failureKind('range_not_satisfiable', empty(416, 'range not satisfiable'))
+export const rangeNotSatisfiable = failureKind('range_not_satisfiable', () =>
+  reply(416, 'range not satisfiable'),
+)
 
 export const tooManyRequests = named(
   429,
@@ -340,39 +327,27 @@ export const mediaSwitchUnreachable = named(
 
 export const notConfigured = named(501, 'not_configured', ({ message }: { message: string }) => ({ message }))
 
-export const datastoreUnreachable = failureKind('datastore_unreachable', plain(503, 'datastore_unreachable'))
+export const datastoreUnreachable = fixed(503, 'datastore_unreachable')
 
-export const importInProgress = failureKind(
+export const importInProgress = fixed(
+  503,
   'import_under_way',
-  plain(
-    503,
-    'import_under_way',
-    'records are being taken over from another system: nothing else is written until that is finished',
-  ),
+  'records are being taken over from another system: nothing else is written until that is finished',
 )
 
-export const storeMoved = failureKind(
+export const storeMoved = fixed(
+  503,
   'store_moved',
-  plain(
-    503,
-    'store_moved',
-    'the store is being moved or was moved: this server only reads. Retry at the server of the new store',
-  ),
+  'the store is being moved or was moved: this server only reads. Retry at the server of the new store',
 )
 
-export const datastoreFull = failureKind(
-  'datastore_full',
-  plain(507, 'datastore_full', 'the store has no room left: nothing was changed'),
-)
+export const datastoreFull = fixed(507, 'datastore_full', 'the store has no room left: nothing was changed')
 
-export const lostLease = failureKind(
-  'lease_lost',
-  plain(503, 'lease_lost', 'another process took this work over'),
-)
+export const lostLease = fixed(503, 'lease_lost', 'another process took this work over')
 
-export const timedOut = failureKind('timeout', plain(500, 'timeout', 'the request took too long'))
+export const timedOut = fixed(500, 'timeout', 'the request took too long')
 
-/** For the operator's log, never for the client: the `cause` of a failure, in the server's own words. */
+/** The `cause` of a failure: only for the log. */
 export class SignInRefusal extends Error {
   readonly accountId: string | undefined
 
