@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { quotaSettings } from './areas/accounts/quotas/settings.ts'
 import type { Area } from './areas/area.ts'
 import { assemble, declarationsOf } from './areas/assemble.ts'
-import { type Areas, areas as everything } from './areas/index.ts'
+import { areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { KeyLayer } from './auth/credentials.ts'
 import { createPasswordHasher } from './auth/deriving/deriver.ts'
@@ -16,17 +16,16 @@ import { createKeyring, keyedMark } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
-import { createFeed, type Feed } from './events/feed.ts'
+import { createFeed } from './events/feed.ts'
 import { createRefusals } from './events/refusals.ts'
 import { createSequencer } from './events/sequencer.ts'
-import { type FirstAdmin, isPasswordIgnored, makeMaster } from './first-start.ts'
+import { isPasswordIgnored, makeMaster } from './first-start.ts'
 import { createActiveRequests, type ServerContext, type ShutdownState } from './http/exchange.ts'
 import { createIdempotency } from './http/request/idempotency.ts'
 import { createRouter } from './http/request/router.ts'
 import { createValidate } from './http/request/validate-data.ts'
 import { createRequestObserver } from './http/request-observer.ts'
 import { createResponseCache } from './http/response/response-cache.ts'
-import type { Route } from './http/route.ts'
 import { createReadQueue } from './http/throttle/fair-queue.ts'
 import { createInFlight } from './http/throttle/in-flight.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
@@ -70,26 +69,7 @@ import { processMetricsText } from './telemetry/process-metrics.ts'
 import type { FirstThread, SharedThreadState } from './threads/shared-state.ts'
 import { version } from './version.ts'
 
-export interface RunningServer {
-  host: string
-  port: number
-  /** Of HTTPS, while it is served. */
-  readonly tlsPort: number | undefined
-  /** Set if this start created the master account. */
-  firstAdmin: FirstAdmin | undefined
-  areas: Areas
-  routes: readonly Route[]
-  store: Store
-  feed: Feed
-  rounds: Scheduler
-  /** `/readyz` becomes red and every response ends its connection, so that clients connect to another server. */
-  retire(): void
-  /** Metrics of this thread, and of the whole process. */
-  figures(): Promise<Figures>
-  metricsText(): Promise<string>
-  /** `others` ends the other threads: while requests finish, and before the store is closed. */
-  stop(others?: () => Promise<void>): Promise<void>
-}
+export type RunningServer = Awaited<ReturnType<typeof startServer>>
 
 interface World {
   clock: Clock
@@ -232,7 +212,7 @@ export const startServer = async (
   config: Config,
   world: World,
   { list = everything, db: given, ...further }: Parts = {},
-): Promise<RunningServer> => {
+) => {
   const db = given ?? (await openDatabase(config))
   try {
     return await putTogether(config, world, { ...further, db, list })
@@ -469,7 +449,7 @@ const scheduleJobs = (
 }
 
 /** The only place that knows all parts. */
-const putTogether = async (config: Config, world: World, parts: GivenParts): Promise<RunningServer> => {
+const putTogether = async (config: Config, world: World, parts: GivenParts) => {
   const { db, timeOfDay, first } = parts
   const base = await openBase(config, world, parts)
   const { log, store, metrics, metricsText, recorder } = base
@@ -493,20 +473,25 @@ const putTogether = async (config: Config, world: World, parts: GivenParts): Pro
   return {
     host: config.host,
     port,
+    /** Of HTTPS, while it is served. */
     get tlsPort() {
       return tls.port()
     },
+    /** Set if this start created the master account. */
     firstAdmin,
     areas,
     routes,
     store,
     feed,
     rounds,
+    /** Metrics of this thread, and of the whole process. */
     figures: metrics.figures,
     metricsText,
+    /** `/readyz` becomes red and every response ends its connection, so that clients connect to another server. */
     retire() {
       life.isEnding = true
     },
+    /** `others` ends the other threads: while requests finish, and before the store is closed. */
     async stop(others?: () => Promise<void>) {
       life.isEnding = true
       life.isOver = true

@@ -14,7 +14,7 @@ import { systemScope } from './storage/change-set.ts'
 import { createCollection } from './storage/collection.ts'
 import type { Store } from './storage/store.ts'
 
-export interface FirstAdmin {
+interface FirstAdmin {
   username: string
   /** Set if the password was not configured. */
   generated?: {

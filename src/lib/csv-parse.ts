@@ -11,12 +11,6 @@ export interface CsvRecord {
 
 export class CsvMistake extends Error {}
 
-interface CsvParser {
-  push(piece: Uint8Array): CsvRecord[]
-  /** The last record without a line end. */
-  end(): CsvRecord[]
-}
-
 const comma = 0x2c
 const quote = 0x22
 const cr = 0x0d
@@ -116,7 +110,7 @@ const cellsOf = (bytes: Buffer, from: number, { spans, next }: RecordSpans) => {
   })
 }
 
-export const createCsvParser = (): CsvParser => {
+export const createCsvParser = () => {
   let rest: Buffer = Buffer.alloc(0)
   /** Chunks after `rest` that were not parsed yet. */
   let held: Uint8Array[] = []
@@ -157,7 +151,7 @@ export const createCsvParser = (): CsvParser => {
   }
 
   return {
-    push(piece) {
+    push(piece: Uint8Array): CsvRecord[] {
       held.push(piece)
       heldBytes += piece.length
       if (rest.length > longRowBytes && heldBytes < rest.length) return []
@@ -169,6 +163,7 @@ export const createCsvParser = (): CsvParser => {
       }
       return parse(bytes, false)
     },
+    /** The last record without a line end. */
     end: () => parse(takeHeld(), true),
   }
 }

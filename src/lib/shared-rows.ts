@@ -16,10 +16,7 @@ interface SharedRow {
   write(column: number, value: number): void
 }
 
-export interface SharedRows {
-  /** Calls `use` while no other thread has access to the row. Undefined if there is no row, because none may be replaced. */
-  at<T>(key: string, use: (row: SharedRow) => T): T | undefined
-}
+export type SharedRows = ReturnType<typeof openSharedRows>
 
 /** Whether a row may be replaced. */
 type MayGive = (read: (column: number) => number) => boolean
@@ -61,7 +58,7 @@ export const openSharedRows = (
   { bytes, seeds }: SharedMemory,
   columns: number,
   mayGive: MayGive = () => true,
-): SharedRows => {
+) => {
   const width = widthOf(columns)
   const sets = Math.floor(bytes.byteLength / bytesOfSet(columns))
   const numbers = new Float64Array(bytes, 0, sets * rowsOfSet * width)
@@ -102,7 +99,8 @@ export const openSharedRows = (
   }
 
   return {
-    at(key, use) {
+    /** Calls `use` while no other thread has access to the row. Undefined if there is no row, because none may be replaced. */
+    at<T>(key: string, use: (row: SharedRow) => T): T | undefined {
       const [first, second] = [hashOf(key, seeds[0]), hashOf(key, seeds[1])]
       const set = first % sets
       lock(set)

@@ -93,13 +93,7 @@ export interface OutgoingResponse {
   json(): unknown
 }
 
-/** Calls to other systems: bounded in time and size, never redirected. */
-export interface Outgoing {
-  send(call: OutgoingCall): Promise<OutgoingResponse>
-  /** Whether customers may configure this address. Each call checks it again. */
-  mayCall(url: string): Promise<boolean>
-  close(): void
-}
+export type Outgoing = ReturnType<typeof createOutgoing>
 
 interface CallTarget {
   host: string
@@ -204,7 +198,8 @@ interface Deps {
 
 const isPrivate = (error: unknown) => error instanceof PrivateHost
 
-export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Deps): Outgoing => {
+/** Calls to other systems: bounded in time and size, never redirected. */
+export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Deps) => {
   const agents = { http: new http.Agent(keepAliveOptions), https: new https.Agent(keepAliveOptions) }
   const judged = createGuardedLookup(lookUpAll, allowedPrivateHosts)
 
@@ -271,7 +266,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
   }
 
   return {
-    async send(call) {
+    async send(call: OutgoingCall): Promise<OutgoingResponse> {
       const target = callTargetOf(call.url)
       try {
         return await calls.watch(watchedCall(call, target), () => attempt(call, target))
@@ -283,7 +278,8 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
       }
     },
 
-    async mayCall(url) {
+    /** Whether customers may configure this address. Each call checks it again. */
+    async mayCall(url: string) {
       try {
         await judge(callTargetOf(url).address)
         return true

@@ -135,20 +135,13 @@ export const createSizedCache = <T>(maxBytes: number) =>
     sizeCalculation: ({ bytes }) => bytes + entryOverheadBytes,
   })
 
-interface RecordCache<T> {
-  /** The cached value, or what `load` returns. If it becomes stale during the load, it is returned but not cached. */
-  get(key: string, load: () => Promise<Sized<T>>): Promise<T>
-  forget: StaleListener
-  lookups(): { hits: number; misses: number }
-}
-
 interface Loading<T> {
   promise: Promise<T>
   stale: boolean
 }
 
 /** A bounded cache. `undefined` is cached as well. */
-export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
+export const createRecordCache = <T>(maxBytes: number) => {
   const kept = createSizedCache<T>(maxBytes)
   const loading = new Map<string, Loading<T>>()
   let hits = 0
@@ -181,7 +174,8 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
   }
 
   return {
-    get(key, loader) {
+    /** The cached value, or what `loader` returns. If it becomes stale during the load, it is returned but not cached. */
+    get(key: string, loader: () => Promise<Sized<T>>): Promise<T> {
       const entry = kept.get(key)
       if (entry) {
         hits += 1
@@ -190,7 +184,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
       misses += 1
       return loading.get(key)?.promise ?? load(key, loader)
     },
-    forget(keys) {
+    forget(keys: Parameters<StaleListener>[0]) {
       if (keys !== 'everything') return keys.forEach(expire)
       for (const state of loading.values()) state.stale = true
       loading.clear()

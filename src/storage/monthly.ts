@@ -218,8 +218,6 @@ const undefinedTable = '42P01'
 export const isMissing = (error: unknown) =>
   error instanceof Error && (/no such table/.test(error.message) || codeOf(error) === undefinedTable)
 
-export type MonthlyTable = ReturnType<typeof createMonthlyTable>
-
 const [scope, kind] = [systemScope, 'monthly_tables']
 
 const monthOf = ({ month }: { month: Month }) => month

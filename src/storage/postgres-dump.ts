@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process'
-import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
@@ -58,18 +57,8 @@ const secretly = (url: string) => {
   }
 }
 
-interface RunningTool {
-  output: Readable
-  /** Rejects with the program's output. */
-  ended: Promise<void>
-  stop(): void
-}
-
-export const startTool = (
-  tool: Tool,
-  { url, environment }: PostgresPlace,
-  args: readonly string[],
-): RunningTool => {
+/** `ended` rejects with the program's output. */
+export const startTool = (tool: Tool, { url, environment }: PostgresPlace, args: readonly string[]) => {
   const { address, password } = secretly(url)
   const child = spawn(tool, [`--dbname=${address}`, '--no-password', ...args], {
     env: { ...environment, ...password },
@@ -87,11 +76,14 @@ export const startTool = (
   })
   // Awaited after its output was read.
   ended.catch(() => undefined)
-  const stop = () => {
-    child.kill()
-    child.stdout.destroy()
+  return {
+    output: child.stdout,
+    ended,
+    stop() {
+      child.kill()
+      child.stdout.destroy()
+    },
   }
-  return { output: child.stdout, ended, stop }
 }
 
 const tableNames = `SELECT c.relname AS name, current_schema() AS schema FROM pg_class c

@@ -3,40 +3,17 @@ import { datastoreConflict, isFailure, isOutage } from '../lib/failure.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
 import { inSpan } from '../lib/trace.ts'
 import { createGenerations, type GenerationOf } from './cache.ts'
-import { type AccountPath, type Author, type Change, ChangeSet, writeOf } from './change-set.ts'
+import { type AccountPath, type Author, type Change, ChangeSet, writeOf, type ChangeSet } from './change-set.ts'
 import type { Database, Engine, Statement, UnrecordedStore, Write } from './db.ts'
 import { type Base, findBase, isPatchable } from './entry-docs.ts'
-import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
+import { createMonthlyTable } from './monthly.ts'
 import { outageInWords } from './outages.ts'
-import { createRecords, type Records } from './records.ts'
-import { createSealing, type Sealing } from './sealing.ts'
+import { createRecords } from './records.ts'
+import { createSealing } from './sealing.ts'
 import { deliver, type SignalHandler } from './signal.ts'
-import { type SqlWords, sqlWordsOf } from './sql-words.ts'
+import { sqlWordsOf } from './sql-words.ts'
 
-/** Reads, and the only way to write, for areas. */
-export interface Store
-  extends UnrecordedStore,
-    Pick<Database, 'scan' | 'csvLines' | 'scanForLines' | 'fence' | 'state'> {
-  records: Records
-  clock: Clock
-  sealing: Sealing
-  linesAtOnce: number
-  words: SqlWords
-  generationOf: GenerationOf
-  cdrs: MonthlyTable
-  /** Writes change sets with audit entries, events and jobs in one durable transaction, after signals and gates. */
-  commit(...sets: ChangeSet[]): Promise<void>
-  /** The same for imported records: no gates and no signals. */
-  adopt(...sets: ChangeSet[]): Promise<void>
-  /** Why the store takes no writes; undefined if it does. After an outage it tests a write of some size. */
-  writeObstacle(): Promise<string | undefined>
-  outages(): number
-  hear(...hearings: readonly SignalHandler[]): void
-  locate(standingOf: StandingOf): void
-  /** For `system` the master account. Undefined if it does not exist. */
-  standingOf: StandingOf
-  guard(gate: Gate): void
-}
+export type Store = ReturnType<typeof createStore>
 
 type StandingOf = (accountId: string) => Promise<AccountPath | undefined>
 
@@ -78,16 +55,12 @@ const takeRoom: Statement[] = [
   },
 ]
 
-/** `cacheBytes`: of cached records. */
-export const createStore = (db: Database, clock: Clock, cacheBytes?: number): Store => {
-  const hearings = new Map<string, SignalHandler[]>()
-  const gates: Gate[] = []
-  const sealing = createSealing()
-
+/** Writes, and notices outages. */
+const createWriting = (db: Database) => {
   let isInTrouble = false
   let outages = 0
 
-  const noticing = async (write: Write) => {
+  const writing = async (write: Write) => {
     try {
       await inSpan({ name: 'store commit', kind: 'internal' }, () => db.write(write))
     } catch (error) {
@@ -104,6 +77,30 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     for (const statements of probes) await db.write({ statements, stale: [] })
     isInTrouble = false
   }
+
+  return {
+    writing,
+    outages: () => outages,
+    /** Why the store takes no writes; undefined if it does. After an outage it tests a write of some size. */
+    async writeObstacle() {
+      try {
+        await probe()
+        return undefined
+      } catch (error) {
+        if (!isOutage(error)) throw error
+        return outageInWords(error)
+      }
+    },
+  }
+}
+
+/** Reads, and the only way to write, for areas. `cacheBytes`: of cached records. */
+export const createStore = (db: Database, clock: Clock, cacheBytes?: number) => {
+  const hearings = new Map<string, SignalHandler[]>()
+  const gates: Gate[] = []
+  const sealing = createSealing()
+
+  const { writing, ...outages } = createWriting(db)
 
   const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
 
@@ -139,56 +136,55 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     const large = sets.flatMap(({ changes }) => changes.filter(isPatchable))
     const bases = large.length > 0 ? await basesOf(large, known) : undefined
     const baseOf = (change: Change) => bases?.get(change)
-    await noticing(writeOf(sets, clock, sealing, { standingOf: known, baseOf }))
+    await writing(writeOf(sets, clock, sealing, { standingOf: known, baseOf }))
   }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
     gate ? gate(sets, (passed) => passing(passed, others)) : write(sets)
 
+  const { all, scan, csvLines, scanForLines, linesAtOnce, fence, state } = db
+  const unrecorded: UnrecordedStore = {
+    all,
+    writeUnrecorded: (statements, stale = []) => writing({ statements, stale }),
+    writeAlone: (statements, stale = []) => writing({ statements, stale, isAlone: true }),
+  }
+
   return {
+    ...unrecorded,
+    ...outages,
+    scan,
+    csvLines,
+    scanForLines,
+    linesAtOnce,
+    fence,
+    state,
     records: createRecords(db, sealing, cacheBytes),
     clock,
     sealing,
-    all: db.all,
-    scan: db.scan,
-    csvLines: db.csvLines,
-    scanForLines: db.scanForLines,
-    linesAtOnce: db.linesAtOnce,
-    fence: db.fence,
-    state: db.state,
     words: sqlWordsOf(db.engine),
     generationOf: createGenerations(db),
     cdrs: createMonthlyTable(db, 'cdrs'),
-    async commit(...sets) {
+    /** Writes change sets with audit entries, events and jobs in one durable transaction, after signals and gates. */
+    async commit(...sets: ChangeSet[]) {
       if (isTelling(sets)) await deliver(sets, hearings)
       await passing(sets, gates)
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
     },
-    async adopt(...sets) {
+    /** The same for imported records: no gates and no signals. */
+    async adopt(...sets: ChangeSet[]) {
       if (isTelling(sets)) throw new Error('a change set that is adopted has something to tell')
       await write(sets)
     },
-    writeUnrecorded: (statements, stale = []) => noticing({ statements, stale }),
-    writeAlone: (statements, stale = []) => noticing({ statements, stale, isAlone: true }),
-    async writeObstacle() {
-      try {
-        await probe()
-        return undefined
-      } catch (error) {
-        if (!isOutage(error)) throw error
-        return outageInWords(error)
-      }
-    },
-    outages: () => outages,
-    hear(...added) {
+    hear(...added: readonly SignalHandler[]) {
       for (const hearing of added)
         hearings.set(hearing.name, [...(hearings.get(hearing.name) ?? []), hearing])
     },
-    standingOf: async (accountId) => standingOf?.(accountId),
-    locate(lookUp) {
+    /** For `system` the master account. Undefined if it does not exist. */
+    standingOf: async (accountId: string) => standingOf?.(accountId),
+    locate(lookUp: StandingOf) {
       standingOf = lookUp
     },
-    guard: (gate) => void gates.push(gate),
+    guard: (gate: Gate) => void gates.push(gate),
   }
 }
 
