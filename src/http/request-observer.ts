@@ -6,18 +6,17 @@ import { type SpanFacts, timeSpan } from '../lib/trace.ts'
 import type { RequestContext } from './exchange.ts'
 import { canonicalPeer } from './transport/client-address.ts'
 
-// What is told of every request when it is over: a line in the log, a duration, a span.
+// Log line, metric and span of each request.
 
 interface Deps {
   metrics: Metrics
   log: Log
-  /** Whether there is a line for each request. */
   logsAccess: boolean
 }
 
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE'])
 
-/** Nothing was answered: the client had gone. */
+/** The client left before the response. */
 const clientHasGone = 499
 
 const unknownRoute = 'unknown'
@@ -40,16 +39,14 @@ export const createRequestObserver = ({ metrics, log, logsAccess }: Deps) => {
     bounds: secondsBounds,
   })
 
-  const tell = (
+  const writeLine = (
     exchange: RequestContext,
-    facts: { method: string; route: string; status: number; ms: number },
+    { ms, ...facts }: { method: string; route: string; status: number; ms: number },
   ) =>
     log.write('info', 'request', {
       client_address: addressOf(exchange),
-      method: facts.method,
-      route: facts.route,
-      status: facts.status,
-      duration_ms: Math.round(facts.ms * 100) / 100,
+      ...facts,
+      duration_ms: Math.round(ms * 100) / 100,
       account_id: exchange.account?.id ?? exchange.actor?.accountId,
       actor: actorIn(exchange.actor),
       reason: reasonOf(exchange),
@@ -57,7 +54,7 @@ export const createRequestObserver = ({ metrics, log, logsAccess }: Deps) => {
       trace_id: exchange.trace.traceId,
     })
 
-  /** `place` is the template of a path that no route stands for. */
+  /** `place`: the template of a path without a route. */
   return (exchange: RequestContext, place?: string) => {
     const began = performance.now()
     const endSpan = timeSpan(exchange.trace, 'server')
@@ -68,7 +65,7 @@ export const createRequestObserver = ({ metrics, log, logsAccess }: Deps) => {
       const method = knownMethods.has(exchange.method) ? exchange.method : 'other'
       const route = place ?? matched?.path ?? unknownRoute
       durations.observe({ method, route, status }, ms / 1000)
-      if (logsAccess && log.enabled('info')) tell(exchange, { method, route, status, ms })
+      if (logsAccess && log.enabled('info')) writeLine(exchange, { method, route, status, ms })
       if (!trace.recorder) return
       const facts: SpanFacts = {
         'http.request.method': method,

@@ -3,7 +3,7 @@ import type { KeyRule } from '../auth/api-keys.ts'
 import type { AccountRecord, Actor, TokenPurpose } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
-import type { Json } from '../lib/json.ts'
+import { type Json, present } from '../lib/json.ts'
 import type { Warning } from '../settings/unknown-keys.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { CommittedChange } from '../storage/idempotency.ts'
@@ -206,18 +206,7 @@ const define =
   ): Route => {
     const { run, subject, judge, warns, again, record, ...rest } = spec
     const resourceAt = placeOfResource(path, spec.resource)
-    return {
-      method,
-      path,
-      resourceAt,
-      spec: rest,
-      run,
-      ...(record ? { record } : {}),
-      ...(subject ? { subject } : {}),
-      ...(judge ? { judge } : {}),
-      ...(warns ? { warns } : {}),
-      ...(again ? { again } : {}),
-    }
+    return { method, path, resourceAt, spec: rest, run, ...present({ record, subject, judge, warns, again }) }
   }
 
 export const get = define('GET')
