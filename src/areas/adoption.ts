@@ -104,3 +104,25 @@ export const importingInto = <Doc extends object, Hidden extends object>(
     return record !== undefined
   },
 })
+
+/** The adoption of rows that are no records. */
+export const importingRows = <Row>(rows: {
+  rowOf(arrival: ImportedRecord): Row | Promise<Row>
+  find(accountId: string, id: string): Promise<Row | undefined>
+  isSame(before: Row, after: Row): boolean
+  put(set: ChangeSet, accountId: string, row: Row): void
+  remove(set: ChangeSet, accountId: string, row: Row): void
+}): Importer => ({
+  async put(set, arrival) {
+    const after = await rows.rowOf(arrival)
+    const before = await rows.find(arrival.accountId, arrival.id)
+    if (before !== undefined && rows.isSame(before, after)) return false
+    rows.put(set, arrival.accountId, after)
+    return true
+  },
+  async remove(set, { accountId, id }) {
+    const before = await rows.find(accountId, id)
+    if (before !== undefined) rows.remove(set, accountId, before)
+    return before !== undefined
+  },
+})

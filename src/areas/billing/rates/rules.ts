@@ -1,12 +1,11 @@
 import type { Problems } from '../../../lib/failure.ts'
-import { daySeconds } from '../../../lib/gregorian.ts'
 import { sameJson } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { decimalsOf, type MicroUnits, microUnitsOfDollars, unitsText } from '../../../lib/money.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import type { SettingsOf } from '../../../settings/keys.ts'
 import { baseCostDollars } from './pricing.rules.ts'
-import type { NumberRate, Rate } from './schema.ts'
+import { type NumberRate, Rate } from './schema.ts'
 import type { rateSettings } from './settings.ts'
 
 export interface RateQuery {
@@ -164,14 +163,30 @@ export const generatedName = ({ direction = [], iso_country_code: country, prefi
 /** A CSV row by column name; empty cells are absent or empty. */
 type RateCells = Readonly<Record<string, string | undefined>>
 
-const maxPrice = 1_000_000
+/** The rules of a field that its cells follow. */
+interface FieldRules {
+  type?: string
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  pattern?: string
+}
 
-const isWhole = (from: number, to: number) => (cell: string) =>
-  /^\d{1,15}$/.test(cell) && Number(cell) >= from && Number(cell) <= to
-const isPrice = (cell: string) =>
-  /^\d{0,7}(?:\.\d+)?$/.test(cell) && /\d/.test(cell) && Number(cell) <= maxPrice && isExactPrice(cell)
-const isShort = (cell: string) => cell.length <= 256
-const isDirection = (cell: string) => cell === 'inbound' || cell === 'outbound'
+const rateFields: Readonly<Record<string, FieldRules>> = Rate.properties
+
+const isNumeric = ({ type }: FieldRules) => type === 'integer' || type === 'number'
+
+const digitsOnly = /^\d{1,15}$/
+const decimal = /^\d{0,7}(?:\.\d+)?$/
+
+const isNumberCell = (cell: string, { type, minimum = 0, maximum = 0 }: FieldRules) => {
+  const isWritten =
+    type === 'integer' ? digitsOnly.test(cell) : decimal.test(cell) && /\d/.test(cell) && isExactPrice(cell)
+  return isWritten && Number(cell) >= minimum && Number(cell) <= maximum
+}
+
+const isTextCell = (cell: string, { maxLength = 0, pattern = '' }: FieldRules) =>
+  cell.length <= maxLength && new RegExp(pattern).test(cell)
 
 /** A JSON list, or one text. */
 const cellTexts = (cell: string): unknown[] => {
@@ -189,41 +204,20 @@ const optionsIn = (cell: string) =>
   cellTexts(cell).flatMap((one) => (cell.startsWith('[') ? String(one) : String(one).split(',')))
 
 export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> = {
-  prefix: isWhole(1, 999_999_999_999_999),
-  rate_cost: isPrice,
-  rate_surcharge: isPrice,
-  internal_rate_cost: isPrice,
-  rate_increment: isWhole(1, daySeconds),
-  rate_minimum: isWhole(1, daySeconds),
-  rate_nocharge_time: isWhole(0, daySeconds),
-  weight: isWhole(1, 100),
-  direction: isDirection,
+  ...Object.fromEntries(
+    Object.entries(rateFields).map(([column, field]) => [
+      column,
+      (cell: string) => (isNumeric(field) ? isNumberCell : isTextCell)(cell, field),
+    ]),
+  ),
+  direction: (cell) => cell === 'inbound' || cell === 'outbound',
   routes: (cell) => {
     const routes = routesIn(cell)
     return routes.length > 0 && routes.length <= 100 && routes.every((one) => !compilePattern(one).problem)
   },
   options: (cell) => optionsIn(cell).length <= 100 && optionsIn(cell).every((one) => one.length <= 128),
-  caller_id_numbers: (cell) => /^[0-9+:]{1,4096}$/.test(cell),
-  ratedeck_id: (cell) => /^[A-Za-z0-9_.-]{1,64}$/.test(cell),
   account_id: (cell) => /^[0-9a-f]{32}$/.test(cell),
-  carrier: isShort,
-  description: (cell) => cell.length <= 4096,
-  iso_country_code: (cell) => cell.length <= 16,
-  rate_name: isShort,
-  rate_suffix: isShort,
-  rate_version: isShort,
 }
-
-const numericColumns = new Set([
-  'prefix',
-  'rate_cost',
-  'rate_surcharge',
-  'internal_rate_cost',
-  'rate_increment',
-  'rate_minimum',
-  'rate_nocharge_time',
-  'weight',
-])
 
 const lists: Readonly<Record<string, (cell: string) => string[]>> = {
   direction: (cell) => [cell],
@@ -231,10 +225,8 @@ const lists: Readonly<Record<string, (cell: string) => string[]>> = {
   options: optionsIn,
 }
 
-const valueIn = (column: string, cell: string) => {
-  if (numericColumns.has(column)) return Number(cell)
-  return lists[column]?.(cell) ?? cell
-}
+const valueIn = (column: string, cell: string) =>
+  isNumeric(rateFields[column] ?? {}) ? Number(cell) : (lists[column]?.(cell) ?? cell)
 
 /** The fields of a row whose cells are valid. */
 export const fieldsIn = (cells: RateCells): Partial<Rate> => {

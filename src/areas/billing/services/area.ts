@@ -33,7 +33,7 @@ import { createVendors } from './vendors.ts'
 export { dueMonthly } from './agreed.rules.ts'
 export { invoiceJson } from './pricing/invoices.ts'
 export { itemJson, itemName } from './pricing/items.ts'
-export { taxLineJson } from './pricing/plan.ts'
+export { taxJson, taxLineJson } from './pricing/plan.ts'
 
 export const servicesArea = area({
   name: 'services',

@@ -118,7 +118,7 @@ const chargedBy =
   (item: { category: string; key: string }): ChargedItem => {
     const [had, has] = [before.get(itemKey(item)), agreed.get(itemKey(item))]
     const { prices } = has ?? had ?? { prices: [] }
-    return { amount: (had?.amount ?? 0) + (has?.amount ?? 0), ...(prices ? { prices } : {}) }
+    return { amount: (had?.amount ?? 0) + (has?.amount ?? 0), prices }
   }
 
 /** Removals refund at most what was charged this month, which is read only if something is prorated. */

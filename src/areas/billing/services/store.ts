@@ -3,7 +3,7 @@ import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import { createCollection, putDocument } from '../../../storage/collection.ts'
 import { requireRecord, type StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { integer, type RowOf, table, text } from '../../../storage/table.ts'
+import { integer, json, optional, type RowOf, table, text } from '../../../storage/table.ts'
 import { importingInto } from '../../adoption.ts'
 import { assignmentClaim } from './plans/store.ts'
 import type { ChargedItem, PriceSpan } from './pricing/proration.ts'
@@ -111,36 +111,28 @@ export const createQuoteStore = ({ all, writeUnrecorded }: Store) => ({
   put: (...rows: readonly QuoteRow[]) => writeUnrecorded(rows.map((row) => putQuote(row))),
 })
 
-interface ChargedRow {
-  accountId: string
-  month: number
-  item: string
-  /** Units to add. */
-  amount: number
-  /** Absent: unchanged. */
-  prices?: readonly PriceSpan[]
-}
+const chargedItems = table('charged_items', {
+  accountId: text(),
+  month: integer(),
+  item: text(),
+  /** Units. */
+  amount: integer(),
+  prices: optional(json<readonly PriceSpan[]>()),
+})
+const itemCharges = chargedItems.pick('item', 'amount', 'prices')
+/** Adds the amount. Without prices those from before stay. */
+const addCharge = chargedItems.insert(`ON CONFLICT (account_id, month, item) DO UPDATE SET
+  amount = charged_items.amount + excluded.amount, prices = COALESCE(excluded.prices, charged_items.prices)`)
+
+type ChargedRow = Omit<RowOf<typeof chargedItems>, 'prices'> & Pick<ChargedItem, 'prices'>
 
 /** What accounts were charged in a month, and at what prices, by item. */
 export const createChargedStore = ({ all }: Store) => ({
   async of(accountId: string, month: number): Promise<Map<string, ChargedItem>> {
-    const rows = await all<{ item: string; amount: number; prices: string | null }>(
-      'SELECT item, amount, prices FROM charged_items WHERE account_id = $1 AND month = $2',
-      [accountId, month],
-    )
-    return new Map(
-      rows.map(({ item, amount, prices }) => [
-        item,
-        { amount, ...(prices ? { prices: JSON.parse(prices) } : {}) },
-      ]),
-    )
+    const sql = `SELECT ${itemCharges.columns} FROM charged_items WHERE account_id = $1 AND month = $2`
+    const rows = itemCharges.list(await all(sql, [accountId, month]))
+    return new Map(rows.map(({ item, ...charge }) => [item, charge]))
   },
 
-  add: (set: ChangeSet, { accountId, month, item, amount, prices }: ChargedRow) =>
-    set.run(
-      `INSERT INTO charged_items (account_id, month, item, amount, prices) VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (account_id, month, item) DO UPDATE SET amount = charged_items.amount + excluded.amount,
-          prices = COALESCE(excluded.prices, charged_items.prices)`,
-      [accountId, month, item, amount, prices ? JSON.stringify(prices) : null],
-    ),
+  add: (set: ChangeSet, charge: ChargedRow) => set.add(addCharge({ prices: undefined, ...charge })),
 })

@@ -6,7 +6,7 @@ import type { Allotment } from '../../../../lib/limit-shapes.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
 import type { Accounts } from '../../../accounts/accounts/operations.ts'
-import type { ImportedRecord, Importer } from '../../../adoption.ts'
+import { type ImportedRecord, type Importer, importingRows } from '../../../adoption.ts'
 import type { DepsOf } from '../../../area.ts'
 import { allotmentsNotConfigured } from '../failures.ts'
 import type { LimitsOfAccounts, OperatorLimitsStored } from '../operations.ts'
@@ -142,22 +142,17 @@ const usePlaceIn = (id: string) => {
 /** Imports what calls have used elsewhere. */
 export const createAllotmentUseImporter = (store: Store): Importer => {
   const uses = createAllotmentStore(store)
-  return {
-    async put(set, arrival) {
-      const use = importedUse(arrival)
-      const { accountId, allotment, minute, seconds } = use
-      if ((await uses.used(accountId, allotment, { from: minute, to: minute + 1 })) === seconds) return false
-      uses.put(set, use).record({ accountId, kind: 'allotments', id: accountId, action: 'edited' })
-      return true
-    },
-    async remove(set, { accountId, id }) {
+  const record = (set: ChangeSet, accountId: string) =>
+    set.record({ accountId, kind: 'allotments', id: accountId, action: 'edited' })
+  return importingRows<AllotmentUse>({
+    rowOf: importedUse,
+    async find(accountId, id) {
       const { minute, allotment } = usePlaceIn(id)
-      const isThere = (await uses.used(accountId, allotment, { from: minute, to: minute + 1 })) > 0
-      if (isThere)
-        uses
-          .remove(set, { accountId, allotment, minute })
-          .record({ accountId, kind: 'allotments', id: accountId, action: 'edited' })
-      return isThere
+      const seconds = await uses.used(accountId, allotment, { from: minute, to: minute + 1 })
+      return seconds > 0 ? { accountId, allotment, minute, seconds } : undefined
     },
-  }
+    isSame: (before, after) => before.seconds === after.seconds,
+    put: (set, accountId, use) => record(uses.put(set, use), accountId),
+    remove: (set, accountId, use) => record(uses.remove(set, use), accountId),
+  })
 }

@@ -119,23 +119,20 @@ const drawHead = (doc: Doc, { title, facts, account, issuer }: Head, { brand }: 
   return Math.max(left, other) + 24
 }
 
-const drawTableHead = (doc: Doc, y: number, currency: string) => {
-  plainText(doc, 8, grey)
-  doc.text('Description', tableColumns.description.at, y, { width: tableColumns.description.width })
-  doc.text('Quantity', tableColumns.quantity.at, y, { width: tableColumns.quantity.width, align: 'right' })
-  doc.text('Price', tableColumns.rate.at, y, { width: tableColumns.rate.width, align: 'right' })
-  doc.text(`Amount (${currency})`, tableColumns.amount.at, y, {
-    width: tableColumns.amount.width,
-    align: 'right',
-  })
-  rule(doc, y + 13)
-  return y + 19
-}
-
 const cell = (doc: Doc, column: keyof typeof tableColumns, text: string, y: number) => {
   const { at, width } = tableColumns[column]
   doc.text(text, at, y, { width, align: column === 'description' ? 'left' : 'right' })
   return doc.y
+}
+
+const drawTableHead = (doc: Doc, y: number, currency: string) => {
+  plainText(doc, 8, grey)
+  cell(doc, 'description', 'Description', y)
+  cell(doc, 'quantity', 'Quantity', y)
+  cell(doc, 'rate', 'Price', y)
+  cell(doc, 'amount', `Amount (${currency})`, y)
+  rule(doc, y + 13)
+  return y + 19
 }
 
 const heightOf = (doc: Doc, text: string, size: number) =>

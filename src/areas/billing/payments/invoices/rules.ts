@@ -2,7 +2,7 @@ import { gregorianOfMonth, monthAfter } from '../../../../lib/gregorian.ts'
 import { isObject, type Json, present } from '../../../../lib/json.ts'
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../../lib/money.ts'
 import type { LedgerEntryRow } from '../../ledgers/rules.ts'
-import { itemName, taxLineJson } from '../../services/area.ts'
+import { itemName, taxJson } from '../../services/area.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { PricedItem } from '../../services/pricing/items.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -198,14 +198,8 @@ const recurringLine = (priced: PricedItem): InvoiceLine => {
 export const recurringLines = ({ items }: PricedInvoice): InvoiceLine[] =>
   items.filter(({ billable, total }) => billable > 0 || total !== 0).map(recurringLine)
 
-const inUnits = ({ base, amount, ...tax }: ReturnType<typeof taxLineJson>): InvoiceTax => ({
-  ...tax,
-  base: unitsOfDollars(base),
-  amount: unitsOfDollars(amount),
-})
-
 export const recurringTaxes = ({ taxes }: PricedInvoice): InvoiceTax[] =>
-  taxes.map((line) => inUnits(taxLineJson(line)))
+  taxes.map(({ tax, base, amount }) => ({ ...taxJson(tax), base, amount }))
 
 /** A ledger entry as a line. */
 export const entryLine = (entry: LedgerEntryRow, source: 'services' | 'prorations'): InvoiceLine => {
@@ -354,7 +348,7 @@ const lineJson = ({ key: _, ...line }: InvoiceLine) =>
     amount: dollarsOfUnits(line.amount),
   })
 
-const taxJson = (tax: InvoiceTax) =>
+const invoiceTaxJson = (tax: InvoiceTax) =>
   present({ ...tax, base: dollarsOrNone(tax.base), amount: dollarsOrNone(tax.amount) })
 
 /** The row of a list. */
@@ -386,7 +380,7 @@ export const invoiceJson = (
     issuer,
     bookkeeper,
     items: items.map(lineJson),
-    taxes: taxes.map(taxJson),
+    taxes: taxes.map(invoiceTaxJson),
     amount_due: invoice.status === 'paid' || invoice.status === 'void' ? 0 : dollarsOfUnits(toPay(invoice)),
     ...(attempt === '' ? {} : { transaction_id: attempt }),
     ...(notes.length === 0 ? {} : { credit_notes: notes.map(creditNoteJson) }),

@@ -22,14 +22,18 @@ import {
   usageSource,
 } from './rules.ts'
 
-const invoiceRows = shape({
+const documentColumns = {
   accountId: text(),
   id: text(),
-  month: integer(),
-  issuerId: text(),
   numberPrefix: text(),
   numberValue: integer(),
   issued: integer(),
+}
+
+const invoiceRows = shape({
+  ...documentColumns,
+  month: integer(),
+  issuerId: text(),
   doc: json<InvoiceDoc>(),
 })
 
@@ -52,15 +56,7 @@ const toInvoices = (rows: Rows): InvoiceDocument[] => {
   })
 }
 
-const noteRows = shape({
-  accountId: text(),
-  invoiceId: text(),
-  id: text(),
-  numberPrefix: text(),
-  numberValue: integer(),
-  issued: integer(),
-  doc: json<CreditNoteDoc>(),
-})
+const noteRows = shape({ ...documentColumns, invoiceId: text(), doc: json<CreditNoteDoc>() })
 
 const invoiceEvents = table('invoice_events', {
   accountId: text(),

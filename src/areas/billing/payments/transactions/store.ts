@@ -1,11 +1,11 @@
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import { unixOfGregorian } from '../../../../lib/gregorian.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type ChangeSet, conflict } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { integer, json, oneOf, table, text } from '../../../../storage/table.ts'
+import { integer, json, oneOf, shape, table, text } from '../../../../storage/table.ts'
 import { readTimePage, type TimePage } from '../../../../storage/time-page.ts'
-import type { ImportedRecord, Importer } from '../../../adoption.ts'
+import { type ImportedRecord, type Importer, importingRows } from '../../../adoption.ts'
+import type { DepsOf } from '../../../area.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import type {
   Transaction,
@@ -20,7 +20,7 @@ interface Settlement {
   doc: TransactionDoc
 }
 
-const transactions = table('transactions', {
+const columns = {
   accountId: text(),
   id: text(),
   created: integer(),
@@ -31,8 +31,9 @@ const transactions = table('transactions', {
   amount: integer(),
   refunded: integer(),
   doc: json<TransactionDoc>(),
-  bookkeeperType: text(),
-})
+} as const
+const shownTransactions = shape(columns)
+const transactions = table('transactions', { ...columns, bookkeeperType: text() })
 const insertTransaction = transactions.insert()
 // `refunded` stays: refunds of an imported sale may have been made here.
 const insertImported =
@@ -45,19 +46,6 @@ const transactionRowOf = (transaction: Transaction) => ({
   refunded: 0,
   bookkeeperType: transaction.doc.bookkeeper.type,
 })
-
-const shownTransactions = transactions.pick(
-  'accountId',
-  'id',
-  'created',
-  'place',
-  'madeAt',
-  'type',
-  'status',
-  'amount',
-  'refunded',
-  'doc',
-)
 
 export type TransactionStore = ReturnType<typeof createTransactionStore>
 
@@ -194,36 +182,21 @@ const transactionOf = (
   }
 }
 
-const isSameTransaction = (before: Transaction | undefined, { refunded: _, ...after }: Transaction) => {
-  if (!before) return false
-  const { refunded: __, ...rest } = before
-  const inOrder = ({ doc, ...columns }: Omit<Transaction, 'refunded'>) =>
-    JSON.stringify([Object.entries(columns).toSorted(), doc])
-  return inOrder(rest) === inOrder(after)
+/** `refunded` stays as it is here. */
+const isSameTransaction = (before: Transaction, after: Transaction) => {
+  const inOrder = ({ doc, refunded: _, ...rest }: Transaction) =>
+    JSON.stringify([Object.entries(rest).toSorted(), doc])
+  return inOrder(before) === inOrder(after)
 }
 
 /** Imports transactions of another system. No bookkeeper is called, and no balance moves. */
-export const createTransactionImporter = ({
-  store,
-  settings,
-}: {
-  store: Store
-  settings: Settings
-}): Importer => {
+export const createTransactionImporter = ({ store, settings }: DepsOf<'store' | 'settings'>): Importer => {
   const rows = createTransactionStore(store)
-  return {
-    async put(set, arrival) {
-      const { currency } = await settings.of(servicesSettings)
-      const after = transactionOf(arrival, currency)
-      if (isSameTransaction(await rows.find(arrival.accountId, arrival.id), after)) return false
-      rows.import(set, after)
-      return true
-    },
-
-    async remove(set, { accountId, id }) {
-      const before = await rows.find(accountId, id)
-      if (before) rows.remove(set, accountId, id)
-      return before !== undefined
-    },
-  }
+  return importingRows<Transaction>({
+    rowOf: async (arrival) => transactionOf(arrival, (await settings.of(servicesSettings)).currency),
+    find: rows.find,
+    isSame: isSameTransaction,
+    put: (set, _accountId, transaction) => rows.import(set, transaction),
+    remove: (set, accountId, { id }) => rows.remove(set, accountId, id),
+  })
 }

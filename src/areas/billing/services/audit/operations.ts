@@ -2,11 +2,12 @@ import { type AccountRecord, accountKind, userKind } from '../../../../auth/iden
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import { gregorianOfUnix, unixOfGregorian } from '../../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../../lib/ids.ts'
+import { sameJson } from '../../../../lib/json.ts'
 import { dayNumber, monthOf } from '../../../../lib/time-key.ts'
 import type { Settings } from '../../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Store } from '../../../../storage/store.ts'
-import type { ImportedRecord, Importer } from '../../../adoption.ts'
+import { type ImportedRecord, type Importer, importingRows } from '../../../adoption.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
 import type { QuantityReader } from '../quantities/operations.ts'
 import { itemCount, type Quantities, type Totals } from '../quantities/rules.ts'
@@ -171,21 +172,13 @@ const importedDay = ({ created, facts }: ImportedRecord): QuantityDay => {
 /** Imports audit entries of another system. */
 export const createServiceAuditImporter = (store: Store): Importer => {
   const rows = createAuditStore(store)
-  return {
-    async put(set, arrival) {
-      const before = await rows.find(arrival.accountId, arrival.id)
-      const after = importedAuditEntry(arrival)
-      if (before && JSON.stringify(before) === JSON.stringify(after)) return false
-      rows.import(set, arrival.accountId, after)
-      return true
-    },
-
-    async remove(set, { accountId, id }) {
-      const before = await rows.find(accountId, id)
-      if (before) rows.remove(set, accountId, id)
-      return before !== undefined
-    },
-  }
+  return importingRows<AuditEntry>({
+    rowOf: importedAuditEntry,
+    find: rows.find,
+    isSame: sameJson,
+    put: (set, accountId, entry) => rows.import(set, accountId, entry),
+    remove: (set, accountId, { id }) => rows.remove(set, accountId, id),
+  })
 }
 
 /** Ids are like `20250214/devices/sip_device`, each part URL-encoded. */
@@ -197,20 +190,12 @@ const dayPlaceIn = (id: string) => {
 /** Imports the changes of counts before the import. */
 export const createQuantityDayImporter = (store: Store): Importer => {
   const rows = createAuditStore(store)
-  return {
-    async put(set, arrival) {
-      const after = importedDay(arrival)
-      const before = await rows.day(arrival.accountId, after)
-      const isSame =
-        before && Object.entries(after).every(([key, value]) => before[key as keyof QuantityDay] === value)
-      if (isSame) return false
-      rows.putDay(set, arrival.accountId, after)
-      return true
-    },
-    async remove(set, { accountId, id }) {
-      const before = await rows.day(accountId, dayPlaceIn(id))
-      if (before) rows.removeDay(set, accountId, before)
-      return before !== undefined
-    },
-  }
+  return importingRows<QuantityDay>({
+    rowOf: importedDay,
+    find: (accountId, id) => rows.day(accountId, dayPlaceIn(id)),
+    isSame: (before, after) =>
+      Object.entries(after).every(([key, value]) => before[key as keyof QuantityDay] === value),
+    put: rows.putDay,
+    remove: rows.removeDay,
+  })
 }

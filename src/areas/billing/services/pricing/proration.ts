@@ -61,7 +61,7 @@ export interface ChargedItem {
   /** Units. */
   amount: number
   /** In ascending order; absent: unknown. */
-  prices?: readonly PriceSpan[]
+  prices?: readonly PriceSpan[] | undefined
 }
 
 interface Terms {
