@@ -15,20 +15,13 @@ import { Limits, LimitsRecord } from './schema.ts'
 const onAccount = '/v2/accounts/{account_id}/limits'
 const ofOperator = `${onAccount}/operator` as const
 
-interface LimitsSubject<R> {
-  record: R | undefined
-  revision?: string
-  doc: object
-}
+const limitsSubjectOf = <R extends LimitsStored | OperatorLimitsStored>(record: R | undefined) => ({
+  record,
+  doc: record?.doc ?? {},
+  ...(record ? { revision: record.revision } : {}),
+})
 
-const limitsSubjectOf = <R extends LimitsStored | OperatorLimitsStored>(
-  record: R | undefined,
-): LimitsSubject<R> => (record ? { record, revision: record.revision, doc: record.doc } : { record, doc: {} })
-
-type LimitsCall<Data, R> = Pick<
-  Call<string, Data, LimitsSubject<R>>,
-  'author' | 'account' | 'data' | 'subject'
->
+type OperatorSubject = ReturnType<typeof limitsSubjectOf<OperatorLimitsStored>>
 
 const limitsRefusal = 'Please contact your phone provider to add limits.'
 
@@ -66,7 +59,7 @@ export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
       revision: record.revision,
     })
 
-  const replaceOperator = async (call: LimitsCall<OperatorLimits, OperatorLimitsStored>) => {
+  const replaceOperator = async (call: Call<typeof ofOperator, OperatorLimits, OperatorSubject>) => {
     const { author, account, subject, data } = call
     return shownOperator(await limits.replaceOperator(author, account, subject.record, data))
   }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfMonth, monthAfter } from '../../../lib/gregorian.ts'
+import { present } from '../../../lib/json.ts'
 import { dollarsOfUnits, maxUnits, unitsOfDollars } from '../../../lib/money.ts'
 import { monthNumber } from '../../../lib/time-key.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
@@ -23,13 +24,9 @@ export const defaultBookkeeper = { id: 'default_bookkeeper', type: 'default' }
 export const mayBeBilledBy = (billingId: string, account: { id: string; parentId: string | undefined }) =>
   billingId === account.id || billingId === account.parentId
 
-export const standingJson = ({ status, reason, reason_code: code }: ServicesDoc) =>
+export const standingJson = ({ status, reason, reason_code }: ServicesDoc) =>
   status === 'delinquent'
-    ? {
-        in_good_standing: false,
-        ...(reason === undefined ? {} : { reason }),
-        ...(code === undefined ? {} : { reason_code: code }),
-      }
+    ? { in_good_standing: false, ...present({ reason, reason_code }) }
     : { in_good_standing: true }
 
 /** A bookkeeper's report ends only what the same reason began. */

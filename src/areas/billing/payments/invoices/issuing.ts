@@ -200,7 +200,7 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
   }
 
   /** What a document needs besides its content. */
-  const frame = async <Doc extends { total: number }>(
+  const frame = async <Doc>(
     kind: 'invoice' | 'credit_note',
     document: Pick<Issue<Doc>, 'accountId' | 'id' | 'issuerId' | 'doc'>,
   ): Promise<Issue<Doc>> => ({
@@ -208,7 +208,6 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
     series: seriesOf(kind, clock.now()),
     prefix: await prefixFor(document.issuerId),
     issued: gregorianNow(clock),
-    total: document.doc.total,
   })
 
   return {

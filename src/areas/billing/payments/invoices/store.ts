@@ -128,7 +128,6 @@ export interface Issue<Doc> {
   prefix: string
   /** Gregorian seconds. */
   issued: number
-  total: number
   doc: Doc
 }
 
@@ -146,9 +145,9 @@ const rowText = (
   status: IssuedStatus,
 ) => JSON.stringify({ id, status, period, total: dollarsOfUnits(total), currency, issued, due })
 
-const documentValues = <Doc>(issue: Issue<Doc>, place: number | string) => {
-  const { accountId, id, prefix, issued, total, doc, issuerId, series } = issue
-  return [accountId, id, place, prefix, issued, total, JSON.stringify(doc), issuerId, series]
+const documentValues = (issue: Issue<InvoiceDoc | CreditNoteDoc>, place: number | string) => {
+  const { accountId, id, prefix, issued, doc, issuerId, series } = issue
+  return [accountId, id, place, prefix, issued, doc.total, JSON.stringify(doc), issuerId, series]
 }
 
 const readingInvoices = ({ all }: Store) => {

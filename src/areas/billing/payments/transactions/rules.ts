@@ -1,5 +1,6 @@
 import type { Problems } from '../../../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../../../lib/gregorian.ts'
+import { present } from '../../../../lib/json.ts'
 import { decimalProblems, dollarsOfUnits, maxDollars } from '../../../../lib/money.ts'
 import type { GatewayOrder, PaymentMeans, PaymentOutcome } from '../../../../payment/gateway.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -104,12 +105,12 @@ export const transactionRow = (transaction: Transaction) => {
     description,
     ...(metadata ? { metadata } : {}),
     ...(ledger_id === undefined ? {} : { ledger_id }),
-    bookkeeper: {
+    bookkeeper: present({
       type: doc.bookkeeper.type,
       status: result?.status ?? 'pending',
-      ...(result?.reason === undefined ? {} : { reason: result.reason }),
-      ...(result?.message === undefined ? {} : { message: result.message }),
-    },
+      reason: result?.reason,
+      message: result?.message,
+    }),
     created,
     created_ms: gregorianMilliseconds(madeAt),
   }
@@ -131,19 +132,9 @@ export const gatewayOrder = ({ accountId, id, created, amount, doc }: Transactio
 }
 
 export const resultOf = (outcome: PaymentOutcome): TransactionResult => {
-  switch (outcome.status) {
-    case 'declined':
-      return {
-        status: 'declined',
-        reason: outcome.code,
-        message: outcome.message,
-        retryable: outcome.retryable,
-      }
-    case 'unknown':
-      return { status: 'unknown', reason: outcome.reason }
-    default:
-      return { status: outcome.status, id: outcome.id }
-  }
+  if (outcome.status !== 'declined') return outcome
+  const { status, code: reason, message, retryable } = outcome
+  return { status, reason, message, retryable }
 }
 
 const statuses = {

@@ -61,32 +61,20 @@ export const createServiceAudit = (tools: {
 
   const accountName = async (id: string) => (await records.find(id, accountKind, id))?.doc.name ?? id
 
-  const authentication = async ({ authAccountId, authMethod = '' }: Author) =>
-    authAccountId === undefined
-      ? undefined
-      : { type: authMethod, account_id: authAccountId, account_name: await accountName(authAccountId) }
-
-  const agent = async ({ authAccountId, authUserId }: Author) => {
-    if (authAccountId === undefined || authUserId === undefined) return undefined
-    const user = await records.find(authAccountId, userKind, authUserId)
-    return {
-      type: 'user' as const,
-      type_id: authUserId,
-      account_id: authAccountId,
-      first_name: user?.doc.first_name ?? '',
-      last_name: user?.doc.last_name ?? '',
-    }
+  const signedIn = async ({ authAccountId: account_id, authUserId: type_id, authMethod = '' }: Author) => {
+    if (account_id === undefined) return { authentication: undefined, agent: undefined }
+    const authentication = { type: authMethod, account_id, account_name: await accountName(account_id) }
+    if (type_id === undefined) return { authentication, agent: undefined }
+    const user = await records.find(account_id, userKind, type_id)
+    const names = { first_name: user?.doc.first_name ?? '', last_name: user?.doc.last_name ?? '' }
+    return { authentication, agent: { type: 'user' as const, type_id, account_id, ...names } }
   }
 
-  const requestOf = ({ requestId, clientAddress = '', request }: Author) =>
-    request && { id: requestId, client_ip: clientAddress, ...request }
-
   /** The author, in the format of audit entries. */
-  const who = async (author: Author) => ({
-    authentication: await authentication(author),
-    agent: await agent(author),
-    request: requestOf(author),
-  })
+  const who = async (author: Author) => {
+    const { requestId: id, clientAddress: client_ip = '', request } = author
+    return { ...(await signedIn(author)), request: request && { id, client_ip, ...request } }
+  }
 
   const isKept = async ({ hidden }: AccountRecord) =>
     hidden.tree.length > 0 || (await settings.of(servicesSettings)).should_save_master_audit_logs

@@ -187,14 +187,18 @@ const itemFigures = ({ plan, quantity, billable, rate, single, cumulative }: Fig
   cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
 })
 
-const noFigures = itemFigures({
-  plan: {},
+/** What a line has of an item that is not there. */
+const nothing = {
   quantity: 0,
   billable: 0,
-  rate: 0,
   single: 0,
   cumulative: { rate: 0, quantity: 0 },
-})
+  discount: 0,
+  total: 0,
+  taxes: [],
+}
+
+const noFigures = itemFigures({ plan: {}, rate: 0, ...nothing })
 
 const less = (a: number, b: number) => dollarsOfUnits(unitsOfDollars(a) - unitsOfDollars(b))
 
@@ -302,18 +306,8 @@ const annotated = (before: PricedItem | undefined, after: PricedItem): Annotated
 }
 
 const removedItem = (before: PricedItem): AnnotatedItem => {
-  const nothing = {
-    quantity: 0,
-    billable: 0,
-    single: 0,
-    cumulative: { rate: 0, quantity: 0 },
-    discount: 0,
-    total: 0,
-    taxes: [],
-  }
   const changes = itemChanges(before, undefined)
-  const changed = changes ? { changes } : {}
-  return { ...itemJson({ ...before, ...nothing }), ...changed }
+  return { ...itemJson({ ...before, ...nothing }), ...(changes ? { changes } : {}) }
 }
 
 const comparison = (compared: ComparedInvoice) => {
