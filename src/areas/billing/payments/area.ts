@@ -73,8 +73,7 @@ export const paymentsArea = area({
         defaultToken: async (account: AccountRecord) =>
           bookkeepers.token(account.id, await bookkeepers.of(account)),
 
-        threshold: ({ doc: { notifications, topup } }: AccountRecord) =>
-          lowBalanceThreshold({ notifications, topup }),
+        threshold: ({ doc }: AccountRecord) => lowBalanceThreshold(doc),
       },
       routes: [
         ...transactionRoutes(deps, billing),

@@ -7,7 +7,6 @@ import type {
   RowResult,
   TaskAction,
   TaskContext,
-  TaskRow,
 } from '../../work/tasks/operations.ts'
 import type { RateStored, Rates } from './operations.ts'
 import { cellVerifiers, fieldsIn, hasFields, type RateFields, rateCsvRow, rateIdentity } from './rules.ts'
@@ -37,105 +36,81 @@ interface Imported {
   rate: RateStored
 }
 
-const createImport = (rates: Rates): InputAction<Imported> => {
-  const importRow = (
-    fields: RateFields,
-    before: RateStored | undefined,
-    id: string | undefined,
-    context: TaskContext,
-  ) => {
-    const set = new ChangeSet(context.author)
-    const rate = before ? rates.mergeWith(set, before, fields) : rates.addWith(set, fields, id)
-    return rate === before ? { rate } : { rate, changes: set }
-  }
+const createImport = (rates: Rates): InputAction<Imported> => ({
+  ...definition,
+  action: 'import',
+  input: 'csv',
+  description: 'Bulk-import rates to a ratedeck',
+  doc: [
+    'Creates rates, or changes those that are there: rows that agree in ratedeck, prefix, direction, country, name,',
+    'carrier, reseller, caller numbers, options and routes are one rate. Name, weight and routes are made when absent.',
+  ].join('\n'),
+  mandatory: mandatoryOfImport,
+  optional: others(mandatoryOfImport),
+  verifiers: cellVerifiers,
+  output: 'input',
+  key: (cells) => rateIdentity(fieldsIn(cells) as RateFields),
 
-  return {
-    ...definition,
-    action: 'import',
-    input: 'csv',
-    description: 'Bulk-import rates to a ratedeck',
-    doc: [
-      'Creates rates, or changes those that are there: rows that agree in ratedeck, prefix, direction, country, name,',
-      'carrier, reseller, caller numbers, options and routes are one rate. Name, weight and routes are made when absent.',
-    ].join('\n'),
-    mandatory: mandatoryOfImport,
-    optional: others(mandatoryOfImport),
-    verifiers: cellVerifiers,
-    output: 'input',
-    key: (cells) => rateIdentity(fieldsIn(cells) as RateFields),
-
-    async run(rows, context) {
-      const owner = rateOwner(context)
-      const deck = await rates.deckOr(undefined)
-      const wanted = rows.map(
-        ({ cells }) => ownFields({ ratedeck_id: deck, ...fieldsIn(cells) }, owner) as RateFields | undefined,
-      )
-      const known = await rates.byIdentity(wanted.filter((fields) => fields !== undefined))
-      return rows.map(({ earlier }, index): RowResult<Imported> => {
-        const fields = wanted[index]
-        if (!fields) return foreign
-        const { rate, changes } = importRow(
-          fields,
-          earlier?.rate ?? known.get(fields),
-          known.freeId(fields),
-          context,
-        )
-        known.put(fields, rate)
-        return { outcome: 'done', state: { rate }, ...(changes ? { changes } : {}) }
-      })
-    },
-  }
-}
+  async run(rows, context) {
+    const owner = rateOwner(context)
+    const deck = await rates.deckOr(undefined)
+    const wanted = rows.map(
+      ({ cells }) => ownFields({ ratedeck_id: deck, ...fieldsIn(cells) }, owner) as RateFields | undefined,
+    )
+    const known = await rates.byIdentity(wanted.filter((fields) => fields !== undefined))
+    return rows.map(({ earlier }, index): RowResult<Imported> => {
+      const fields = wanted[index]
+      if (!fields) return foreign
+      const set = new ChangeSet(context.author)
+      const before = earlier?.rate ?? known.get(fields)
+      const rate = before
+        ? rates.mergeWith(set, before, fields)
+        : rates.addWith(set, fields, known.freeId(fields))
+      known.put(fields, rate)
+      return { outcome: 'done', state: { rate }, ...(rate === before ? {} : { changes: set }) }
+    })
+  },
+})
 
 interface Deleted {
   ids: readonly string[]
 }
 
-const createDelete = (rates: Rates): InputAction<Deleted> => {
-  const deleteRow = (
-    { earlier }: TaskRow<Deleted>,
-    matching: readonly RateStored[],
-    gone: Set<string>,
-    context: TaskContext,
-  ): RowResult<Deleted> => {
-    const before = earlier?.ids ?? []
-    const found = matching.filter(({ id }) => !gone.has(id) && !before.includes(id))
-    const set = new ChangeSet(context.author)
-    for (const rate of found) {
-      rates.removeWith(set, rate)
-      gone.add(rate.id)
-    }
-    const state = { ids: [...before, ...found.map(({ id }) => id)] }
-    return { outcome: 'done', state, ...(found.length > 0 ? { changes: set } : {}) }
-  }
+const createDelete = (rates: Rates): InputAction<Deleted> => ({
+  ...definition,
+  action: 'delete',
+  input: 'csv',
+  description: 'Bulk-delete rates',
+  doc: 'Deletes the rates of a prefix that have all values of the row. A row that fits no rate is done.',
+  mandatory: ['prefix'],
+  optional: others(['prefix']),
+  verifiers: cellVerifiers,
+  output: 'input',
+  key: ({ ratedeck_id: deck, prefix }) => `${deck ?? ''}/${prefix ?? ''}`,
 
-  return {
-    ...definition,
-    action: 'delete',
-    input: 'csv',
-    description: 'Bulk-delete rates',
-    doc: 'Deletes the rates of a prefix that have all values of the row. A row that fits no rate is done.',
-    mandatory: ['prefix'],
-    optional: others(['prefix']),
-    verifiers: cellVerifiers,
-    output: 'input',
-    key: ({ ratedeck_id: deck, prefix }) => `${deck ?? ''}/${prefix ?? ''}`,
-
-    async run(rows, context) {
-      const owner = rateOwner(context)
-      const standard = await rates.deckOr(undefined)
-      const wanted = rows.map(({ cells }) => ownFields({ ratedeck_id: standard, ...fieldsIn(cells) }, owner))
-      const stored = await rates.ofPrefixes(wanted.filter((fields) => fields !== undefined))
-      const gone = new Set<string>()
-      return rows.map((row, index): RowResult<Deleted> => {
-        const fields = wanted[index]
-        if (!fields) return foreign
-        const matching = stored(fields).filter(({ doc }) => hasFields(doc, fields))
-        return deleteRow(row, matching, gone, context)
-      })
-    },
-  }
-}
+  async run(rows, context) {
+    const owner = rateOwner(context)
+    const standard = await rates.deckOr(undefined)
+    const wanted = rows.map(({ cells }) => ownFields({ ratedeck_id: standard, ...fieldsIn(cells) }, owner))
+    const stored = await rates.ofPrefixes(wanted.filter((fields) => fields !== undefined))
+    const gone = new Set<string>()
+    return rows.map(({ earlier }, index): RowResult<Deleted> => {
+      const fields = wanted[index]
+      if (!fields) return foreign
+      const before = earlier?.ids ?? []
+      const found = stored(fields).filter(
+        ({ id, doc }) => hasFields(doc, fields) && !gone.has(id) && !before.includes(id),
+      )
+      const set = new ChangeSet(context.author)
+      for (const rate of found) {
+        rates.removeWith(set, rate)
+        gone.add(rate.id)
+      }
+      const state = { ids: [...before, ...found.map(({ id }) => id)] }
+      return { outcome: 'done', state, ...(found.length > 0 ? { changes: set } : {}) }
+    })
+  },
+})
 
 const positionOf = ({ sortKey, id }: RateStored) => JSON.stringify([sortKey, id])
 const cursorIn = (position: string): [string, string] => JSON.parse(position)

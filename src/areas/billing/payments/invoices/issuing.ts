@@ -72,13 +72,9 @@ const createComposing = (deps: PaymentDeps, rows: InvoiceStore) => {
 
   const usageLines = ({ id }: AccountRecord, usage: readonly UsageSum[]) =>
     Promise.all(
-      usage.map(async (sum) => {
-        const period = monthPeriod(sum.month)
-        return usageLine(
-          sum,
-          sum.forAccountId === id ? { period } : { period, about: await nameOf(sum.forAccountId) },
-        )
-      }),
+      usage.map(async (sum) =>
+        usageLine(sum, sum.forAccountId === id ? undefined : await nameOf(sum.forAccountId)),
+      ),
     )
 
   const issuerOf = async (account: AccountRecord): Promise<DocumentParty> => {

@@ -258,17 +258,15 @@ export interface UsageSum {
   unit: string
 }
 
-export const usageLine = (
-  sum: UsageSum,
-  { period, about }: { period: Period; about?: string },
-): InvoiceLine => ({
+/** `about`: the name of another account that has made the calls. */
+export const usageLine = (sum: UsageSum, about: string | undefined): InvoiceLine => ({
   source: 'usage',
   description: about === undefined ? 'Calls' : `Calls of ${about}`,
   category: usageSource,
   quantity: sum.quantity,
   unit: sum.unit,
   amount: -sum.amount,
-  period,
+  period: monthPeriod(sum.month),
 })
 
 /** Units, with added taxes. */

@@ -4,6 +4,7 @@ import { failure, forbidden } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import { sameJson } from '../../../../lib/json.ts'
+import { memberOf } from '../../../../lib/member.ts'
 import { unitsOfDollars } from '../../../../lib/money.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { LedgerEntryRow } from '../../ledgers/rules.ts'
@@ -67,19 +68,13 @@ export const topupDue = ({ isEnabled, topup, balance, lastAt, now }: TopupState)
   return now - lastAt < topupPauseMs ? 'topup_daily_limit' : (amount as number)
 }
 
-interface ThresholdDoc {
-  notifications?: unknown
-  topup?: unknown
-}
-
-const thresholdIn = (part: unknown): number | undefined => {
-  const threshold = (part as { threshold?: unknown } | undefined)?.threshold
-  return typeof threshold === 'number' && Number.isFinite(threshold) ? unitsOfDollars(threshold) : undefined
-}
+const thresholdUnits = (threshold: unknown): number | undefined =>
+  typeof threshold === 'number' && Number.isFinite(threshold) ? unitsOfDollars(threshold) : undefined
 
 /** The balance, in units, below which an account is warned: its own threshold, else that of its top-up. */
-export const lowBalanceThreshold = ({ notifications, topup }: ThresholdDoc): number | undefined =>
-  thresholdIn((notifications as { low_balance?: unknown } | undefined)?.low_balance) ?? thresholdIn(topup)
+export const lowBalanceThreshold = (doc: object): number | undefined =>
+  thresholdUnits(memberOf(doc, 'notifications', 'low_balance', 'threshold')) ??
+  thresholdUnits(memberOf(doc, 'topup', 'threshold'))
 
 type TopupTrigger = 'manual' | 'automatic'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type AccountRecord, accountKind } from '../../../../auth/identity.ts'
+import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { JobKind } from '../../../../jobs/queue.ts'
 import { badIdentifier, failure, forbidden, hasProblems, invalid } from '../../../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../../../lib/gregorian.ts'
@@ -198,7 +198,7 @@ const drafting = (deps: TransactionDeps, rows: TransactionStore) => {
 }
 
 /** Calls gateways. A call that fails leaves the outcome unknown. */
-const gatewayCalls = ({ store, bookkeepers, log }: TransactionDeps) => {
+const gatewayCalls = ({ store, books, bookkeepers, log }: TransactionDeps) => {
   const safely = async <T extends PaymentOutcome | Absent>(
     call: () => Promise<T>,
   ): Promise<T | PaymentOutcome> => {
@@ -211,7 +211,7 @@ const gatewayCalls = ({ store, bookkeepers, log }: TransactionDeps) => {
   }
 
   const mayCharge = async ({ accountId, doc }: Transaction) => {
-    const account = await store.records.find(accountId, accountKind, accountId)
+    const account = await books.account(accountId)
     return account !== undefined && (await bookkeepers.mayCharge(account, doc.bookkeeper))
   }
 

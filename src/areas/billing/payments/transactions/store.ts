@@ -7,18 +7,7 @@ import { readTimePage, type TimePage } from '../../../../storage/time-page.ts'
 import { type ImportedRecord, type Importer, importingRows } from '../../../adoption.ts'
 import type { DepsOf } from '../../../area.ts'
 import { servicesSettings } from '../../services/settings.ts'
-import type {
-  Transaction,
-  TransactionDoc,
-  TransactionResult,
-  TransactionStatus,
-  TransactionType,
-} from './rules.ts'
-
-interface Settlement {
-  status: TransactionStatus
-  doc: TransactionDoc
-}
+import type { Transaction, TransactionDoc, TransactionResult, TransactionType } from './rules.ts'
 
 const columns = {
   accountId: text(),
@@ -70,7 +59,11 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       { rows: 1, orElse: conflict },
     ),
 
-  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, doc }: Settlement) =>
+  settle: (
+    set: ChangeSet,
+    { accountId, id }: Transaction,
+    { status, doc }: Pick<Transaction, 'status' | 'doc'>,
+  ) =>
     set
       .run('UPDATE transactions SET status = $3, doc = $4 WHERE account_id = $1 AND id = $2', [
         accountId,

@@ -1,6 +1,6 @@
 import { datastoreConflict, failure, forbidden } from '../../../../lib/failure.ts'
 import { newId } from '../../../../lib/ids.ts'
-import type { Author } from '../../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { JobDraft } from '../../../../storage/job-draft.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { records } from '../../../records.ts'
@@ -20,23 +20,16 @@ export const repricingKind = 'repricing'
 
 /** Committed with the edit. Edits of one plan are handled in their order. */
 const repricingOf = (
-  author: Author,
-  before: PlanRecord,
-  after: PlanRecord,
+  { author }: ChangeSet,
+  { doc: before }: PlanRecord,
+  { accountId, id: planId, doc: after }: PlanRecord,
   at: number,
 ): JobDraft<Repricing> => ({
   kind: repricingKind,
   id: newId(at),
-  accountId: after.accountId,
-  subject: `service_plan/${after.id}`,
-  payload: {
-    author,
-    vendorId: after.accountId,
-    planId: after.id,
-    before: before.doc,
-    after: after.doc,
-    told: '',
-  },
+  accountId,
+  subject: `service_plan/${planId}`,
+  payload: { author, vendorId: accountId, planId, before, after, told: '' },
 })
 
 export type Plans = ReturnType<typeof createPlans>
@@ -51,7 +44,7 @@ export const createPlans = (store: Store, vendors: Vendors) => {
       if (!before && !account.hidden.isReseller)
         throw failure(forbidden, { message: 'only resellers have service plans of their own' })
       await vendors.assertMayUse(account, after.doc)
-      if (before) set.errand(repricingOf(set.author, before, after, store.clock.now()))
+      if (before) set.errand(repricingOf(set, before, after, store.clock.now()))
     },
     async beforeDelete(set, plan) {
       const holder = await plans.anyHolder(plan)

@@ -1,9 +1,9 @@
 import { ownReseller } from '../../../../auth/policies.ts'
-import { post, type Route } from '../../../../http/route.ts'
+import { post } from '../../../../http/route.ts'
 import { anyObject } from '../../../../lib/schema.ts'
 import { area } from '../../../area.ts'
 import { servicesArea } from '../area.ts'
-import { createReconciliation, type Reconciliation } from './operations.ts'
+import { createReconciliation } from './operations.ts'
 
 export const reconciliationArea = area({
   name: 'reconciliation',
@@ -13,7 +13,17 @@ export const reconciliationArea = area({
     const reconciliation = createReconciliation(store, quantities, sources)
     return {
       offers: reconciliation,
-      routes: reconciliationRoutes(reconciliation),
+      routes: [
+        post('/v2/accounts/{account_id}/services/reconciliation', {
+          summary: 'Count anew what an account has, and put its quantities right',
+          allow: ownReseller,
+          answers: anyObject(),
+          run: async ({ author, account }) => {
+            await reconciliation.reconcile(author, account)
+            return {}
+          },
+        }),
+      ],
       migrations: {
         recount_services: {
           description: 'Counts anew what the account has, for its services',
@@ -24,15 +34,3 @@ export const reconciliationArea = area({
     }
   },
 })
-
-const reconciliationRoutes = (reconciliation: Reconciliation): Route[] => [
-  post('/v2/accounts/{account_id}/services/reconciliation', {
-    summary: 'Count anew what an account has, and put its quantities right',
-    allow: ownReseller,
-    answers: anyObject(),
-    run: async ({ author, account }) => {
-      await reconciliation.reconcile(author, account)
-      return {}
-    },
-  }),
-]

@@ -9,8 +9,6 @@ import { differencesBetween, itemsIn, type Quantities } from '../quantities/rule
 // An account that changes during all attempts fails with a conflict.
 const maxRecounts = 5
 
-export type Reconciliation = ReturnType<typeof createReconciliation>
-
 /** Counts an account's records again and corrects its quantities. */
 export const createReconciliation = (
   store: Store,

@@ -2,10 +2,8 @@ import type { AccountRecord } from '../../../../auth/identity.ts'
 import type { Job as Carried, Conclusion, JobKind } from '../../../../jobs/queue.ts'
 import { randomHex } from '../../../../lib/ids.ts'
 import type { SyncOutcome } from '../../../../payment/gateway.ts'
-import type { Settings } from '../../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { errandStatement, type JobDraft } from '../../../../storage/job-draft.ts'
-import type { Store } from '../../../../storage/store.ts'
 import type { DepsOf } from '../../../area.ts'
 import { createSyncStore, type SyncedInvoice, type SyncNote } from '../audit/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
@@ -42,8 +40,9 @@ const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): Job
 }
 
 /** Separate from the rest, because invoices change before bookkeepers are known. */
-export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): SyncBookkeepers => {
-  return async (set, { id }, bookkeepers) => {
+export const createTelling =
+  ({ store, settings }: DepsOf<'store' | 'settings'>): SyncBookkeepers =>
+  async (set, { id }, bookkeepers) => {
     const { sync_buffer_period: seconds } = await settings.of(servicesSettings)
     const dueAt = store.clock.now() + seconds * 1000
     for (const bookkeeper of bookkeepers.filter(needsSync))
@@ -51,7 +50,6 @@ export const createTelling = ({ store, settings }: { store: Store; settings: Set
         .errand(errandOf(id, bookkeeper, dueAt))
         .record({ accountId: id, kind: 'service_sync', id, action: 'edited' })
   }
-}
 
 interface Deps extends DepsOf<'store' | 'queue'> {
   tell: SyncBookkeepers
