@@ -5,6 +5,7 @@ import { answer, ListResponse } from '../../../http/response/responses.ts'
 import { openWindowQuery, usualTimeWindow } from '../../../http/response/time-window.ts'
 import { type Call, get, put, type Route } from '../../../http/route.ts'
 import { notEnoughCredit, type Problems } from '../../../lib/failure.ts'
+import { isTrue } from '../../../lib/json.ts'
 import { decimalProblems, dollarsOfUnits } from '../../../lib/money.ts'
 import { anyObject, list as listOf } from '../../../lib/schema.ts'
 import type { TimeWindow } from '../../../lib/time-bounds.ts'
@@ -70,7 +71,7 @@ export const ledgerRoutes = (
 
   /** The reseller, if its ledger is to move too. */
   const impactedBy = async ({ account, envelope }: Pick<Call, 'account' | 'envelope'>) => {
-    if (envelope.impact_reseller !== true && envelope.impact_reseller !== 'true') return undefined
+    if (!isTrue(envelope.impact_reseller)) return undefined
     return accounts.get(await accounts.resellerOf(account))
   }
 

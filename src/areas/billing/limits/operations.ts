@@ -7,7 +7,7 @@ import { type AttachmentRecord, createAttachment } from '../../../storage/attach
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
-import { type ImportedRecord, type Importer, importingInto } from '../../adoption.ts'
+import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Services } from '../services/operations.ts'
 import type { QuantityReader } from '../services/quantities/operations.ts'
@@ -62,20 +62,17 @@ export const createLimits = ({ store, accounts, services, quantities }: Deps) =>
 
   const arrivingWishes = importingInto(wishes.collection, ({ doc }) => ({ doc, hidden: {} }))
 
-  const wishOf = async ({ accountId, id }: Pick<ImportedRecord, 'accountId' | 'id'>) =>
-    (await wishes.find({ accountId, id }))?.doc
-
   const wishAdoption: Importer = {
     ...arrivingWishes,
     schema: Limits,
     async put(set, arrival) {
-      const before = await wishOf(arrival)
+      const before = await wishes.find(arrival)
       const isNew = await arrivingWishes.put(set, arrival)
-      if (isNew) countTrunks(set, arrival.accountId, before, arrival.doc)
+      if (isNew) countTrunks(set, arrival.accountId, before?.doc, arrival.doc)
       return isNew
     },
     async remove(set, place) {
-      countTrunks(set, place.accountId, await wishOf(place), {})
+      countTrunks(set, place.accountId, (await wishes.find(place))?.doc, {})
       return arrivingWishes.remove(set, place)
     },
   }

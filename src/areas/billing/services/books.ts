@@ -5,6 +5,7 @@ import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type ChargedItems, withFormerItems } from './charged.ts'
 import type { Plans } from './plans/operations.ts'
 import type { PlanDoc } from './plans/schema.ts'
+import type { PlanRecord } from './plans/store.ts'
 import { type Invoice, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
 import {
@@ -35,10 +36,7 @@ interface TermSources {
 }
 
 /** A plan as it was, or could be. */
-interface ProposedPlan {
-  id: string
-  doc: PlanDoc
-}
+type ProposedPlan = Pick<PlanRecord, 'id' | 'doc'>
 
 const noTerms: Terms = { plans: [], lists: [] }
 

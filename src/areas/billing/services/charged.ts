@@ -59,20 +59,18 @@ export const createCharged = (store: Store) => {
       turns.pass(set, accountId)
       for (const priced of invoice.items) {
         const { category, item: key, total: amount } = priced
-        const prices = [spanOf(priced)]
-        if (amount !== 0)
-          rows.add(set, { accountId, month, item: itemKey({ category, key }), amount, prices })
+        const item = itemKey({ category, key })
+        if (amount !== 0) rows.add(set, { accountId, month, item, amount, prices: [spanOf(priced)] })
       }
     },
 
     /** Records accepted charges for the rest of the month. */
     agreed(set: ChangeSet, accountId: string, compared: readonly ComparedInvoice[]) {
       const month = currentMonth()
-      for (const { prorations } of compared)
-        for (const proration of prorations) {
-          const { total: amount, prices } = proration
-          rows.add(set, { accountId, month, item: itemKey(proration), amount, prices })
-        }
+      for (const proration of compared.flatMap(({ prorations }) => prorations)) {
+        const { total: amount, prices } = proration
+        rows.add(set, { accountId, month, item: itemKey(proration), amount, prices })
+      }
     },
 
     /** Records a credit note. Concurrent requests that have priced the account price it again. */
@@ -154,12 +152,13 @@ export const withFormerItems = (
   charged: ChargedItems,
   bookkeeper: Bookkeeper,
 ): readonly PriceList[] => {
-  const keys = lists.flatMap(({ plan }) =>
-    Object.entries(plan).flatMap(([category, items]) =>
-      Object.keys(items).map((key) => itemKey({ category, key })),
+  const priced = new Set(
+    lists.flatMap(({ plan }) =>
+      Object.entries(plan).flatMap(([category, items]) =>
+        Object.keys(items).map((key) => itemKey({ category, key })),
+      ),
     ),
   )
-  const priced = new Set(keys)
   const former: ItemPlans = {}
   for (const [key, { amount, prices = [] }] of charged) {
     const plan = prices.at(-1)?.plan
@@ -177,10 +176,9 @@ export const withFormerItems = (
 /** Adds the charges of an accepted change that is not written yet. */
 export const withAccepted = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {
   const all = new Map(charged)
-  for (const { prorations } of compared)
-    for (const proration of prorations) {
-      const key = itemKey(proration)
-      all.set(key, { amount: (all.get(key)?.amount ?? 0) + proration.total, prices: proration.prices })
-    }
+  for (const proration of compared.flatMap(({ prorations }) => prorations)) {
+    const key = itemKey(proration)
+    all.set(key, { amount: (all.get(key)?.amount ?? 0) + proration.total, prices: proration.prices })
+  }
   return all
 }
