@@ -25,14 +25,14 @@ interface Movement {
   since: number
 }
 
-export interface ChargeOrder extends Movement {
+interface ChargeOrder extends Movement {
   kind: 'charge'
   /** Shown to the payer. */
   reference: string
   means?: PaymentMeans
 }
 
-export interface RefundOrder extends Movement {
+interface RefundOrder extends Movement {
   kind: 'refund'
   /** The gateway's id of the charge. */
   chargeId: string
@@ -87,7 +87,7 @@ interface Capabilities {
   monthly: 'balance' | 'charge' | 'outside'
 }
 
-export interface InvoiceSync {
+interface InvoiceSync {
   accountId: string
   vendorId: string
   syncId: string

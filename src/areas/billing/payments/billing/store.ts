@@ -7,7 +7,7 @@ import { bookedAlready } from '../../ledgers/failures.ts'
 import { olderService } from '../../ledgers/rules.ts'
 import { itemisedSources, usageSource } from '../invoices/rules.ts'
 
-export interface BillDoc {
+interface BillDoc {
   ledger_id: string
   transaction_id?: string
   invoice: object
