@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Database, Row, Value } from './db.ts'
 import { Refusal } from './saved-store.ts'
-import { billingSchema, quantitiesSchema } from './schema/billing.ts'
+import { billingSchema } from './schema/billing.ts'
 import { callsSchema } from './schema/calls.ts'
 import { schemaWords } from './schema/create.ts'
 import { eventsSchema, workSchema } from './schema/events.ts'
@@ -17,22 +17,20 @@ export interface Upgrade {
   statements(dialect: Dialect): string[]
 }
 
-const initialSchemas = [
-  recordsSchema,
-  eventsSchema,
-  workSchema,
-  numbersSchema,
-  quantitiesSchema,
-  billingSchema,
-  callsSchema,
-  kazooSchema,
-]
-
 export const upgrades: readonly Upgrade[] = [
   {
     number: 1,
     title: 'initial schema',
-    statements: (dialect) => initialSchemas.flatMap((schema) => schema(schemaWords(dialect))),
+    statements: (dialect) =>
+      [
+        recordsSchema,
+        eventsSchema,
+        workSchema,
+        numbersSchema,
+        billingSchema,
+        callsSchema,
+        kazooSchema,
+      ].flatMap((schema) => schema(schemaWords(dialect))),
   },
 ]
 

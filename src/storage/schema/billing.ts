@@ -1,7 +1,7 @@
 import type { SchemaWords } from './create.ts'
 
-/** Counts of what accounts have, and what they are charged. */
-export const quantitiesSchema = ({ create, compact }: SchemaWords): string[] => [
+/** Quantities, ledgers, payments and invoices. Money in units, 10,000 to the dollar. */
+export const billingSchema = ({ create, compact }: SchemaWords): string[] => [
   // Written with the change that moves a count, and added to the totals soon after, so that no row is
   // written by all.
   create('quantity_moves', 'account_id id', 'at:bigint category item own:bigint below:bigint', compact),
@@ -36,10 +36,6 @@ export const quantitiesSchema = ({ create, compact }: SchemaWords): string[] => 
   ),
   "CREATE INDEX service_audit_pending ON service_audit (account_id, bookkeeper) WHERE status = 'pending'",
   'CREATE INDEX service_audit_times ON service_audit (account_id, created, place)',
-]
-
-/** Ledgers, payments and invoices. Money in units, 10,000 to the dollar. */
-export const billingSchema = ({ create, compact }: SchemaWords): string[] => [
   // Credits are positive, debits negative. `ordinal` is taken with the balance, so no two entries of an
   // account have the same; `made_at` in Unix milliseconds. Calls are most entries and are not in the
   // index by source.
