@@ -187,7 +187,7 @@ export interface Dialect {
   /** The order of rows without a sequence: SQLite numbers its rows. */
   position: { column: string; by: string }
   /** See monthly.ts. */
-  monthly: { column: string; partitioned: string }
+  monthly: { column: string; inKey: string; partitioned: string }
 }
 
 export const dialects: Record<Engine, Dialect> = {
@@ -196,14 +196,18 @@ export const dialects: Record<Engine, Dialect> = {
     compact: 'WITHOUT ROWID',
     bytes: 'BLOB',
     position: { column: '', by: 'sequence' },
-    monthly: { column: '', partitioned: '' },
+    monthly: { column: '', inKey: '', partitioned: '' },
   },
   postgres: {
     key: 'TEXT COLLATE "C"',
     compact: '',
     bytes: 'BYTEA',
-    position: { column: 'position:serial', by: 'position' },
-    monthly: { column: 'month:integer', partitioned: 'PARTITION BY LIST (month)' },
+    position: { column: 'position BIGSERIAL NOT NULL,', by: 'position' },
+    monthly: {
+      column: 'month INTEGER NOT NULL,',
+      inKey: ', month',
+      partitioned: 'PARTITION BY LIST (month)',
+    },
   },
 }
 

@@ -3,7 +3,6 @@ import type { Database, Row, Value } from './db.ts'
 import { Refusal } from './saved-store.ts'
 import { billingSchema } from './schema/billing.ts'
 import { callsSchema } from './schema/calls.ts'
-import { schemaWords } from './schema/create.ts'
 import { eventsSchema, workSchema } from './schema/events.ts'
 import { kazooSchema, numbersSchema, recordsSchema } from './schema/records.ts'
 import { type Dialect, dialects } from './sql-words.ts'
@@ -21,16 +20,15 @@ export const upgrades: readonly Upgrade[] = [
   {
     number: 1,
     title: 'initial schema',
-    statements: (dialect) =>
-      [
-        recordsSchema,
-        eventsSchema,
-        workSchema,
-        numbersSchema,
-        billingSchema,
-        callsSchema,
-        kazooSchema,
-      ].flatMap((schema) => schema(schemaWords(dialect))),
+    statements: (dialect) => [
+      ...recordsSchema(dialect),
+      ...eventsSchema(dialect),
+      ...workSchema(dialect),
+      ...numbersSchema(dialect),
+      ...billingSchema(dialect),
+      ...callsSchema(dialect),
+      ...kazooSchema(dialect),
+    ],
   },
 ]
 
