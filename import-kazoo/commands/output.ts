@@ -1,5 +1,5 @@
 import { printable } from '../../cli/terminal.ts'
-import { type ReportedDifference, type Tally, faultOf } from '../comparing/differences.ts'
+import { faultOf, type ReportedDifference, type Tally } from '../comparing/differences.ts'
 import { formatCount } from '../report/report.ts'
 
 /** Exit status: something is left for a person. */

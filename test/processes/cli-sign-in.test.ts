@@ -164,7 +164,10 @@ describeAnyEngine('crosspoint login', (engine) => {
     )
     way.cut()
     const { status, errors } = await person.here('logout')
-    expect({ status, errors }).toEqual({ status: 0, errors: expect.stringContaining('The server was unreachable') })
+    expect({ status, errors }).toEqual({
+      status: 0,
+      errors: expect.stringContaining('The server was unreachable'),
+    })
     expect((await person.here('accounts', 'list')).status).toBe(3)
     await way.close()
   })
@@ -202,7 +205,9 @@ describeAnyEngine('crosspoint login', (engine) => {
     const security = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
     await session.admin.patch(`${own}/security`, security)
     const who = ['--account', 'Careful', '--username', 'grace']
-    expect((await signIn('default', who, 'nanoseconds')).errors).toContain('sign in on a terminal to set it up')
+    expect((await signIn('default', who, 'nanoseconds')).errors).toContain(
+      'sign in on a terminal to set it up',
+    )
     if (!hasTerminal) return
     const args = ['login', server.url, ...who]
     const codeIn = (output: string) => {

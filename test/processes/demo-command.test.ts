@@ -184,7 +184,8 @@ describeAnyEngine('crosspoint demo', (engine) => {
     expect(await crosspointIn(place, 'demo', '--calls', '10')).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: the master account already has sub-accounts, nothing was changed: use an empty store\n',
+      errors:
+        'crosspoint: the master account already has sub-accounts, nothing was changed: use an empty store\n',
     })
     expect(await rowsIn(place)).toEqual(before)
   })
