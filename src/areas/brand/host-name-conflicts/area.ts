@@ -37,7 +37,7 @@ const conflictAlert = (
 })
 
 /** Alerts the operator about host names of two accounts: imported ones, or written at the same time. */
-const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps) => {
+const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps): ScheduledJob => {
   const { records } = store
 
   const look = async (accountId: string, masterId: string) => {
@@ -49,17 +49,13 @@ const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps)
       ...Object.keys(await whitelabel.conflicts(account)),
     ]
     const set = new ChangeSet({ requestId: 'host_name_conflicts' })
+    const alert = conflictAlert(account.doc.name, accountId, fields, masterId)
     if (fields.length === 0) await alerts.withdraw(set, conflictCause(accountId))
-    else
-      await alerts.raise(
-        set,
-        conflictCause(accountId),
-        conflictAlert(account.doc.name, accountId, fields, masterId),
-      )
+    else await alerts.raise(set, conflictCause(accountId), alert)
     if (set.changes.length > 0) await store.commit(set)
   }
 
-  const round: ScheduledJob = {
+  return {
     name: 'host name conflicts',
     everySeconds: daySeconds,
     async run(signal) {
@@ -69,14 +65,12 @@ const createHostNameConflicts = ({ store, hostNames, whitelabel, alerts }: Deps)
         for (const accountId of accountIds) await retrying(() => look(accountId, master.accountId))
     },
   }
-
-  return { round }
 }
 
 export const hostNameConflictsArea = area({
   name: 'hostNameConflicts',
   needs: { accounts: accountsArea, whitelabel: whitelabelArea, alerts: alertsArea },
   create: ({ store }, { accounts: { hostNames }, whitelabel, alerts }) => ({
-    jobs: [createHostNameConflicts({ store, hostNames, whitelabel, alerts }).round],
+    jobs: [createHostNameConflicts({ store, hostNames, whitelabel, alerts })],
   }),
 })

@@ -13,7 +13,7 @@ export const auditArea = area({
     return {
       offers: audit,
       routes: auditRoutes(audit),
-      jobs: [createAuditRetention(tools, audit).round, createAuditIndexing(tools).round],
+      jobs: [createAuditRetention(tools, audit), createAuditIndexing(tools)],
       derives: (routes) => auditOfRecords(audit, routes),
     }
   },

@@ -60,7 +60,7 @@ export const createAuditIndexStore = ({ all, writeUnrecorded }: Store) => ({
 // Rows of one write. As many may be missing from the index: they are read from the table.
 const batchSize = 1000
 
-export const createAuditIndexing = ({ store }: DepsOf<'store'>) => {
+export const createAuditIndexing = ({ store }: DepsOf<'store'>): ScheduledJob => {
   const rows = createAuditIndexStore(store)
 
   const nextEnd = async () => {
@@ -69,7 +69,7 @@ export const createAuditIndexing = ({ store }: DepsOf<'store'>) => {
     return end === undefined ? undefined : { begin, end }
   }
 
-  const round: ScheduledJob = {
+  return {
     name: 'audit index',
     everySeconds: 2,
     due: async () => (await nextEnd()) !== undefined,
@@ -78,6 +78,4 @@ export const createAuditIndexing = ({ store }: DepsOf<'store'>) => {
         await rows.add(next.begin, next.end, guard)
     },
   }
-
-  return { round }
 }

@@ -1,19 +1,11 @@
 import { sequenceOf, sequenceText } from '../../../events/events.ts'
-import type { Cursor, Listing } from '../../../http/response/listing.ts'
+import type { Listing } from '../../../http/response/listing.ts'
 import { ListResponse } from '../../../http/response/responses.ts'
 import type { Test } from '../../../lib/question.ts'
 import { timeBoundsIn } from '../../../lib/time-bounds.ts'
 import type { Audit } from './operations.ts'
-import {
-  type AuditEntry,
-  type AuditQuery,
-  csvHeader,
-  csvLineOf,
-  entryJson,
-  filterable,
-  timeBounds,
-  weightOf,
-} from './views.ts'
+import type { AuditEntry, AuditQuery } from './store.ts'
+import { csvHeader, csvLineOf, entryJson, filterable, timeBounds, weightOf } from './views.ts'
 
 export const auditQuery = {
   actor_id: 'Only what that user, named key or task did; of an account’s one key the id of the account',
@@ -21,11 +13,6 @@ export const auditQuery = {
   created_from: 'Gregorian seconds: only what was committed then or later',
   created_to: 'Gregorian seconds: only what was committed then or before',
 }
-
-const cursorOf = ({ sequence, id }: Pick<AuditEntry, 'sequence' | 'id'>): Cursor => [
-  sequenceText(sequence),
-  id,
-]
 
 const isTime = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'
 
@@ -36,7 +23,7 @@ const listing = (audit: Audit, wanted: AuditQuery): Listing<AuditEntry> => ({
     return { items, next: next === undefined ? undefined : [sequenceText(next), ''] }
   },
   weight: weightOf,
-  cursor: cursorOf,
+  cursor: ({ sequence, id }) => [sequenceText(sequence), id],
   row: (entry) => JSON.stringify(entryJson(entry)),
   record: filterable,
   // The SQL query has applied these.

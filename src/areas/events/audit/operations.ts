@@ -4,8 +4,8 @@ import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type AuditPlace, createAuditStore } from './store.ts'
-import { type AuditEntry, type AuditQuery, treeIn } from './views.ts'
+import { type AuditEntry, type AuditPlace, type AuditQuery, createAuditStore } from './store.ts'
+import { treeIn } from './views.ts'
 
 export type Audit = ReturnType<typeof createAudit>
 

@@ -8,20 +8,22 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { isNoBase } from '../../../storage/entry-docs.ts'
 import type { Store } from '../../../storage/store.ts'
-import { integer, shape, text } from '../../../storage/table.ts'
+import { integer, type RowOf, shape, text } from '../../../storage/table.ts'
 import { dropFromIndex } from './indexing.sql.ts'
 import type { Audit } from './operations.ts'
 import { removalKind, removalText } from './removal.ts'
 import type { RemovedEntries } from './schema.ts'
 
-interface OldEntry {
-  sequence: number
+const entries = shape({
+  sequence: integer(),
   /** Unix milliseconds. */
-  at: number
-  kind: string
-  action: string
-  digest: string
-}
+  at: integer(),
+  kind: text(),
+  action: text(),
+  digest: text(),
+})
+
+type OldEntry = RowOf<typeof entries>
 
 const isLine = ({ kind, action }: OldEntry) => kind === removalKind && action === 'deleted'
 
@@ -41,14 +43,6 @@ export const lineOf = (removed: readonly OldEntry[], last: OldEntry): RemovedEnt
 
 const maxRowsPerBatch = 5000
 
-const entries = shape({
-  sequence: integer(),
-  at: integer(),
-  kind: text(),
-  action: text(),
-  digest: text(),
-})
-
 const inChain = `sequence IS NOT NULL AND digest IS NOT NULL AND action <> '${eventAction}'`
 
 const createAuditRetentionStore = ({ scan }: Store) => ({
@@ -61,13 +55,9 @@ const createAuditRetentionStore = ({ scan }: Store) => ({
   },
 
   async first(accountId: string, limit: number): Promise<OldEntry[]> {
-    return entries.list(
-      await scan(
-        `SELECT ${entries.columns} FROM audit_log WHERE account_id = $1 AND ${inChain}
-          ORDER BY sequence LIMIT ${limit}`,
-        [accountId],
-      ),
-    )
+    const sql = `SELECT ${entries.columns} FROM audit_log WHERE account_id = $1 AND ${inChain}
+      ORDER BY sequence LIMIT ${limit}`
+    return entries.list(await scan(sql, [accountId]))
   },
 
   /** Entries that events still need are deleted with the events. */
@@ -90,7 +80,7 @@ const author: Author = { requestId: 'audit-retention' }
 export const createAuditRetention = (
   { store, settings }: { store: Store; settings: Settings },
   { settled, departed }: Pick<Audit, 'settled' | 'departed'>,
-) => {
+): ScheduledJob => {
   const rows = createAuditRetentionStore(store)
 
   /** The entry must name the parents of a deleted account: they may read its audit. */
@@ -127,7 +117,7 @@ export const createAuditRetention = (
     return oldest !== undefined && oldest.at < before
   }
 
-  const round: ScheduledJob = {
+  return {
     name: 'audit',
     everySeconds: daySeconds,
     async run(signal, guard) {
@@ -143,6 +133,4 @@ export const createAuditRetention = (
       }
     },
   }
-
-  return { round }
 }

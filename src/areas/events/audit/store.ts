@@ -3,20 +3,21 @@ import type { Author } from '../../../storage/change-set.ts'
 import type { Value } from '../../../storage/db.ts'
 import { fittingIn } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
-import { integer, json, optional, shape, text } from '../../../storage/table.ts'
+import { conditions, integer, json, optional, type RowOf, shape, text } from '../../../storage/table.ts'
 import { createAuditIndexStore, type Subject, subjects } from './indexing.sql.ts'
 import { removalKind } from './removal.ts'
-import type { AuditEntry, AuditQuery } from './views.ts'
 
 const entries = shape({
   accountId: text(),
   id: text(),
+  /** Unix milliseconds. */
   at: integer(),
   action: text(),
   kind: text(),
   recordId: text(),
   recordName: optional(text()),
   author: json<Author>(),
+  /** JSON texts. */
   changes: optional(text()),
   beforeDoc: optional(text()),
   afterDoc: optional(text()),
@@ -24,6 +25,19 @@ const entries = shape({
   digest: text(),
   previousDigest: optional(text()),
 })
+
+export type AuditEntry = RowOf<typeof entries>
+
+export interface AuditQuery {
+  accountId: string
+  actorId?: string | undefined
+  kind?: string | undefined
+  recordId?: string | undefined
+  action?: string | undefined
+  /** Unix milliseconds; `to` is excluded. */
+  from?: number | undefined
+  to?: number | undefined
+}
 
 const weight = ['changes', 'before_doc', 'after_doc']
   .map((name) => `coalesce(octet_length(${name}), 0)`)
@@ -44,20 +58,6 @@ const idSlackMs = 60_000
 const afterAllIds = 'g'
 
 const idAt = (unixMs: number) => Math.max(0, Math.floor(unixMs)).toString(16).padStart(12, '0')
-
-/** Conditions with numbered parameters. */
-const createTerms = (params: Value[]) => {
-  const terms: string[] = []
-  return {
-    terms,
-    params,
-    add(term: (place: string) => string, value: Value | undefined) {
-      if (value === undefined) return
-      params.push(value)
-      terms.push(term(`$${params.length}`))
-    },
-  }
-}
 
 interface Source {
   /** Selects their sequences. */
@@ -117,7 +117,7 @@ export const createAuditStore = (store: Store) => {
   }
 
   const restOf = ({ actorId, kind, action, from, to }: AuditQuery, params: Value[]) => {
-    const rest = createTerms(params)
+    const rest = conditions(params)
     rest.add((place) => `actor_id = ${place}`, actorId)
     rest.add((place) => `kind = ${place}`, kind)
     rest.add((place) => `action = ${place}`, action)
@@ -128,15 +128,12 @@ export const createAuditStore = (store: Store) => {
 
   return {
     /** Returns fewer entries than requested if they are large, and where to continue. */
-    async page(
-      wanted: AuditQuery,
-      place: AuditPlace,
-    ): Promise<{ items: AuditEntry[]; next: number | undefined }> {
+    async page(wanted: AuditQuery, place: AuditPlace) {
       const { after, limit, descending } = place
       const read = place.long ? scan : all
       const direction = descending ? 'DESC' : 'ASC'
       const source = await sourceOf(wanted)
-      const begun = createTerms([...source.params])
+      const begun = conditions([...source.params])
       begun.add((at) => `AND sequence ${descending ? '<' : '>'} ${at}`, after)
       const behind = begun.terms.join(' ')
       const [edge] = await read(
@@ -169,15 +166,11 @@ export const createAuditStore = (store: Store) => {
 
     /** The last parents and name of a deleted account. */
     async departed(accountId: string): Promise<{ tree: string; name: string } | undefined> {
-      const [row] = leavings.list(
-        await all(
-          `SELECT ${leavings.columns} FROM audit_log
-            WHERE account_id = $1 AND record_id = $1 AND sequence IS NOT NULL AND kind IN ('account', '${removalKind}')
-              AND ${isEntry}
-            ORDER BY sequence DESC LIMIT 1`,
-          [accountId],
-        ),
-      )
+      const sql = `SELECT ${leavings.columns} FROM audit_log
+        WHERE account_id = $1 AND record_id = $1 AND sequence IS NOT NULL AND kind IN ('account', '${removalKind}')
+          AND ${isEntry}
+        ORDER BY sequence DESC LIMIT 1`
+      const row = leavings.first(await all(sql, [accountId]))
       return row && { tree: row.tree ?? '', name: row.recordName ?? accountId }
     },
   }

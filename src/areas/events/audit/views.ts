@@ -4,26 +4,8 @@ import { type Difference, maskedDifferences } from '../../../lib/differences.ts'
 import { gregorianOfUnix, unixOfGregorian } from '../../../lib/gregorian.ts'
 import type { Json } from '../../../lib/json.ts'
 import { actorOf } from '../../../storage/audit-log.ts'
-import { type Author, nameOf } from '../../../storage/change-set.ts'
-
-export interface AuditEntry {
-  accountId: string
-  id: string
-  /** Unix milliseconds. */
-  at: number
-  action: string
-  kind: string
-  recordId: string
-  recordName: string | undefined
-  author: Author
-  /** JSON texts. */
-  changes: string | undefined
-  beforeDoc: string | undefined
-  afterDoc: string | undefined
-  sequence: number
-  digest: string
-  previousDigest: string | undefined
-}
+import { nameOf } from '../../../storage/change-set.ts'
+import type { AuditEntry } from './store.ts'
 
 const docIn = (text: string | undefined): Json => (text === undefined ? {} : JSON.parse(text))
 
@@ -83,17 +65,6 @@ export const csvLineOf = (entry: AuditEntry) => {
     name: record.name,
   }
   return csvLine(columns.map((column) => cells[column]))
-}
-
-export interface AuditQuery {
-  accountId: string
-  actorId?: string | undefined
-  kind?: string | undefined
-  recordId?: string | undefined
-  action?: string | undefined
-  /** Unix milliseconds; `to` is excluded. */
-  from?: number | undefined
-  to?: number | undefined
 }
 
 const unixMs = (gregorianSeconds: number) => unixOfGregorian(gregorianSeconds) * 1000

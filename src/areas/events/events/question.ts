@@ -12,19 +12,10 @@ const maxTypes = 100
 const typesIn = (query: URLSearchParams, names: ReadonlySet<string>): string[] => {
   const types = (query.get('type') ?? '').split(',').filter((type) => type !== '')
   const bad = types.find((type) => !names.has(type))
-  if (bad !== undefined)
-    throw invalid({
-      type: {
-        enum: {
-          message: 'Unknown type of events. Use one of docs/reference/events.md, or <kind>.*',
-          value: bad,
-        },
-      },
-    })
-  if (types.length > maxTypes)
-    throw invalid({
-      type: { maxItems: { message: 'Too many types', target: maxTypes, value: types.length } },
-    })
+  const message = 'Unknown type of events. Use one of docs/reference/events.md, or <kind>.*'
+  if (bad !== undefined) throw invalid({ type: { enum: { message, value: bad } } })
+  const tooMany = { message: 'Too many types', target: maxTypes, value: types.length }
+  if (types.length > maxTypes) throw invalid({ type: { maxItems: tooMany } })
   return types
 }
 
@@ -55,9 +46,6 @@ export const placeIn = (text: string | null | undefined, name: string): number |
   if (text === 'now') return text
   const place = sequenceOf(text)
   if (place !== undefined) return place
-  throw invalid({
-    [name]: {
-      pattern: { message: 'Value is no sequence of the feed', target: 'sequence or now', value: text },
-    },
-  })
+  const pattern = { message: 'Value is no sequence of the feed', target: 'sequence or now', value: text }
+  throw invalid({ [name]: { pattern } })
 }

@@ -85,20 +85,17 @@ export const eventRoutes = (feed: Feed, streams: Streams, typeNames: ReadonlySet
       produces: ['text/event-stream'],
       async run(call) {
         const { account, query: asked, request } = call
-        const wanted = wantedIn(
-          asked,
-          { accountId: account.id, isTop: account.hidden.tree.length === 0 },
-          typeNames,
-        )
+        const place = { accountId: account.id, isTop: account.hidden.tree.length === 0 }
+        const wanted = wantedIn(asked, place, typeNames)
         const withBefore = isTrue(asked.get('with_before'))
-        const place = placeIn(asked.get('after'), 'after')
+        const start = placeIn(asked.get('after'), 'after')
         if (!isStreamed(call)) {
           await feed.settled()
-          const begin = place === 'now' ? await feed.newest() : place
+          const begin = start === 'now' ? await feed.newest() : start
           return new ListResponse(listing(wanted, begin, withBefore))
         }
         const resumed = request.header('last-event-id')
-        const from = resumed === undefined ? place : placeIn(resumed, 'last-event-id')
+        const from = resumed === undefined ? start : placeIn(resumed, 'last-event-id')
         const after = from === 'now' ? await feed.newest() : from
         return new LiveResponse({
           contentType: 'text/event-stream',

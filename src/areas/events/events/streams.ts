@@ -1,7 +1,7 @@
 import { eventJson, type FeedEvent, sequenceText, typeFilter } from '../../../events/events.ts'
-import type { Feed, FeedHead } from '../../../events/feed.ts'
+import type { FeedHead } from '../../../events/feed.ts'
 import type { Line } from '../../../http/response/responses.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
+import { describeError } from '../../../lib/log.ts'
 import { actorOf } from '../../../storage/audit-log.ts'
 import type { DepsOf } from '../../area.ts'
 import type { EventFilter } from './question.ts'
@@ -16,21 +16,6 @@ const stallMs = 30_000
 const heartbeatMs = 10_000
 const retryMs = 1000
 
-/** Texts of events, shared by all streams. */
-interface Frames {
-  of(event: FeedEvent, withBefore: boolean): string
-}
-
-/** A comment now and then keeps proxies from closing idle streams. */
-const createHeartbeat = () => {
-  const lines = new Set<Line>()
-  const timer = setInterval(() => {
-    for (const line of lines) line.write(':\n\n')
-  }, heartbeatMs)
-  timer.unref()
-  return { lines, stop: () => clearInterval(timer) }
-}
-
 const headFilter = ({ accountId, below, isTop, types = [] }: EventFilter) => {
   const isType = typeFilter(types)
   return (head: FeedHead) =>
@@ -39,16 +24,15 @@ const headFilter = ({ accountId, below, isTop, types = [] }: EventFilter) => {
 }
 
 const restFilter =
-  ({ recordId, actorId, from, to }: EventFilter, actorOf: (event: FeedEvent) => string | undefined) =>
+  ({ recordId, actorId, from, to }: EventFilter) =>
   (event: FeedEvent) =>
     (recordId === undefined || event.recordId === recordId) &&
-    (actorId === undefined || actorOf(event) === actorId) &&
+    (actorId === undefined || actorOf(event.author).id === actorId) &&
     (from === undefined || event.at >= from) &&
     (to === undefined || event.at < to)
 
 interface Deps extends DepsOf<'feed' | 'log'> {
-  frames: Frames
-  actorOf: (event: FeedEvent) => string | undefined
+  frameOf: ReturnType<typeof createFrames>
 }
 
 interface StreamOrder {
@@ -59,12 +43,12 @@ interface StreamOrder {
 
 /** Writes missed events, then new ones, in order and once each. Returns a function that ends the stream. */
 const startStream = (
-  { feed, frames, actorOf, log }: Deps,
+  { feed, frameOf, log }: Deps,
   { wanted, after, withBefore }: StreamOrder,
   line: Line,
 ) => {
   const isMeant = headFilter(wanted)
-  const isWanted = restFilter(wanted, actorOf)
+  const isWanted = restFilter(wanted)
   let place = after
   let isOver = false
   // Events during the catch-up are read from the store.
@@ -87,7 +71,7 @@ const startStream = (
   const isNext = (event: FeedEvent) => !isOver && event.sequence > place && isWanted(event)
 
   const write = (event: FeedEvent) => {
-    line.write(frames.of(event, withBefore))
+    line.write(frameOf(event, withBefore))
     place = event.sequence
   }
 
@@ -136,15 +120,11 @@ const startStream = (
     }
   }
 
-  const follow = async () => {
-    unfollow = await feed.follow({ wants: isMeant, hear, miss })
-    if (isOver) return unfollow()
-    await catchUp()
-  }
-
   const begin = async () => {
     try {
-      await follow()
+      unfollow = await feed.follow({ wants: isMeant, hear, miss })
+      if (isOver) unfollow()
+      else await catchUp()
     } catch (error) {
       log.write('warn', 'a stream of events could not be read', { error: describeError(error) })
       setTimeout(cut, retryMs).unref()
@@ -157,39 +137,43 @@ const startStream = (
 
 export type Streams = ReturnType<typeof createStreams>
 
-const frameOf = (event: FeedEvent, withBefore: boolean) =>
-  `id: ${sequenceText(event.sequence)}\nevent: ${event.type}\ndata: ${JSON.stringify(eventJson(event, { withBefore }))}\n\n`
-
 /** The text of an event is made once for all streams. */
-const createFrames = (): Frames => {
+const createFrames = () => {
   const plain = new WeakMap<FeedEvent, string>()
   const whole = new WeakMap<FeedEvent, string>()
-  return {
-    of(event, withBefore) {
-      const texts = withBefore ? whole : plain
-      const text = texts.get(event) ?? frameOf(event, withBefore)
-      texts.set(event, text)
-      return text
-    },
+  return (event: FeedEvent, withBefore: boolean) => {
+    const texts = withBefore ? whole : plain
+    const known = texts.get(event)
+    if (known !== undefined) return known
+    const data = JSON.stringify(eventJson(event, { withBefore }))
+    const text = `id: ${sequenceText(event.sequence)}\nevent: ${event.type}\ndata: ${data}\n\n`
+    texts.set(event, text)
+    return text
   }
 }
 
-export const createStreams = ({ feed, log }: { feed: Feed; log: Log }) => {
-  const heartbeat = createHeartbeat()
-  const tools = { feed, log, frames: createFrames(), actorOf: ({ author }: FeedEvent) => actorOf(author).id }
+const comment = ':\n\n'
+
+export const createStreams = (deps: DepsOf<'feed' | 'log'>) => {
+  const frameOf = createFrames()
+  const lines = new Set<Line>()
+  // A comment now and then keeps proxies from closing idle streams.
+  const heartbeat = setInterval(() => {
+    for (const line of lines) line.write(comment)
+  }, heartbeatMs).unref()
 
   return {
     /** Returns a function that ends the stream. */
     open(order: StreamOrder, line: Line): () => void {
-      heartbeat.lines.add(line)
-      line.write(':\n\n')
-      const end = startStream(tools, order, line)
+      lines.add(line)
+      line.write(comment)
+      const end = startStream({ ...deps, frameOf }, order, line)
       return () => {
-        heartbeat.lines.delete(line)
+        lines.delete(line)
         end()
       }
     },
 
-    stop: heartbeat.stop,
+    stop: () => clearInterval(heartbeat),
   }
 }
