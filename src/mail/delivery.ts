@@ -63,21 +63,10 @@ const expired: MailRefusal = {
   reason: 'nobody has a use for it any more',
 }
 
-/**
- * Delivers at least once: SMTP does not tell a sender that died after the last byte whether the mail was accepted. A mail is
- * settled only after the server accepted it, and a repeat has the same Message-ID and date. Only the process that holds the
- * lease delivers.
- */
-export const createMailDelivery = (deps: Deps) => {
-  const { store, keyring, settings, senders, transport, documentOf, log, metrics } = deps
-  const tries = metrics.counter({
-    name: 'crosspoint_mail_attempts_total',
-    help: 'Attempts to hand a letter to the mail server, by what came of them.',
-    labels: ['outcome'],
-  })
-  const attempts = createMailAttempts(store)
-  const { clock } = store
+const loggedBy = ({ accountId, payload }: QueuedMailJob) => payload.loggedBy ?? accountId
 
+/** Writes and signs mails. */
+const createComposer = ({ keyring, settings, senders, documentOf, log }: Deps) => {
   /** The address of the template if it is verified, else the account's, else the system's. */
   const senderFor = async ({ accountId }: QueuedMailJob, { from }: Content): Promise<Sender> => {
     if (from?.accountId === systemScope) return { address: from.address }
@@ -99,7 +88,7 @@ export const createMailDelivery = (deps: Deps) => {
     }
   }
 
-  const compose = async (job: QueuedMailJob): Promise<SignedMail> => {
+  return async (job: QueuedMailJob): Promise<SignedMail> => {
     const content = openContent(keyring, job.id, job.payload.sealed)
     const { senderName } = content
     const sender = { ...(await senderFor(job, content)), ...(senderName ? { name: senderName } : {}) }
@@ -108,8 +97,23 @@ export const createMailDelivery = (deps: Deps) => {
     const signing = await senders.signingFor(job.accountId, sender.address)
     return { ...signed(message, signing), sender, subject: content.subject }
   }
+}
 
-  const loggedBy = ({ accountId, payload }: QueuedMailJob) => payload.loggedBy ?? accountId
+/**
+ * Delivers at least once: SMTP does not tell a sender that died after the last byte whether the mail was accepted. A mail is
+ * settled only after the server accepted it, and a repeat has the same Message-ID and date. Only the process that holds the
+ * lease delivers.
+ */
+export const createMailDelivery = (deps: Deps) => {
+  const { store, settings, transport, log, metrics } = deps
+  const tries = metrics.counter({
+    name: 'crosspoint_mail_attempts_total',
+    help: 'Attempts to hand a letter to the mail server, by what came of them.',
+    labels: ['outcome'],
+  })
+  const attempts = createMailAttempts(store)
+  const compose = createComposer(deps)
+  const { clock } = store
 
   /** The log entry of an attempt. It never contains the text of the mail, which may hold a secret. */
   const attempt = (
@@ -136,11 +140,10 @@ export const createMailDelivery = (deps: Deps) => {
     })
   }
 
-  const refused = (
-    job: QueuedMailJob,
-    mail: SignedMail | undefined,
-    { isFinal, isServerDown: isOutsideDown, reason }: MailRefusal,
-  ): Conclusion<QueuedMail> => {
+  const conclude = (job: QueuedMailJob, { mail, reply }: DeliveryReply): Conclusion<QueuedMail> => {
+    if (typeof reply === 'string')
+      return { state: 'done', outcome: reply, statements: [attempt(job, mail, 'delivered', reply)] }
+    const { isFinal, isServerDown: isOutsideDown, reason } = reply
     const { notice, recipient, goodUntil } = job.payload
     const facts = { notice, to: recipient, tries: job.attempts + 1, reason }
     const pause_ms = retryPausesMs[job.attempts] ?? maxPauseMs
@@ -174,10 +177,7 @@ export const createMailDelivery = (deps: Deps) => {
     maxConcurrent: maxConcurrentMails,
     stopTimeoutMs: farewellMs,
     ask,
-    conclude: (job, { mail, reply }) =>
-      typeof reply === 'string'
-        ? { state: 'done', outcome: reply, statements: [attempt(job, mail, 'delivered', reply)] }
-        : refused(job, mail, reply),
+    conclude,
   }
 
   return {

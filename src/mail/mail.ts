@@ -37,6 +37,13 @@ interface Deps {
   keyring: Keyring
 }
 
+interface QueuedOrder extends Pick<MailOrder, 'account' | 'goodForSeconds'> {
+  /** Its id. */
+  notice: string
+  content: Content
+  loggedBy?: string | undefined
+}
+
 // Admins of an account that a notice goes to.
 const maxRecipients = 20
 
@@ -86,11 +93,9 @@ export const createMail = ({ store, notices, keyring }: Deps) => {
     return adminsOf(order.account.id)
   }
 
-  const letterTo = (
+  const mailTo = (
     recipient: string,
-    { account, notice, goodForSeconds }: Pick<MailOrder, 'account' | 'goodForSeconds'> & { notice: string },
-    content: Content,
-    loggedBy = account.id,
+    { account, notice, content, goodForSeconds, loggedBy = account.id }: QueuedOrder,
   ): JobDraft<QueuedMail> => {
     const now = clock.now()
     const id = newId(now)
@@ -117,18 +122,15 @@ export const createMail = ({ store, notices, keyring }: Deps) => {
       }
       const recipients = await recipientsOf(order, template)
       const loggedBy = recipients === order.to ? order.accountOfThose : undefined
-      for (const recipient of distinct(recipients))
-        set.errand(letterTo(recipient, { ...order, notice: order.notice.id }, content, loggedBy))
+      const queued = { ...order, notice: order.notice.id, content, loggedBy }
+      for (const recipient of distinct(recipients)) set.errand(mailTo(recipient, queued))
     },
 
     /** Sends a rendered notice for a preview. */
     async sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content) {
-      await store.writeUnrecorded(
-        distinct(to).map((address) =>
-          errandStatement(letterTo(address, { account, notice }, content), clock.now()),
-        ),
-        [workKey(mailKind)],
-      )
+      const mails = distinct(to).map((address) => mailTo(address, { account, notice, content }))
+      const statements = mails.map((mail) => errandStatement(mail, clock.now()))
+      await store.writeUnrecorded(statements, [workKey(mailKind)])
     },
   }
 }

@@ -73,26 +73,21 @@ export const createTemplates = (store: Store, notices: Notices) => {
       present({ text_fingerprint: fingerprintOf(text), html_fingerprint: fingerprintOf(html) }),
   })
 
-  /** Undefined: the system. */
-  const placesOf = (account: AccountRecord | undefined) =>
-    account ? [account.id, ...account.hidden.tree.toReversed(), systemScope] : [systemScope]
-
-  const layersAt = async (places: readonly string[], id: string) => {
-    const found = await Promise.all(places.map((place) => collection.find(place, id)))
-    return found.filter((record) => record !== undefined)
+  /** The effective template. `account`: undefined for the system. `skipped`: how many of the nearest layers are ignored. */
+  const effective = async (account: AccountRecord | undefined, id: string, skipped: number) => {
+    const places = account ? [account.id, ...account.hidden.tree.toReversed(), systemScope] : [systemScope]
+    const found = await Promise.all(places.slice(skipped).map((place) => collection.find(place, id)))
+    const layers = found.filter((record) => record !== undefined)
+    return combined(notices.of(id), layers)
   }
 
   return {
     collection,
 
     /** The effective template of an account, or of the system. */
-    async of(account: AccountRecord | undefined, id: string): Promise<Template> {
-      return combined(notices.of(id), await layersAt(placesOf(account), id))
-    },
+    of: (account: AccountRecord | undefined, id: string) => effective(account, id, 0),
 
     /** The effective template without the account's own. */
-    async above(account: AccountRecord | undefined, id: string): Promise<Template> {
-      return combined(notices.of(id), await layersAt(placesOf(account).slice(1), id))
-    },
+    above: (account: AccountRecord | undefined, id: string) => effective(account, id, 1),
   }
 }

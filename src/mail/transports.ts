@@ -96,25 +96,21 @@ const writeDurably = async (file: string, bytes: Buffer) => {
   await rename(part, file)
 }
 
-interface FolderRetention {
-  clock: Clock
-  daysKept(): Promise<number>
-}
-
 const hourMs = 3_600_000
 
 /** File names begin with the time of the mail, and sort by it. */
 const nameAt = (unixMs: number) => isoTime(unixMs).replaceAll(':', '-')
 
-const removeBefore = async (folder: string, name: string) => {
-  for await (const entry of await opendir(folder)) {
-    if (!entry.name.endsWith('.eml') && !entry.name.endsWith('.eml.part')) continue
-    if (entry.name < name) await rm(join(folder, entry.name), { force: true })
-  }
+const removeBefore = async (folder: string, before: string) => {
+  for await (const { name } of await opendir(folder))
+    if (/\.eml(\.part)?$/.test(name) && name < before) await rm(join(folder, name), { force: true })
 }
 
 /** Writes files, for servers without SMTP. A new mail deletes old ones, at most once an hour. */
-export const folderTransport = (folder: string, { clock, daysKept }: FolderRetention): MailTransport => {
+export const folderTransport = (
+  folder: string,
+  { clock, daysKept }: { clock: Clock; daysKept(): Promise<number> },
+): MailTransport => {
   let tidiedAt = 0
 
   const tidy = async () => {

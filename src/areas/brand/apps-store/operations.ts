@@ -8,8 +8,9 @@ import {
 } from '../../../auth/identity.ts'
 import { badIdentifier, failure, failureKind, forbidden } from '../../../lib/failure.ts'
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
+import { commitChange } from '../../../storage/store.ts'
 import { importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Services } from '../../billing/services/operations.ts'
@@ -59,6 +60,8 @@ interface AppChange {
   subject: AppSubject
 }
 
+type Before = AppsStoreRecord | undefined
+
 export type AppsStore = ReturnType<typeof createAppsStore>
 
 export const createAppsStore = ({ store, settings, services }: Deps) => {
@@ -71,17 +74,11 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     return { record, ...(record ? { revision: record.revision } : {}) }
   }
 
-  const save = async (
-    author: Author,
-    account: AccountRecord,
-    before: AppsStoreRecord | undefined,
+  const save = (
+    { author, account }: Pick<AppChange, 'author' | 'account'>,
+    before: Before,
     doc: AppsStoreDoc,
-  ) => {
-    const set = new ChangeSet(author)
-    const after = documents.put(set, holderOf(account), before, doc)
-    await store.commit(set)
-    return after
-  }
+  ) => commitChange(store, author, (set) => documents.put(set, holderOf(account), before, doc))
 
   const list = async (actor: Actor, account: AccountRecord): Promise<AccountApp[]> => {
     const { apps } = await settings.of(appsStoreSettings)
@@ -98,12 +95,14 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     return app
   }
 
-  const install = async (
-    { author, account, subject: { app, record } }: AppChange,
-    installed: Installation,
-  ) => {
-    const after = await save(author, account, record, withInstalled(record?.doc ?? noApps, app.id, installed))
+  const install = async (change: AppChange, installed: Installation) => {
+    const { app, record } = change.subject
+    const after = await save(change, record, withInstalled(record?.doc ?? noApps, app.id, installed))
     return { app: { ...app, installed: after.doc.apps[app.id] }, revision: after.revision }
+  }
+
+  const assertInstalled = ({ subject: { app } }: AppChange) => {
+    if (!app.installed) throw failure(appNotInstalled, { id: app.id })
   }
 
   return {
@@ -128,27 +127,23 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     },
 
     async allow(change: AppChange, installed: Installation) {
-      const { app } = change.subject
-      if (!app.installed) throw failure(appNotInstalled, { id: app.id })
+      assertInstalled(change)
       return install(change, installed)
     },
 
-    async uninstall({ author, account, subject: { app, record } }: AppChange) {
-      if (!app.installed) throw failure(appNotInstalled, { id: app.id })
-      return save(author, account, record, withoutInstalled(record?.doc ?? noApps, app.id))
+    async uninstall(change: AppChange) {
+      assertInstalled(change)
+      const { app, record } = change.subject
+      return save(change, record, withoutInstalled(record?.doc ?? noApps, app.id))
     },
 
     /** Only accounts above can lift what they put on the blacklist. */
     async hide(
-      {
-        author,
-        actor,
-        account,
-        record,
-      }: Pick<AppChange, 'author' | 'account'> & { actor: Actor } & AppsSubject,
+      change: Pick<AppChange, 'author' | 'account'> & { actor: Actor; subject: AppsSubject },
       blacklist: readonly string[],
     ) {
-      const before = record?.doc ?? noApps
+      const { actor, account, subject } = change
+      const before = subject.record?.doc ?? noApps
       const isFromAbove = isSuperduper(actor) || isAbove(actor, account)
       const lifted = isFromAbove ? [] : liftedFrom(before, blacklist)
       if (lifted.length > 0) {
@@ -156,7 +151,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
         throw failure(forbidden, { cause })
       }
       const imposed = isFromAbove ? blacklist : before.imposed
-      return save(author, account, record, { ...before, blacklist, imposed })
+      return save(change, subject.record, { ...before, blacklist, imposed })
     },
 
     /** Removes a user who is being deleted from all apps. */

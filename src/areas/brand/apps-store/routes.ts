@@ -37,18 +37,24 @@ const pictureAnswer = (image: string | undefined, visitor: Actor | undefined, ca
 }
 
 export const appsStoreRoutes = (apps: AppsStore): Route[] => {
-  const subject = ({ actor, account, path }: Pick<Call<typeof oneApp>, 'actor' | 'account' | 'path'>) =>
-    apps.subject(actor, account, path.app_id)
+  type OfApp = Pick<Call<typeof oneApp>, 'actor' | 'account' | 'path'>
 
-  const said = ({ account }: Pick<Call, 'account'>) => apps.said(account)
+  const subject = ({ actor, account, path }: OfApp) => apps.subject(actor, account, path.app_id)
 
-  const isKept = ({ app }: AppSubject) => app.installed !== undefined
+  const described = async ({ actor, account, path }: OfApp) =>
+    (await apps.get(actor, account, path.app_id)).described
 
   const shown = (
     { account }: Pick<Call, 'account'>,
     { app, revision }: { app: AccountApp; revision: string },
   ) => answer({ data: appRecord(account.id, app), revision })
 
+  const changing = { allow: accountAdmin, subject, answers: App }
+  const installed = {
+    ...changing,
+    isKept: ({ app }: AppSubject) => app.installed !== undefined,
+    fails: [appNotInstalled],
+  }
   const pictures = { allow: accountMember, answers: anyText(), produces: [...imageTypes, ...iconTypes] }
 
   return [
@@ -69,12 +75,11 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
     post(blacklist, {
       summary: 'Say which apps an account and all below it do not see',
       allow: accountAdmin,
-      subject: said,
+      subject: ({ account }) => apps.said(account),
       isKept: ({ record }: AppsSubject) => (record?.doc.blacklist.length ?? 0) > 0,
       body: Blacklist,
       answers: Blacklist,
-      run: async ({ author, actor, account, subject: { record }, data }) =>
-        blacklistOf(await apps.hide({ author, actor, account, record }, data.blacklist)),
+      run: async (call) => blacklistOf(await apps.hide(call, call.data.blacklist)),
     }),
     get(oneApp, {
       summary: 'Read an app',
@@ -85,30 +90,20 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
     }),
     put(oneApp, {
       summary: 'Install an app',
-      allow: accountAdmin,
-      subject,
+      ...changing,
       body: Installation,
-      answers: App,
       fails: [appInstalled],
       run: async (call) => shown(call, await apps.install(call, call.data)),
     }),
     post(oneApp, {
       summary: 'Say who has an app that is installed',
-      allow: accountAdmin,
-      subject,
-      isKept,
+      ...installed,
       body: Installation,
-      answers: App,
-      fails: [appNotInstalled],
       run: async (call) => shown(call, await apps.allow(call, call.data)),
     }),
     del(oneApp, {
       summary: 'Uninstall an app',
-      allow: accountAdmin,
-      subject,
-      isKept,
-      answers: App,
-      fails: [appNotInstalled],
+      ...installed,
       run: async (call) => {
         await apps.uninstall(call)
         const data = appRecord(call.account.id, call.subject.app)
@@ -119,19 +114,17 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       summary: 'The icon of an app',
       resource: 'apps_store',
       ...pictures,
-      run: async ({ actor, account, path, visitor }) => {
-        const { described } = await apps.get(actor, account, path.app_id)
-        return pictureAnswer(described.icon, visitor, 'icon')
-      },
+      run: async (call) => pictureAnswer((await described(call)).icon, call.visitor, 'icon'),
     }),
     get(`${oneApp}/screenshot/{index}`, {
       summary: 'A screenshot of an app, the first is 0',
       resource: 'apps_store',
       ...pictures,
-      run: async ({ actor, account, path, visitor }) => {
-        const { described } = await apps.get(actor, account, path.app_id)
-        const image = /^\d{1,3}$/.test(path.index) ? described.screenshots?.[Number(path.index)] : undefined
-        return pictureAnswer(image, visitor, path.index)
+      run: async (call) => {
+        const { index } = call.path
+        const { screenshots } = await described(call)
+        const image = /^\d{1,3}$/.test(index) ? screenshots?.[Number(index)] : undefined
+        return pictureAnswer(image, call.visitor, index)
       },
     }),
   ]
