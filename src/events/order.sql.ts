@@ -70,11 +70,11 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
 
   const statementsOf = (rows: readonly Waiting[], places: readonly Placed[]): Statement[] => {
     const both = [...zip(rows, places)]
-    const placed = both.map(([{ place }, { sequence, digest, previousDigest }]) => ({
+    const placed = both.map(([{ place }, { sequence, digest, previousDigest: previous_digest }]) => ({
       place,
       sequence,
       digest,
-      previous_digest: previousDigest,
+      previous_digest,
     }))
     const below = both.flatMap(([{ tree }, { sequence }]) =>
       middleOf(tree).map((id) => ({ ancestor_id: id, sequence })),
@@ -82,32 +82,30 @@ export const createOrder = ({ all, words, writeUnrecorded }: Store) => {
     const ends = new Map(
       both.flatMap(([{ accountId }, placed]) => (placed.head ? [[accountId, placed.head]] : [])),
     )
+    const common = { params: [], orElse: outOfTurn }
     return [
       ...words.forEachRow({
+        ...common,
         shape: placedShape,
         rows: placed,
-        params: [],
         sql: (given) => `UPDATE audit_log
           SET sequence = given.sequence, digest = given.digest, previous_digest = given.previous_digest
           FROM ${given} WHERE audit_log.${words.position} = given.place AND audit_log.sequence IS NULL`,
-        orElse: outOfTurn,
       }),
       ...words.forEachRow({
+        ...common,
         shape: headShape,
         rows: Array.from(ends, ([id, end]) => ({ account_id: id, ...end })),
-        params: [],
         sql: (given) => `INSERT INTO audit_heads (account_id, sequence, digest)
           SELECT given.account_id, given.sequence, given.digest FROM ${given} WHERE true
           ON CONFLICT (account_id) DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest`,
-        orElse: outOfTurn,
       }),
       ...words.forEachRow({
+        ...common,
         shape: belowShape,
         rows: below,
-        params: [],
         sql: (given) => `INSERT INTO feed_below (ancestor_id, sequence)
           SELECT given.ancestor_id, given.sequence FROM ${given} WHERE true`,
-        orElse: outOfTurn,
       }),
     ]
   }

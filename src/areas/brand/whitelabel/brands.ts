@@ -9,7 +9,7 @@ import type { DepsOf } from '../../area.ts'
 import type { WhitelabelDomainChecks } from './domains/operations.ts'
 import type { BrandFiles } from './files/operations.ts'
 import type { Whitelabels } from './operations.ts'
-import { domainOf } from './rules.ts'
+import { domainOf, nearest } from './rules.ts'
 import type { WhitelabelStored } from './store.ts'
 
 interface Deps extends DepsOf<'store'> {
@@ -20,24 +20,16 @@ interface Deps extends DepsOf<'store'> {
 const printableTypes = new Set(['image/png', 'image/jpeg'])
 
 /** Name and logo for printed documents, of the nearest brand. */
-export const createBrands = ({ store, whitelabels, files }: Deps) => {
-  const logoOf = async (accountId: string) => {
-    const logo = await files.find(accountId, 'logo')
-    return logo && printableTypes.has(logo.contentType) ? logo.bytes : undefined
+export const createBrands =
+  ({ store, whitelabels, files }: Deps) =>
+  async (accountId: string): Promise<{ name?: string; logo?: Uint8Array }> => {
+    const account = await store.records.find(accountId, accountKind, accountId)
+    const brand = account && (await nearest(account, whitelabels.find))
+    if (!brand) return {}
+    const logo = await files.find(brand.accountId, 'logo')
+    const isPrintable = logo !== undefined && printableTypes.has(logo.contentType)
+    return present({ name: brand.doc.company_name || undefined, logo: isPrintable ? logo.bytes : undefined })
   }
-
-  return async (accountId: string): Promise<{ name?: string; logo?: Uint8Array }> => {
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
-    for (const id of account ? [accountId, ...account.hidden.tree.toReversed()] : []) {
-      const brand = await whitelabels.find(id)
-      if (!brand) continue
-      const { company_name: name } = brand.doc
-      const logo = await logoOf(id)
-      return present({ name: name || undefined, logo })
-    }
-    return {}
-  }
-}
 
 interface PortalDeps {
   whitelabels: Pick<Whitelabels, 'find'>
@@ -47,14 +39,13 @@ interface PortalDeps {
 /** The sign-in page of an account: at the nearest brand whose DNS is set up. */
 export const createPortals =
   ({ whitelabels, domains }: PortalDeps) =>
-  async ({ id, hidden }: AccountRecord): Promise<string | undefined> => {
-    for (const accountId of [id, ...hidden.tree.toReversed()]) {
+  (account: AccountRecord): Promise<string | undefined> =>
+    nearest(account, async (accountId) => {
       const domain = hostNameOf((await whitelabels.find(accountId))?.doc.domain ?? '')
-      for (const host of domain === undefined ? [] : await domains.portalsOf(domain))
-        if (domain !== undefined && (await domains.isSetUp(domain, host))) return host
-    }
-    return undefined
-  }
+      if (domain === undefined) return undefined
+      for (const host of await domains.portalsOf(domain)) if (await domains.isSetUp(domain, host)) return host
+      return undefined
+    })
 
 interface VisibilityDeps {
   clock: Clock

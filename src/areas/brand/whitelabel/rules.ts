@@ -1,4 +1,4 @@
-import { type Actor, speaksForAccount } from '../../../auth/identity.ts'
+import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
 import { invalid, type Problems } from '../../../lib/failure.ts'
 import { hostNameOf } from '../../../lib/host-name.ts'
 import { memberOf } from '../../../lib/member.ts'
@@ -89,11 +89,20 @@ export const conferenceDomainOf = ({ conference_public_domain: domain }: Partial
 
 /** Throws unless the request has exactly one file. */
 export const assertOneFile = <Upload extends { files: number }>(upload: Upload | undefined): Upload => {
-  if (!upload) {
-    throw invalid({ file: { required: { message: 'Please provide a file', value: 'file' } } })
-  }
+  if (!upload) throw invalid({ file: { required: { message: 'Please provide a file', value: 'file' } } })
   if (upload.files === 1) return upload
-  throw invalid({
-    file: { maxItems: { message: 'Please provide a single file', target: 1, value: upload.files } },
-  })
+  const message = 'Please provide a single file'
+  throw invalid({ file: { maxItems: { message, target: 1, value: upload.files } } })
+}
+
+/** What an account or its nearest parent has. */
+export const nearest = async <T>(
+  { id, hidden }: Pick<AccountRecord, 'id' | 'hidden'>,
+  find: (accountId: string) => Promise<T | undefined>,
+) => {
+  for (const accountId of [id, ...hidden.tree.toReversed()]) {
+    const found = await find(accountId)
+    if (found) return found
+  }
+  return undefined
 }

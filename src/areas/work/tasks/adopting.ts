@@ -23,8 +23,10 @@ async function* once(bytes: Buffer) {
 const inputParts = async (bytes: Buffer): Promise<CsvParts | undefined> => {
   const parts: BatchPart[] = []
   try {
-    const keep = async (part: BatchPart) => void parts.push(part)
-    const { header } = await takeIn(once(bytes), { mandatory: [], keep })
+    const { header } = await takeIn(once(bytes), {
+      mandatory: [],
+      keep: async (part) => void parts.push(part),
+    })
     return { header, parts }
   } catch (error) {
     if (error instanceof Failure) return undefined
@@ -40,8 +42,8 @@ const outputParts = (bytes: Buffer): Output => {
   const [head, ...rows] = [...parser.push(bytes), ...parser.end()]
   const parts: BatchPart[] = []
   let start = head?.end ?? 0
-  for (const [index, { end }] of rows.entries()) {
-    const isLast = index === rows.length - 1
+  for (const { end } of rows) {
+    const isLast = end === rows.at(-1)?.end
     if (end - start < outputBytes && !isLast) continue
     const behind = isLast ? bytes.length : end
     parts.push({ number: parts.length, firstRow: 0, content: bytes.subarray(start, behind) })
@@ -54,9 +56,7 @@ const outputParts = (bytes: Buffer): Output => {
 
 const isCsv = (bytes: Buffer) => {
   try {
-    const parser = createCsvParser()
-    parser.push(bytes)
-    parser.end()
+    outputParts(bytes)
     return true
   } catch (error) {
     if (error instanceof CsvMistake) return false

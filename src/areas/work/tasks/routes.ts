@@ -19,8 +19,10 @@ const filledText = (value: unknown) => (typeof value === 'string' && value !== '
 const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
   account ?? actor.account
 
-const homeOf = (call: TaskCall) =>
-  call.subject.accountId === call.actor.accountId ? call.actor.account : accountOf(call)
+const remakeOf = (call: TaskCall & Pick<Call, 'author'>) => {
+  const { actor, author, subject } = call
+  return { actor, author, account: subject.accountId === actor.accountId ? actor.account : accountOf(call) }
+}
 
 async function* noChunks(): AsyncGenerator<Uint8Array> {}
 
@@ -42,26 +44,27 @@ const taskResponse = (view: TaskView, { revision }: Pick<TaskRecord, 'revision'>
     etag: `${revision}-${Number(view.success_count ?? 0) + Number(view.failure_count ?? 0)}`,
   })
 
+const made = (view: TaskView) =>
+  new ApiResponse({
+    data: {},
+    metadata: view,
+    headers: { location: `/v2/accounts/${view.account_id}/tasks/${view.id}` },
+  })
+
 const fileName = ({ id, doc }: TaskRecord, name: string) => {
   const kind = /^(in|out)\.csv$/.test(name) ? `${doc.category}_${doc.action}_${id}_${name}` : name
   return kind.replace(/[^\w.-]/g, '_').slice(0, 200)
 }
 
-interface Item {
-  task: TaskRecord
-  view: TaskView
-}
-
 /** Newest first, because ids grow with time. */
-const taskListing = (tasks: Tasks, accountId: string): Listing<Item> => ({
+const taskListing = (tasks: Tasks, accountId: string): Listing<[TaskRecord, TaskView]> => ({
   async page({ whole: _, ...request }) {
     const page = await tasks.page({ ...request, accountId })
-    const views = await tasks.views(page)
-    return Array.from(zip(page, views), ([task, view]) => ({ task, view }))
+    return [...zip(page, await tasks.views(page))]
   },
-  cursor: ({ task }) => [task.sortKey, task.id],
-  row: ({ view }) => JSON.stringify(view),
-  record: ({ task, view }) => ({ ...view, modified: task.modified }),
+  cursor: ([task]) => [task.sortKey, task.id],
+  row: ([, view]) => JSON.stringify(view),
+  record: ([task, view]) => ({ ...view, modified: task.modified }),
 })
 
 const collectionRoutes = (tasks: Tasks): Route[] => [
@@ -113,13 +116,6 @@ const routesBelow = <const Root extends string>(
     })
   }
 
-  const made = (view: TaskView) =>
-    new ApiResponse({
-      data: {},
-      metadata: view,
-      headers: { location: `/v2/accounts/${view.account_id}/tasks/${view.id}` },
-    })
-
   const aboutOne = { allow: own, subject, answers: NoData }
   const operatingOne = { allow: own, subject: operated, answers: NoData }
 
@@ -143,11 +139,10 @@ const routesBelow = <const Root extends string>(
       fails: [badIdentifierList, invalidTaskRequest],
       run: async (call) => {
         const { actor, author, request, query } = call
-        const account = accountOf(call)
         const view = await tasks.make({
           actor,
           author,
-          account,
+          account: accountOf(call),
           category: query.get('category') || undefined,
           action: query.get('action') || undefined,
           input: taskInputOf(call),
@@ -199,23 +194,16 @@ const routesBelow = <const Root extends string>(
       query: { dry_run: { flag: 'As the old task unless given' } },
       fails: [invalidTaskRequest],
       run: async (call) => {
-        const { subject: task, actor, author, request } = call
-        const account = homeOf(call)
-        const dryRun = request.value('dry_run')
+        const dryRun = call.request.value('dry_run')
         const isGiven = dryRun !== undefined && dryRun !== ''
-        const view = await tasks.retry(task, { actor, author, account }, isGiven ? isTrue(dryRun) : undefined)
-        return made(view)
+        return made(await tasks.retry(call.subject, remakeOf(call), isGiven ? isTrue(dryRun) : undefined))
       },
     }),
     put(`${oneTask}/continue`, {
       summary: 'Make a new task from the rows that a stopped one never reached',
       ...operatingOne,
       fails: [invalidTaskRequest],
-      run: async (call) => {
-        const { subject: task, actor, author } = call
-        const account = homeOf(call)
-        return made(await tasks.continue(task, { actor, author, account }))
-      },
+      run: async (call) => made(await tasks.continue(call.subject, remakeOf(call))),
     }),
     del(oneTask, {
       summary: 'Delete a task that does not run',
@@ -224,22 +212,21 @@ const routesBelow = <const Root extends string>(
       run: async ({ author, actor, subject: task }) =>
         new ApiResponse({ data: {}, metadata: await tasks.remove(author, task, actor) }),
     }),
-    get(`${oneTask}/input`, {
-      summary: 'Read the input of a task',
-      ...aboutOne,
-      produces: csvTypes,
-      acceptsAnything: true,
-      fails: [badIdentifierList],
-      run: (call) => csvOf(call, 'in.csv'),
-    }),
-    get(`${oneTask}/output`, {
-      summary: 'Read the output of a task',
-      ...aboutOne,
-      produces: csvTypes,
-      acceptsAnything: true,
-      fails: [badIdentifierList],
-      run: (call) => csvOf(call, 'out.csv'),
-    }),
+    ...(
+      [
+        ['input', 'in.csv'],
+        ['output', 'out.csv'],
+      ] as const
+    ).map(([file, name]) =>
+      get(`${oneTask}/${file}`, {
+        summary: `Read the ${file} of a task`,
+        ...aboutOne,
+        produces: csvTypes,
+        acceptsAnything: true,
+        fails: [badIdentifierList],
+        run: (call) => csvOf(call, name),
+      }),
+    ),
   ]
 }
 

@@ -1,5 +1,6 @@
 import { commasOnly, otherSeparator } from '../../../lib/csv-parse.ts'
 import { failureKind } from '../../../lib/failure.ts'
+import { present } from '../../../lib/json.ts'
 import type { TaskAction } from './actions.ts'
 import type { taskStatuses } from './schema.ts'
 
@@ -37,16 +38,12 @@ export const refusalReasons: Record<Operation, string> = {
   continue: 'task was not stopped',
 }
 
-interface TaskCounts {
-  /** Undefined for tasks without input. */
-  total: number | undefined
-  /** Undefined after a crash. */
-  succeeded: number | undefined
-  failed: number | undefined
-}
-
-/** The final status of a task that was not stopped. */
-export const finalStatus = ({ total, succeeded, failed }: TaskCounts): TaskStatus => {
+/** The final status of a task that was not stopped. `total`: undefined without input; the others: after a crash. */
+export const finalStatus = ({
+  total,
+  succeeded,
+  failed,
+}: Record<'total' | 'succeeded' | 'failed', number | undefined>): TaskStatus => {
   if (succeeded === undefined || failed === undefined) return 'internal_error'
   if (total === undefined) {
     if (failed === 0) return 'success'
@@ -110,20 +107,16 @@ export const columnProblems = (
   }
 }
 
-const helpOf = (action: TaskAction) => ({
-  description: action.description,
-  doc: action.doc,
-  ...(action.input === 'csv'
-    ? { expected_content: 'text/csv', mandatory: action.mandatory, optional: action.optional }
-    : {}),
-  ...(action.input === 'none' && action.parameters ? { parameters: action.parameters } : {}),
-})
+const helpOf = ({ description, doc, ...action }: TaskAction) => {
+  if (action.input === 'none') return { description, doc, ...present({ parameters: action.parameters }) }
+  const { mandatory, optional } = action
+  return { description, doc, expected_content: 'text/csv', mandatory, optional }
+}
 
 export const helpText = (actions: readonly TaskAction[]) => {
   const help: Record<string, Record<string, ReturnType<typeof helpOf>>> = {}
-  for (const action of actions) {
+  for (const action of actions)
     help[action.category] = { ...help[action.category], [action.action]: helpOf(action) }
-  }
   return help
 }
 

@@ -1,38 +1,20 @@
+import type { Static } from 'typebox'
 import type { AuthMethod } from '../../../auth/identity.ts'
 import { type BatchPart, createRunStore, type RunKey, type RunState } from '../../../batches/store.ts'
 import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { isId } from '../../../lib/ids.ts'
-import type { Json } from '../../../lib/json.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createCollection } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { PreviewedCharge } from './actions.ts'
-import type { TaskStatus } from './rules.ts'
+import type { TaskRecord as TaskAnswer } from './schema.ts'
 
-export interface TaskDoc {
-  account_id: string
-  auth_account_id: string
-  category: string
-  action: string
-  status: TaskStatus
-  submit_timestamp: number
-  start_timestamp?: number
-  end_timestamp?: number
-  node?: string
-  file_name?: string
-  total_count?: number
-  success_count?: number
-  failure_count?: number
-  csvs: readonly string[]
-  dry_run?: true
-  /** Set at the start of a task that may cost something. */
-  accept_charges?: boolean
-  retry_of?: string
-  continuation_of?: string
-  continued_by?: string
-  parameters?: Json
-}
+/** `accept_charges`: set at the start of a task that may cost something. */
+export type TaskDoc = Omit<
+  Static<typeof TaskAnswer>,
+  'id' | 'created' | 'csvs' | 'charges' | 'estimated_seconds_left'
+> & { csvs: readonly string[] }
 
 interface TaskHidden {
   /** The creator of the task: it runs with the rights of this account and user. */

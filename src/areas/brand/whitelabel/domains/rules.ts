@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from '../../../../lib/cidr.ts'
-import type { DomainCheck, DomainChecks } from './schema.ts'
+import type { DomainChecks } from './schema.ts'
 
 /** Hosts by record type. Settings may lack parts of an entry. */
 export type DnsTemplate = Record<string, Record<string, { mapping?: string[]; name?: string; zone?: string }>>
@@ -80,11 +80,7 @@ export const matches = (type: TestableType, expected: readonly string[], actual:
   return isThere && (type === 'TXT' || [...found].every((text) => wanted.has(text)))
 }
 
-interface Tags {
-  [tag: string]: string
-}
-
-const tagsIn = (text: string): Tags =>
+const tagsIn = (text: string): Record<string, string> =>
   Object.fromEntries(
     text.split(';').flatMap((part) => {
       const mark = part.indexOf('=')
@@ -109,26 +105,19 @@ export const holdsMechanisms = (record: string, mechanisms: readonly string[]) =
   return mechanisms.every((mechanism) => terms.has(plainTerm(mechanism)))
 }
 
-interface Checked extends DomainCheck {
-  type: string
-  host: string
-}
-
-const checkedIn = (checks: DomainChecks): Checked[] =>
+const checkedIn = (checks: DomainChecks) =>
   Object.entries(checks).flatMap(([type, hosts]) =>
-    Object.entries(hosts).map(([host, check]) => ({ ...check, type, host })),
+    Object.entries(hosts).map(([host, check]) => ({ ...check, type, host, key: `${type} ${host}` })),
   )
-
-const checkKeyOf = ({ type, host }: Checked) => `${type} ${host}`
 
 /** Matching records. Those without an answer from DNS stay as before. */
 export const greenIn = (checks: DomainChecks, before: readonly string[]): string[] =>
   checkedIn(checks)
-    .filter((check) => check.matches || (check.error !== undefined && before.includes(checkKeyOf(check))))
-    .map(checkKeyOf)
+    .filter(({ matches, error, key }) => matches || (error !== undefined && before.includes(key)))
+    .map(({ key }) => key)
 
 /** Records that matched before and no longer do. */
 export const redIn = (checks: DomainChecks, before: readonly string[]) =>
   checkedIn(checks)
-    .filter((check) => !check.matches && check.error === undefined && before.includes(checkKeyOf(check)))
+    .filter(({ matches, error, key }) => !matches && error === undefined && before.includes(key))
     .map(({ type, host, expected, actual }) => ({ type, host, expected, actual }))

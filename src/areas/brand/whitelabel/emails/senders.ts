@@ -2,7 +2,7 @@ import { accountKind } from '../../../../auth/identity.ts'
 import type { Senders, Signing } from '../../../../mail/senders.ts'
 import type { DepsOf } from '../../../area.ts'
 import type { Whitelabels } from '../operations.ts'
-import { domainOf } from '../rules.ts'
+import { domainOf, nearest } from '../rules.ts'
 import { type DkimKey, dkimRecord } from './dkim-key.ts'
 import type { SenderEmails } from './operations.ts'
 import type { SenderRecord } from './store.ts'
@@ -34,18 +34,13 @@ const chosen = (records: readonly SenderRecord[]) => {
 }
 
 export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
-  /** What the account or its nearest parent has. */
-  const nearest = async <T>(accountId: string, find: (id: string) => Promise<T | undefined>) => {
+  const nearestOf = async <T>(accountId: string, find: (id: string) => Promise<T | undefined>) => {
     const account = await store.records.find(accountId, accountKind, accountId)
-    for (const id of account ? [accountId, ...account.hidden.tree.toReversed()] : []) {
-      const found = await find(id)
-      if (found) return found
-    }
-    return undefined
+    return account && nearest(account, find)
   }
 
   const verified = (accountId: string, address: string) =>
-    nearest(accountId, async (id) => {
+    nearestOf(accountId, async (id) => {
       const record = await emails.byAddress(id, address)
       return record?.hidden.isVerified ? record : undefined
     })
@@ -57,7 +52,7 @@ export const createBrandSenders = ({ store, whitelabels, emails }: Deps) => {
 
   const senders: Senders = {
     senderOf: (accountId) =>
-      nearest(accountId, async (id) => {
+      nearestOf(accountId, async (id) => {
         const record = chosen(await emails.all(id))
         if (!record) return undefined
         const name = (await whitelabels.find(id))?.doc.company_name

@@ -1,9 +1,9 @@
 import { badIdentifier, failure } from '../../../../lib/failure.ts'
 import type { Attached } from '../../../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../../storage/files.ts'
 import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../../storage/records.ts'
-import type { Store } from '../../../../storage/store.ts'
+import { commitChange, type Store } from '../../../../storage/store.ts'
 import type { ImportedFile, ImportedRecord } from '../../../adoption.ts'
 import { assertOneFile } from '../rules.ts'
 import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
@@ -84,10 +84,11 @@ export const createBrandFiles = (store: Store) => {
       const { bytes, fileName, ...sent } = assertOneFile(upload)
       const contentType = typeToKeep(kind, { ...sent, bytes })
       const name = nameToKeep(kind, fileName, contentType)
-      const set = new ChangeSet(author)
-      requireRecord(set, holderOf(whitelabel))
-      await files.put(set, { accountId: whitelabel.accountId, id: kind }, { contentType, bytes, name })
-      await store.commit(set)
+      const { accountId } = whitelabel
+      await commitChange(store, author, async (set) => {
+        requireRecord(set, holderOf(whitelabel))
+        await files.put(set, { accountId, id: kind }, { contentType, bytes, name })
+      })
     },
   }
 }

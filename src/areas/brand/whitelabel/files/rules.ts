@@ -40,35 +40,30 @@ interface SentFile {
   bytes: Buffer
 }
 
-const notTheImage = (contentType: string) =>
-  invalid({
-    file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
-  })
+const foundType = (bytes: Buffer) => imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
 
 const imageType = (kind: FileKind, { contentType, bytes }: SentFile) => {
-  const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
+  const found = foundType(bytes)
   const says = contentType.startsWith('image/')
-  if (!found || (says && plainType(contentType) !== found)) throw notTheImage(contentType)
-  if (!servedTypes[kind].includes(found)) {
-    throw failure(unsupportedMediaType, { accepted: uploadTypes[kind] })
-  }
+  const message = 'The file is not the image it is said to be'
+  if (!found || (says && plainType(contentType) !== found))
+    throw invalid({ file: { invalid: { message, cause: contentType } } })
+  if (!servedTypes[kind].includes(found)) throw failure(unsupportedMediaType, { accepted: uploadTypes[kind] })
   return contentType === 'image/vnd.microsoft.icon' ? contentType : found
 }
-
-const pageType = ({ charset }: SentFile) =>
-  charset === undefined ? 'text/html' : `text/html; charset=${charset}`
 
 /** Images must have the type of their content. */
 export const typeToKeep = (kind: FileKind, sent: SentFile): string => {
   if (sent.bytes.length > largestFile) throw failure(tooLarge, { limit: largestFile })
-  return kind === 'welcome' ? pageType(sent) : imageType(kind, sent)
+  if (kind !== 'welcome') return imageType(kind, sent)
+  return sent.charset === undefined ? 'text/html' : `text/html; charset=${sent.charset}`
 }
 
 /** Undefined: not of this kind. */
 export const arrivingType = (kind: FileKind, bytes: Buffer): string | undefined => {
   if (bytes.length > largestFile) return undefined
   if (kind === 'welcome') return 'text/html'
-  const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
+  const found = foundType(bytes)
   return found !== undefined && servedTypes[kind].includes(found) ? found : undefined
 }
 
