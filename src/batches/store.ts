@@ -63,12 +63,6 @@ export interface BatchPart {
   content: Buffer
 }
 
-interface PartRow {
-  part: number
-  first_row: number
-  content: Uint8Array
-}
-
 // Candidates for the next run of one account: other processes also take some.
 const waitingLookedAt = 50
 // Parts removed in one transaction: some megabytes.
@@ -85,7 +79,7 @@ const createPartStore = ({ all, writeUnrecorded }: Store) => ({
 
   async *read({ accountId, id }: RunKey, name: PartName, from = 0): AsyncGenerator<BatchPart> {
     for (let next = from; ; ) {
-      const [row] = await all<PartRow>(
+      const [row] = await all<{ part: number; first_row: number; content: Uint8Array }>(
         `SELECT part, first_row, content FROM long_parts
             WHERE account_id = $1 AND run_id = $2 AND name = $3 AND part >= $4 ORDER BY part LIMIT 1`,
         [accountId, id, name, next],

@@ -16,23 +16,18 @@ const reusedForMs = 5000
 /** An unreachable store must not delay the other metrics. */
 const timeoutMs = 2000
 
-interface Backlog {
-  kind: string
-  waiting: number
-  due: number
-  oldestSeconds: number
-}
-
 export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
   const labels = ['queue']
   const running = new Map<string, number>()
   let counted: { at: number; backlogs: Promise<Backlog[]> } | undefined
 
-  const backlogOf = async (kind: string): Promise<Backlog> => {
+  const backlogOf = async (kind: string) => {
     const now = clock.now()
     const { waiting, due, oldest } = await rows.backlog(kind, now, maxCounted)
     return { kind, waiting, due, oldestSeconds: oldest === 0 ? 0 : Math.max(0, now - oldest) / 1000 }
   }
+
+  type Backlog = Awaited<ReturnType<typeof backlogOf>>
 
   const backlogs = () => {
     if (!counted || performance.now() - counted.at > reusedForMs)

@@ -11,23 +11,17 @@ export type SettingsDoc = Record<string, Json>
 
 type SettingsRecord = RecordOf<typeof settingsKind>
 
-/** What administrators have set, node over default over the schema's defaults. Read anew on each call; cached by the store. */
-export interface Settings {
-  of<Document extends SettingsDocument>(document: Document): Promise<SettingsOf<Document>>
-  /** The stored sections as they are, without defaults. The same object as long as nothing changes. */
-  sections(document: SettingsDocument): Promise<SettingsDoc>
-}
+export type Settings = ReturnType<typeof createSettings>
 
 const noSections: SettingsDoc = {}
 
-export const createSettings = (records: Records, node: string): Settings => {
+/** What administrators have set, node over default over the schema's defaults. Read again on each call; cached by the store. */
+export const createSettings = (records: Records, node: string) => {
   const fallbacks = new Map<SettingsDocument, Json>()
   const merged = new WeakMap<SettingsRecord, Json>()
 
   const fallback = (document: SettingsDocument) => {
-    const known = fallbacks.get(document)
-    if (known) return known
-    const values = defaultsOf(document.shape)
+    const values = fallbacks.get(document) ?? defaultsOf(document.shape)
     fallbacks.set(document, values)
     return values
   }
@@ -46,6 +40,8 @@ export const createSettings = (records: Records, node: string): Settings => {
       const value = record ? (merged.get(record) ?? merge(document, record)) : fallback(document)
       return value as SettingsOf<Document>
     },
-    sections: async (document) => (await read(document))?.doc ?? noSections,
+
+    /** The stored sections as they are, without defaults. The same object as long as nothing changes. */
+    sections: async (document: SettingsDocument) => (await read(document))?.doc ?? noSections,
   }
 }

@@ -92,10 +92,8 @@ export const withoutInstalled = (doc: AppsStoreDoc, id: string): AppsStoreDoc =>
 export const withoutUser = (doc: AppsStoreDoc, userId: string): AppsStoreDoc | undefined => {
   const isNamed = Object.values(doc.apps).some(({ users }) => users.some(({ id }) => id === userId))
   if (!isNamed) return undefined
-  const apps = Object.entries(doc.apps).map(([id, app]) => {
-    const users = app.users.filter((user) => user.id !== userId)
-    return [id, { ...app, users }] as const
-  })
+  const without = (app: Installed) => ({ ...app, users: app.users.filter(({ id }) => id !== userId) })
+  const apps = Object.entries(doc.apps).map(([id, app]) => [id, without(app)])
   return { ...doc, apps: Object.fromEntries(apps) }
 }
 

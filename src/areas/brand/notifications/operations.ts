@@ -18,8 +18,9 @@ import type { Notice } from '../../../mail/notices.ts'
 import type { Senders } from '../../../mail/senders.ts'
 import { createMailAttempts } from '../../../mail/store.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
-import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
+import { commitChange } from '../../../storage/store.ts'
 import { type ImportedFile, type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import {
@@ -50,18 +51,6 @@ export interface NoticeSubject {
   /** The effective version. */
   template: Template
   revision?: string
-}
-
-interface SentBody {
-  bytes: Buffer
-  charset?: string
-}
-
-interface SentPreview {
-  to: readonly string[]
-  subject: string
-  plain?: string
-  html?: string
 }
 
 const maxPreviewers = 5
@@ -96,9 +85,8 @@ const previewersOf = ({ to }: Preview, caller: string | undefined) => {
   if (addresses.length === 0)
     throw invalid({ [path]: { required: { message: 'Field is required but missing', value: path } } })
   if (addresses.length <= maxPreviewers) return addresses
-  throw invalid({
-    [path]: { maxItems: { message: 'Too many people for a preview', target: maxPreviewers } },
-  })
+  const message = 'Too many people for a preview'
+  throw invalid({ [path]: { maxItems: { message, target: maxPreviewers } } })
 }
 
 const levelIdOf = (level: Level) => level?.id ?? systemScope
@@ -132,16 +120,16 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
 
   const write = async (author: Author, subject: NoticeSubject, doc: TemplateDoc, hidden: TemplateBodies) => {
     const { level, notice, record: before } = subject
-    const set = new ChangeSet(author)
-    putDocument(set, collection, { accountId: levelIdOf(level), id: notice.id }, { before, doc, hidden })
-    await store.commit(set)
+    const place = { accountId: levelIdOf(level), id: notice.id }
+    await commitChange(store, author, (set) => putDocument(set, collection, place, { before, doc, hidden }))
     return subjectOf(level, notice.id)
   }
 
   const removeRecords = async (author: Author, records: readonly TemplateRecord[]) => {
-    const set = new ChangeSet(author)
-    for (const record of records) collection.remove(set, record)
-    if (records.length > 0) await store.commit(set)
+    if (records.length > 0)
+      await commitChange(store, author, (set) => {
+        for (const record of records) collection.remove(set, record)
+      })
   }
 
   const fromProblems = async (level: Level, from: string | undefined): Promise<Problems> => {
@@ -184,7 +172,12 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
       return write(author, subject, ownSettings(data, above), subject.record?.hidden ?? {})
     },
 
-    async putBody(author: Author, subject: NoticeSubject, type: BodyType, { bytes, charset }: SentBody) {
+    async putBody(
+      author: Author,
+      subject: NoticeSubject,
+      type: BodyType,
+      { bytes, charset }: { bytes: Buffer; charset?: string },
+    ) {
       if (bytes.length > maxTemplateBytes) throw failure(tooLarge, { limit: maxTemplateBytes })
       assertUtf8Charset(charset)
       const body = utf8Text(bytes, 'body')
@@ -209,12 +202,7 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
     },
 
     /** Sends a draft to the addresses in it, else to `caller`; `account` supplies the values and the sender. */
-    async preview(
-      subject: NoticeSubject,
-      account: AccountRecord,
-      data: Preview,
-      caller: string | undefined,
-    ): Promise<SentPreview> {
+    async preview(subject: NoticeSubject, account: AccountRecord, data: Preview, caller: string | undefined) {
       const { level, notice } = subject
       const { to: _those, ...draft } = data
       const problems = joinProblems(await settingsProblems(level, notice, draft), draftProblems(notice, data))

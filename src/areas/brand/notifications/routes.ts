@@ -48,11 +48,11 @@ const notificationRow = ({ notice, template, record }: NoticeSubject): Json => (
 const lengthOf = (body: string | undefined) =>
   body === undefined ? undefined : { length: Buffer.byteLength(body) }
 
-const notificationData = (subject: NoticeSubject): Json => {
-  const { subject: line, to, from, replyTo, bodies } = subject.template
+const notificationData = (found: NoticeSubject): Json => {
+  const { subject, to, from, replyTo, bodies } = found.template
   return {
-    ...notificationRow(subject),
-    subject: line,
+    ...notificationRow(found),
+    subject,
     to,
     ...present({ from: from?.address, reply_to: replyTo }),
     template_charset: 'utf-8',
@@ -99,6 +99,13 @@ const bodyTypes = ['text/html', 'text/plain'] as const
 
 const isBodyType = (type: string): type is BodyType => bodyTypes.some((known) => known === type)
 
+const bodyFile = ({ notice, template: { bodies } }: NoticeSubject, type: BodyType) => {
+  const [body, extension] = type === 'text/html' ? [bodies.html, 'html'] : [bodies.text, 'txt']
+  if (body === undefined) throw failure(badIdentifier, { cause: type })
+  const headers = { ...harmless, ...attachment(`${notice.id}.${extension}`) }
+  return new FileResponse(Buffer.from(body), `${type}; charset=utf-8`, headers)
+}
+
 const attemptQuery = {
   created_from: 'Gregorian seconds; 31 days before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
@@ -131,24 +138,14 @@ const levelRoutes = (
       ...more,
     })
 
-  const bodyFile = ({ notice, template }: NoticeSubject, type: BodyType) => {
-    const body = type === 'text/html' ? template.bodies.html : template.bodies.text
-    if (body === undefined) throw failure(badIdentifier, { cause: type })
-    const name = `${notice.id}.${type === 'text/html' ? 'html' : 'txt'}`
-    const headers = { ...harmless, ...attachment(name) }
-    return new FileResponse(Buffer.from(body), `${type}; charset=utf-8`, headers)
-  }
-
   return [
     get(all, {
       summary: 'List the notices that are sent',
       allow: reads,
       answers: NotificationRow,
       list: true,
-      run: async (call) => {
-        const found = await notifications.all(levelOf(call))
-        return new ListResponse(shortListing(found.map(notificationRow)))
-      },
+      run: async (call) =>
+        new ListResponse(shortListing((await notifications.all(levelOf(call))).map(notificationRow))),
     }),
     put(all, {
       summary: 'Give a notice a version of its own',

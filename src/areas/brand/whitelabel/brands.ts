@@ -54,12 +54,6 @@ interface VisibilityDeps {
   domains: Pick<WhitelabelDomainChecks, 'matchesTemplate'>
 }
 
-interface CachedCheck {
-  isSetUp: boolean
-  /** Unix milliseconds. */
-  until: number
-}
-
 // How long the result of a DNS check is cached, in ms.
 const setUpMs = 600_000
 const notSetUpMs = 60_000
@@ -72,7 +66,8 @@ export type BrandVisibility = ReturnType<typeof createBrandVisibility>
  * account, and the accounts below and above it, always see the brand.
  */
 export const createBrandVisibility = ({ clock, accounts, whitelabels, domains }: VisibilityDeps) => {
-  const known = new Map<string, CachedCheck>()
+  /** `until`: Unix milliseconds. */
+  const known = new Map<string, { isSetUp: boolean; until: number }>()
   const looking = new Map<string, Promise<boolean>>()
 
   const lookUp = async (key: string, domain: string, host: string | undefined) => {

@@ -78,12 +78,6 @@ interface Deps extends DepsOf<'store' | 'mail'> {
 const kindName = 'low_balance'
 const topupPauseMs = 60_000
 
-interface Low {
-  units: number
-  threshold: number
-  mailedAt: number
-}
-
 interface Watchable {
   id: string
   doc: NoticedDoc
@@ -94,7 +88,10 @@ export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup
   const rows = createWatchStore(store)
   const { clock } = store
 
-  const notice = async (account: AccountRecord, { units, threshold, mailedAt }: Low) => {
+  const notice = async (
+    account: AccountRecord,
+    { units, threshold, mailedAt }: Record<'units' | 'threshold' | 'mailedAt', number>,
+  ) => {
     const set = new ChangeSet({ requestId: 'low_balance' })
     rows.told(set, account.id, mailedAt, clock.now())
     const values = { current_balance: inDollars(units), threshold: inDollars(threshold) }

@@ -38,10 +38,6 @@ interface Deps extends DepsOf<'store' | 'settings' | 'mail'> {
   generated: GeneratedAlerts
 }
 
-interface HiddenAlerts {
-  alerts: readonly string[]
-}
-
 const perRound = 100
 
 /** A caller of a parent account sees what the admins of the account see. */
@@ -71,7 +67,7 @@ interface Core extends Deps {
 
 /** What single readers see. */
 const createReading = ({ store, settings, alerts, generated, now, isEnabled }: Core) => {
-  const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
+  const hidden = createAttachment<{ alerts: readonly string[] }>(store, 'hidden_alerts')
 
   const hiddenBy = async (actor: Actor) => (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
 

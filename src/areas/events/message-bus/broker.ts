@@ -66,11 +66,7 @@ export interface Broker {
   close(): void
 }
 
-class NotConfirmed extends Error {
-  constructor() {
-    super('nothing was confirmed in time')
-  }
-}
+class NotConfirmed extends Error {}
 
 /** Connects in the background; `publish` reports a failed connection. */
 export const createBroker = (target: Target, calls: Calls): Broker => {
@@ -95,7 +91,10 @@ export const createBroker = (target: Target, calls: Calls): Broker => {
       const { envelope, body } = messageOf(event, exchange)
       return publisher.send(envelope, body)
     })
-    const timer = setTimeout(() => failure.reject(new NotConfirmed()), confirmMs)
+    const timer = setTimeout(
+      () => failure.reject(new NotConfirmed('nothing was confirmed in time')),
+      confirmMs,
+    )
     try {
       await Promise.race([Promise.all(sent), failure.promise])
     } finally {

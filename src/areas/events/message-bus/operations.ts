@@ -64,9 +64,9 @@ export const createMessageBus = (tools: Deps) => {
 
   const begin = async (target: Target, guard: Statement): Promise<BusState> => {
     await outages.withdraw(hostOf(target))
-    const position = await mark.read()
+    const saved = await mark.read()
     const broker = createBroker(target, calls)
-    return { guard, target, broker, position, saved: position, timer: undefined, isHurried: false }
+    return { guard, target, broker, position: saved, saved, timer: undefined, isHurried: false }
   }
 
   /** After a failure it connects again and continues with the last confirmed event. */

@@ -108,15 +108,13 @@ const selectorProblems = (
 const ownHeaders =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|x-hook-id|x-account-id|x-event-id|x-crosspoint-.*)$/i
 
-const headerProblems = ({ custom_request_headers: headers = {} }: Partial<Webhook>): Problems =>
-  Object.fromEntries(
-    Object.keys(headers)
-      .filter((name) => ownHeaders.test(name))
-      .map((name) => [
-        `custom_request_headers.${name}`,
-        { forbidden: { message: 'The server sets this header itself', value: name } },
-      ]),
+const headerProblems = ({ custom_request_headers: headers = {} }: Partial<Webhook>): Problems => {
+  const message = 'The server sets this header itself'
+  const own = Object.keys(headers).filter((name) => ownHeaders.test(name))
+  return Object.fromEntries(
+    own.map((value) => [`custom_request_headers.${value}`, { forbidden: { message, value } }]),
   )
+}
 
 interface HookRules {
   noticeIds: readonly string[]
@@ -129,14 +127,11 @@ const hookProblems = (hook: Partial<Webhook>, { noticeIds, typeNames, isOperator
   const name = hook.hook
   if (name === undefined) return {}
   if (!kindIds.includes(name) && !typeNames.has(name)) return notAmong('hook', kindIds, name)
-  if (name === 'object')
-    return {
-      ...selectorProblems(hook, 'type', objectTypes),
-      ...selectorProblems(hook, 'action', objectActions),
-    }
+  const inType = (target: readonly string[]) => selectorProblems(hook, 'type', target)
+  if (name === 'object') return { ...inType(objectTypes), ...selectorProblems(hook, 'action', objectActions) }
   if (name !== 'notifications') return {}
   const allowed = isOperator ? noticeIds : noticeIds.filter((id) => !operatorsNotices.includes(id))
-  return selectorProblems(hook, 'type', allowed)
+  return inType(allowed)
 }
 
 /** Rules that the schema cannot express. */
@@ -150,14 +145,10 @@ export const reEnableProblems = ({ 're-enable': isAsked }: Partial<ReEnable>): P
   isAsked === false ? { 're-enable': { enum: { message: enumMessage, target: [true], value: false } } } : {}
 
 /** The address is not public. */
-export const addressProblem = (uri: string): Problems => ({
-  uri: {
-    error: {
-      message: 'The address leads to no host of the internet that may be called',
-      value: maskUrls(uri),
-    },
-  },
-})
+export const addressProblem = (uri: string): Problems => {
+  const message = 'The address leads to no host of the internet that may be called'
+  return { uri: { error: { message, value: maskUrls(uri) } } }
+}
 
 // Two slashes: URL also reads `https:user:password@host`, where the password would not be found.
 const isHttp = (uri: string) => URL.canParse(uri) && /^https?:\/\/[^/\\]/i.test(uri)

@@ -48,10 +48,6 @@ const events: Readonly<Record<string, readonly WebhookEvent[]>> = {
   object: changes,
 }
 
-const selectors: Readonly<Record<string, Record<string, string>>> = {
-  notifications: { type: 'low_balance' },
-}
-
 const hookOf = (hook: string): Webhook => ({
   name: hook,
   uri: 'https://receiver.example.com/',
@@ -63,7 +59,7 @@ const hookOf = (hook: string): Webhook => ({
   include_subaccounts: false,
   include_internal_legs: true,
   version: 'v1',
-  ...(selectors[hook] ? { custom_data: selectors[hook] } : {}),
+  ...(hook === 'notifications' ? { custom_data: { type: 'low_balance' } } : {}),
 })
 
 export const sampleNames = Object.keys(events)

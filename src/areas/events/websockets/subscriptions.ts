@@ -67,16 +67,11 @@ export const createSubscriptions = (feed: Feed) => {
   const ofAccount = new Map<string, Set<Subscription>>()
   let following: Promise<() => void> | undefined
 
-  const isTaken = (one: Subscription, kind: string) =>
-    one.binding.document !== undefined && isTypeMeant(one.binding.document, kind)
+  const takes = ({ binding: { document } }: Subscription, kind: string) =>
+    document !== undefined && isTypeMeant(document, kind)
 
   const wants = ({ accountId, kind }: FeedHead) =>
-    [accountId, everyAccount].some((id) =>
-      ofAccount
-        .get(id)
-        ?.values()
-        .some((one) => isTaken(one, kind)),
-    )
+    [accountId, everyAccount].some((id) => [...(ofAccount.get(id) ?? [])].some((one) => takes(one, kind)))
 
   const deliver = (event: Changed, to: Iterable<Subscription>) => {
     let rest: string | undefined
@@ -92,10 +87,7 @@ export const createSubscriptions = (feed: Feed) => {
     for (const event of events) {
       const change = changeOf(event)
       if (!change) continue
-      for (const accountId of [event.accountId, everyAccount]) {
-        const subscribed = ofAccount.get(accountId)
-        if (subscribed) deliver(change, subscribed)
-      }
+      for (const id of [event.accountId, everyAccount]) deliver(change, ofAccount.get(id) ?? [])
     }
   }
 

@@ -26,20 +26,15 @@ const missing = (target: readonly string[] | string) => ({
   required: { message: 'Field is required but missing', target },
 })
 
-const unknown = (cause: unknown, target: readonly string[]) => ({
-  enum: {
-    message: 'Value not found in enumerated list of values',
-    target,
-    cause: String(cause).slice(0, 100),
-  },
-})
+const unknown = (cause: unknown, target: readonly string[]) => {
+  const message = 'Value not found in enumerated list of values'
+  return { enum: { message, target, cause: String(cause).slice(0, 100) } }
+}
 
 const isType = (type: unknown): type is SearchType => typeof type === 'string' && Object.hasOwn(fields, type)
 
-const typeProblems = (type: unknown): Problems => {
-  if (type === undefined) return { t: missing(searchTypes) }
-  return isType(type) ? {} : { t: unknown(type, searchTypes) }
-}
+const typeProblems = (type: unknown): Problems =>
+  isType(type) ? {} : { t: type === undefined ? missing(searchTypes) : unknown(type, searchTypes) }
 
 const fieldProblems = (type: unknown, field: unknown): Problems => {
   const known = isType(type) ? fieldsOf(type) : ['name']

@@ -31,13 +31,10 @@ const accountColumns = { name: 't.name_key', realm: 't.realm_key', id: 't.accoun
 
 type AccountField = keyof typeof accountColumns
 
-interface Query {
-  sql: string
-  params: (string | number)[]
-}
+type Params = (string | number)[]
 
 /** `after` replaces one bound of the prefix. */
-const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: Query['params']) => {
+const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: Params) => {
   const { prefix, after, descending } = page
   const [column] = key
   const mark = (value: string | number) => `$${params.push(value)}`
@@ -52,9 +49,9 @@ const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: 
   return { where: `${lower} AND ${upper}`, limit: mark(page.limit) }
 }
 
-const accountQuery = (field: AccountField, page: SearchPage): Query => {
+const accountQuery = (field: AccountField, page: SearchPage) => {
   const column = accountColumns[field]
-  const params: Query['params'] = [page.accountId]
+  const params: Params = [page.accountId]
   const keys = [column, 't.account_id'] as const
   const { where, limit } = rangeOf(keys, page, params)
   const sql = accountsOfTreeSql(`${column} AS "foundBy", ${recordColumns('r')}`, {
@@ -66,8 +63,8 @@ const accountQuery = (field: AccountField, page: SearchPage): Query => {
   return { sql, params }
 }
 
-const claimQuery = (claim: string, page: SearchPage): Query => {
-  const params: Query['params'] = [page.accountId, claim]
+const claimQuery = (claim: string, page: SearchPage) => {
+  const params: Params = [page.accountId, claim]
   const { where, limit } = rangeOf(['c.value'], page, params)
   return {
     sql: `SELECT c.value AS "foundBy", ${recordColumns('r')} FROM claims c

@@ -55,14 +55,11 @@ export const underPath = (path: string, problems: Problems): Problems =>
 export const sectionPath = (section: string) => pathKey(section.slice(0, 200))
 
 const proxyProblems = (proxies: unknown): Problems => {
-  if (!Array.isArray(proxies)) return {}
+  const message = 'Must be an IP address or a CIDR'
   const problems: Problems = {}
-  for (const [index, proxy] of proxies.entries()) {
-    if (typeof proxy !== 'string' || parseNetwork(proxy)) continue
-    problems[`reverse_proxies.${index}`] = {
-      wrong_format: { message: 'Must be an IP address or a CIDR', value: proxy.slice(0, 100) },
-    }
-  }
+  for (const [index, proxy] of (Array.isArray(proxies) ? proxies : []).entries())
+    if (typeof proxy === 'string' && !parseNetwork(proxy))
+      problems[`reverse_proxies.${index}`] = { wrong_format: { message, value: proxy.slice(0, 100) } }
   return problems
 }
 
@@ -114,20 +111,16 @@ const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs, ...lis
   ...(isObject(costs) ? costProblems(costs, 'token_costs') : {}),
 })
 
-const accountProblems = ({ default_timezone: timezone }: Json): Problems =>
-  typeof timezone !== 'string' || isTimezone(timezone)
+const accountProblems = ({ default_timezone: value }: Json): Problems => {
+  const message = 'Value not found in enumerated list of values'
+  return typeof value !== 'string' || isTimezone(value)
     ? {}
-    : {
-        default_timezone: {
-          enum: { message: 'Value not found in enumerated list of values', value: timezone },
-        },
-      }
+    : { default_timezone: { enum: { message, value } } }
+}
 
-const patternProblem = (path: string, pattern: unknown): Problems => {
-  const problem = typeof pattern === 'string' ? compilePattern(pattern).problem : undefined
-  return problem === undefined
-    ? {}
-    : { [path]: { invalid: { message: `The pattern ${problem}`, cause: pattern } } }
+const patternProblem = (path: string, cause: unknown): Problems => {
+  const problem = typeof cause === 'string' ? compilePattern(cause).problem : undefined
+  return problem === undefined ? {} : { [path]: { invalid: { message: `The pattern ${problem}`, cause } } }
 }
 
 const patternsUnder = (path: string, value: unknown, patternOf: (key: string, inner: unknown) => unknown) =>
@@ -176,12 +169,7 @@ export const sectionProblems = (document: string, section: Json): Problems =>
   Object.hasOwn(checks, document) ? (checks[document] as (section: Json) => Problems)(section) : {}
 
 export const nameProblems = (doc: SettingsDoc): Problems => {
-  const problems: Problems = {}
-  for (const section of Object.keys(doc)) {
-    if (isSettingsName(section)) continue
-    problems[sectionPath(section)] = {
-      invalid: { message: 'A section is named by up to 128 letters, digits and any of _ . @ : -' },
-    }
-  }
-  return problems
+  const message = 'A section is named by up to 128 letters, digits and any of _ . @ : -'
+  const wrong = Object.keys(doc).filter((section) => !isSettingsName(section))
+  return Object.fromEntries(wrong.map((section) => [sectionPath(section), { invalid: { message } }]))
 }

@@ -13,14 +13,9 @@ import { domainClaim, type WhitelabelStored, whitelabelId } from '../store.ts'
 import { greenIn, redIn } from './rules.ts'
 import type { DomainChecks } from './schema.ts'
 
-/** Matching records. */
-interface DomainStatus {
-  domain: string
-  green: readonly string[]
-}
-
-/** Result of the last check of a brand. Removed with the brand. */
-export const createDomainStatuses = (store: Store) => createAttachment<DomainStatus>(store, 'domain_checks')
+/** Matching records of the last check of a brand. Removed with the brand. */
+export const createDomainStatuses = (store: Store) =>
+  createAttachment<{ domain: string; green: readonly string[] }>(store, 'domain_checks')
 
 export type DomainStatuses = ReturnType<typeof createDomainStatuses>
 

@@ -24,11 +24,6 @@ import {
   type SenderRecord,
 } from './store.ts'
 
-interface KeyUpload {
-  bytes: Buffer
-  files: number
-}
-
 interface Hand {
   author: Author
   account: AccountRecord
@@ -171,7 +166,7 @@ export const createSenderEmails = (deps: SenderDeps) => {
       return save(set, record, { hidden: { ...unverified(record.hidden, undefined), isVerified: true } })
     },
 
-    async putKey(author: Author, record: SenderRecord, upload: KeyUpload | undefined) {
+    async putKey(author: Author, record: SenderRecord, upload: { bytes: Buffer; files: number } | undefined) {
       const { privateKey, ...key } = readDkimKey(assertOneFile(upload).bytes)
       const sealed = keyring.seal(privateKey, keyPlace(record))
       return save(new ChangeSet(author), record, { hidden: { ...record.hidden, key: { ...key, sealed } } })

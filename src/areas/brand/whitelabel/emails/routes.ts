@@ -40,12 +40,9 @@ const view = (record: SenderRecord) => one(record, extrasOf(record))
 /** Filters read `verified` from the hidden part. */
 const listingOf = (emails: SenderEmails, accountId: string): PlainListing<ListRow> => {
   const kept = cachedListing(emails, accountId)
-  const record = (row: ListRow) => ({
-    ...kept.record(row),
-    // The filter reads whole records.
-    verified: (row as SenderRecord).hidden.isVerified,
-  })
-  return { ...kept, record }
+  // The filter reads whole records.
+  const isVerified = (row: ListRow) => (row as SenderRecord).hidden.isVerified
+  return { ...kept, record: (row) => ({ ...kept.record(row), verified: isVerified(row) }) }
 }
 
 /** Writing is for admins: senders write to customers in the brand's name. */

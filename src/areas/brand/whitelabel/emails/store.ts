@@ -9,11 +9,6 @@ import type { DkimKey } from './dkim-key.ts'
 import { codesOfAccount, codesToAddress, recent, secondsToWait } from './rules.ts'
 import type { SenderEmail } from './schema.ts'
 
-/** The private half is encrypted with the server's key. */
-interface KeptKey extends Omit<DkimKey, 'privateKey'> {
-  sealed: string
-}
-
 export interface SenderHidden {
   isVerified: boolean
   /** Absent after it was used or guessed wrong. */
@@ -22,7 +17,8 @@ export interface SenderHidden {
     /** Unix milliseconds. */
     expires: number
   }
-  key?: KeptKey
+  /** The private half is encrypted with the server's key. */
+  key?: Omit<DkimKey, 'privateKey'> & { sealed: string }
 }
 
 export type SenderRecord = StoredRecord<SenderEmail, SenderHidden>
@@ -51,14 +47,9 @@ export const createSenderStore = (store: Store) =>
     }),
   })
 
-interface Book {
-  /** Unix seconds, ascending. */
-  sent: number[]
-}
-
-/** Times of mailed codes: by address, and by account. */
+/** Times of mailed codes in Unix seconds, ascending: by address, and by account. */
 export const createCodeBooks = (store: Store) => {
-  const books = createCollection<Book, object>(store, {
+  const books = createCollection<{ sent: number[] }, object>(store, {
     kind: 'verification_mails',
     sortKey: () => '',
     row: () => ({}),

@@ -3,7 +3,15 @@ import { timedPlace } from '../../../../lib/time-key.ts'
 import type { Statement } from '../../../../storage/db.ts'
 import { expireRows } from '../../../../storage/expire-rows.ts'
 import type { Store } from '../../../../storage/store.ts'
-import { integer, keyset, placeholders, type RowOf, table, text } from '../../../../storage/table.ts'
+import {
+  conditions,
+  integer,
+  keyset,
+  placeholders,
+  type RowOf,
+  table,
+  text,
+} from '../../../../storage/table.ts'
 import type { Attempt } from '../schema.ts'
 
 const attempts = table('webhook_attempts', {
@@ -55,13 +63,12 @@ export const createAttemptStore = (store: Store) => ({
 
   async page({ accountId, hookId, from, to }: AttemptScope, { after, limit, descending }: Reading) {
     const place = timedPlace(after)
-    const ofHook = hookId === undefined ? [] : [hookId]
-    const params = [accountId, from, to, limit, ...ofHook, ...(place ? [place.time, place.mark] : [])]
+    const { terms, params, add } = conditions([accountId, from, to, limit])
+    add((mark) => `AND hook_id = ${mark}`, hookId)
     const { behind, order } = keyset(['at', 'id'], descending)
+    if (place) terms.push(`AND ${behind(params.push(place.time, place.mark) - 1)}`)
     const sql = `SELECT ${listed.columns} FROM webhook_attempts
-      WHERE account_id = $1 AND at >= $2 AND at <= $3 ${hookId === undefined ? '' : 'AND hook_id = $5'}
-        ${place ? `AND ${behind(5 + ofHook.length)}` : ''}
-      ORDER BY ${order} LIMIT $4`
+      WHERE account_id = $1 AND at >= $2 AND at <= $3 ${terms.join(' ')} ORDER BY ${order} LIMIT $4`
     return listed.list(await store.all(sql, params))
   },
 })
