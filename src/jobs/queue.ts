@@ -164,14 +164,10 @@ const performerOf = <Payload, Answer>(
     if (conclusion.state === 'forgotten') return rows.forget(job)
     const now = clock.now()
     const outcome = inOneLine(conclusion.outcome ?? '')
-    if (conclusion.state !== 'waiting')
-      return rows.tried(job, {
-        state: conclusion.state,
-        dueAt: 0,
-        outcome,
-        finishedAt: now,
-        payload: conclusion.keep ?? {},
-      })
+    if (conclusion.state !== 'waiting') {
+      const { state, keep: payload = {} } = conclusion
+      return rows.tried(job, { state, dueAt: 0, outcome, finishedAt: now, payload })
+    }
     const { state, dueAt = now + pauseMs(job.attempts + 1), payload = job.payload } = conclusion
     return rows.tried(job, { state, dueAt, outcome, finishedAt: 0, payload })
   }

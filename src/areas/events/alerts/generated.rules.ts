@@ -27,12 +27,10 @@ const generated = (
   accountId: string,
   id: string,
   alert: Pick<Alert, 'title' | 'message' | 'category' | 'metadata'>,
-): AlertRow =>
-  rowOf(
-    id,
-    { ...alert, from: [{ type: 'account', value: accountId }] },
-    { key: [accountId, 'users'], clearable: false },
-  )
+): AlertRow => {
+  const from = [{ type: 'account' as const, value: accountId }]
+  return rowOf(id, { ...alert, from }, { key: [accountId, 'users'], clearable: false })
+}
 
 /** The threshold that the balance has reached; undefined: none. */
 export const lowBalance = ({ balance, threshold, postpay }: Finances): number | undefined => {

@@ -48,9 +48,9 @@ export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) =>
     async failed(host: string, reason: string) {
       const cause = causeOf(host)
       const now = clock.now()
-      if (!outages.has(cause))
-        log.write('warn', `${noun} cannot be reached`, { host, reason: inOneLine(reason) })
-      const outage = outages.get(cause) ?? { since: now, isRaised: false }
+      const known = outages.get(cause)
+      if (!known) log.write('warn', `${noun} cannot be reached`, { host, reason: inOneLine(reason) })
+      const outage = known ?? { since: now, isRaised: false }
       outages.set(cause, outage)
       if (outage.isRaised || now - outage.since < alertAfterMs) return
       const master = await store.records.claimant(masterClaim)

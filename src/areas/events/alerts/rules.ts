@@ -26,11 +26,9 @@ const audiences: Readonly<Record<string, Audience>> = {
 }
 const idForm = /^[0-9a-f]{32}$/
 
-const isGroup = (text: string): text is (typeof groups)[number] => text === 'all' || text === 'resellers'
-
 const keysOfPair = (type: string, value: string): Key[] => {
-  if (isGroup(type) && audiences[value]) return [[type, audiences[value]]]
-  if (idForm.test(type) && audiences[value]) return [[type, audiences[value]]]
+  const isGroup = groups.some((group) => group === type)
+  if ((isGroup || idForm.test(type)) && audiences[value]) return [[type, audiences[value]]]
   if (idForm.test(type) && idForm.test(value)) return [[type, value]]
   if (type === 'descendants' && idForm.test(value)) return [['descendants', [value, 'users']]]
   // The users of a reseller account.

@@ -73,7 +73,7 @@ export async function* inputRows(
   const parser = createCsvParser()
   let number: number | undefined
 
-  const rowOf = (values: readonly (string | undefined)[], rowNumber: number): InputRow => {
+  const rowOf = (values: InputRow['values'], rowNumber: number): InputRow => {
     const cells = cellsOf(header, values)
     return { number: rowNumber, key: keyOf(cells), cells, values }
   }

@@ -150,9 +150,8 @@ export const takeIn = async (
 }
 
 const csvTextOf = (value: unknown) => {
-  if (value === undefined || value === null) return ''
-  if (typeof value === 'object') return JSON.stringify(value)
-  return typeof value === 'number' ? plainDecimal(value) : String(value)
+  if (typeof value === 'number') return plainDecimal(value)
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
 }
 
 export async function* csvWithHeader(

@@ -68,11 +68,9 @@ export const createDomainTemplate = (settings: Settings) => {
     addressesOf,
 
     /** Hosts that the template derives from the domain and browsers can reach. A fixed host belongs to no brand. */
-    async hostsOf(domain: string): Promise<string[]> {
-      const hosts = (await addressesOf(placeholder)).map(({ host }) => host)
-      return hosts
-        .filter((host) => host.includes(placeholder))
-        .map((host) => inPlace(host, domain).toLowerCase())
-    },
+    hostsOf: async (domain: string): Promise<string[]> =>
+      (await addressesOf(placeholder))
+        .filter(({ host }) => host.includes(placeholder))
+        .map(({ host }) => inPlace(host, domain).toLowerCase()),
   }
 }

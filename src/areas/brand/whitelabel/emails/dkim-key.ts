@@ -27,12 +27,10 @@ const blockIn = (text: string): string => {
   const [kind] = kinds
   if (kind === undefined) throw invalidKey('Please provide a valid PEM file')
   if (kinds.length > 1) throw invalidKey('Please provide a single valid PEM file')
-  if (kind.includes('ENCRYPTED') || text.includes('Proc-Type: 4,ENCRYPTED')) {
+  if (kind.includes('ENCRYPTED') || text.includes('Proc-Type: 4,ENCRYPTED'))
     throw invalidKey('Please provide a valid PEM file: the key must not be encrypted')
-  }
-  if (!privateKinds.has(kind)) {
+  if (!privateKinds.has(kind))
     throw invalidKey('Please provide a valid PEM file: an RSA or Ed25519 private key')
-  }
   const end = `-----END ${kind}-----`
   const start = text.indexOf('-----BEGIN')
   return text.slice(start, text.indexOf(end, start) + end.length)
@@ -76,9 +74,8 @@ export const readDkimKey = (bytes: Buffer): DkimKey => {
   if (bytes.length > longestPem) throw invalidKey('Please provide a valid PEM file')
   const key = parseKey(blockIn(bytes.toString('latin1')))
   const type = key.asymmetricKeyType
-  if (type !== 'rsa' && type !== 'ed25519') {
+  if (type !== 'rsa' && type !== 'ed25519')
     throw invalidKey('Please provide an RSA or Ed25519 key: DKIM knows no others')
-  }
   const bits = type === 'rsa' ? assertStrength(key) : 256
   if (!signs(key, type)) throw invalidKey('Please provide a valid PEM file')
   return {
