@@ -385,6 +385,10 @@ export const taken = (path: string, message: string, cause: unknown): Problems =
   [path]: { unique: { message, cause } },
 })
 
+export const wrongFormat = (path: string, format: string, message: string, value: unknown): Problems => ({
+  [path]: { wrong_format: { message, format, value } },
+})
+
 /** Rules of the same path are merged. */
 export const joinProblems = (...all: Problems[]): Problems => {
   const joined: Problems = {}

@@ -81,10 +81,6 @@ const createCallflowStore = (store: Store) => {
 
 type CallflowStore = ReturnType<typeof createCallflowStore>
 
-interface Deps extends DepsOf<'store'> {
-  numbers: Numbers
-}
-
 const callflowUse = 'callflow'
 
 /** Whether the account may release a number. A number of a mobile device stays. */
@@ -187,7 +183,7 @@ const patternsIn = oncePer(({ patterns = [] }: Readonly<CallflowDoc>): readonly 
 
 export type Callflows = ReturnType<typeof createCallflows>
 
-export const createCallflows = ({ store, numbers }: Deps) => {
+export const createCallflows = ({ store, numbers }: DepsOf<'store'> & { numbers: Numbers }) => {
   const callflows = createCallflowStore(store)
   const { problems, moveUses, replaceNumber, releaseNumbersOf } = callflowNumbers(callflows, numbers)
 

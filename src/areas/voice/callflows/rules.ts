@@ -1,4 +1,4 @@
-import { type Problems, requiredField } from '../../../lib/failure.ts'
+import { joinProblems, type Problems, requiredField, wrongFormat } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { oncePer } from '../../../lib/once-per.ts'
@@ -171,10 +171,10 @@ export const missingNumberProblems = (doc: CallflowDoc, before: CallflowDoc | un
 }
 
 export const patternProblems = ({ patterns = [] }: Pick<CallflowDoc, 'patterns'>): Problems =>
-  Object.fromEntries(
-    patterns.flatMap((pattern, index) => {
+  joinProblems(
+    ...patterns.map((pattern, index) => {
       const { problem } = compilePattern(pattern)
-      const rule = { message: `The pattern ${problem}`, format: 'regex', value: pattern }
-      return problem === undefined ? [] : [[`patterns.${index}`, { wrong_format: rule }]]
+      if (problem === undefined) return {}
+      return wrongFormat(`patterns.${index}`, 'regex', `The pattern ${problem}`, pattern)
     }),
   )

@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
-import { joinProblems, type Problems, requiredField, taken } from '../../../lib/failure.ts'
+import { joinProblems, type Problems, requiredField, taken, wrongFormat } from '../../../lib/failure.ts'
 import { type Json, present } from '../../../lib/json.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
@@ -119,20 +119,16 @@ const authProblems = (server: Server, path: string): Problems => {
     return user === undefined ? requiredField(`${path}.auth_user`, 'auth_user') : {}
   if (ip === undefined) return requiredField(`${path}.ip`, 'ip')
   if (parseAddress(ip)) return {}
-  return { [`${path}.ip`]: { wrong_format: { message: 'Must be an IP address', format: 'ip', value: ip } } }
+  return wrongFormat(`${path}.ip`, 'ip', 'Must be an IP address', ip)
 }
-
-const formatProblems = (server: Server, path: string): Problems =>
-  server.options?.inbound_format === 'username' && server.auth.auth_user === undefined
-    ? requiredField(`${path}.auth.auth_user`, 'auth_user')
-    : {}
 
 const serverProblems = (server: Server, index: number): Problems => {
   const path = `servers.${index}`
-  const { options } = server
+  const { auth, options } = server
+  const lacksName = options?.inbound_format === 'username' && auth.auth_user === undefined
   return joinProblems(
     authProblems(server, `${path}.auth`),
-    formatProblems(server, path),
+    lacksName ? requiredField(`${path}.auth.auth_user`, 'auth_user') : {},
     ...(options?.sip_headers ?? []).map((headers, at) =>
       headerProblems(`${path}.options.sip_headers.${at}`, headers),
     ),
@@ -141,13 +137,9 @@ const serverProblems = (server: Server, index: number): Problems => {
 
 /** The paths of repeated values. */
 const repeated = (values: readonly (readonly [path: string, value: string | undefined])[]) => {
-  const seen = new Set<string>()
-  return values.flatMap(([path, value]) => {
-    if (value === undefined) return []
-    const isSecond = seen.has(value)
-    seen.add(value)
-    return isSecond ? [path] : []
-  })
+  const known = values.filter(([, value]) => value !== undefined)
+  const alike = Map.groupBy(known, ([, value]) => value).values()
+  return [...alike].flatMap((same) => same.slice(1).map(([path]) => path))
 }
 
 const maxDids = 2000

@@ -4,7 +4,14 @@ import { adminCallFields, adminFieldProblems } from '../../../auth/policies.ts'
 import { accessListProblems } from '../../../lib/access-list.ts'
 import { parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
-import { failure, forbidden, joinProblems, type Problems, requiredField } from '../../../lib/failure.ts'
+import {
+  failure,
+  forbidden,
+  joinProblems,
+  type Problems,
+  requiredField,
+  wrongFormat,
+} from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { deviceLimitProblems } from '../../../lib/packet-limits.ts'
@@ -41,14 +48,13 @@ const isMac = (text: string) => /^[0-9a-f]{12}$/.test(text)
 const trimmedList = (flags: unknown) =>
   Array.isArray(flags) ? flags.map((flag) => (typeof flag === 'string' ? flag.trim() : flag)) : []
 
-const tidyFlags = (flags: unknown) =>
-  isObject(flags)
-    ? {
-        ...flags,
-        ...(flags.static === undefined ? {} : { static: trimmedList(flags.static) }),
-        ...(flags.dynamic === undefined ? {} : { dynamic: trimmedList(flags.dynamic) }),
-      }
-    : trimmedList(flags)
+const tidyFlags = (flags: unknown) => {
+  if (!isObject(flags)) return trimmedList(flags)
+  const lists = Object.entries(flags).map(([key, value]) =>
+    key === 'static' || key === 'dynamic' ? [key, trimmedList(value)] : [key, value],
+  )
+  return Object.fromEntries(lists)
+}
 
 /** Converts a request to the form that is stored and compared. */
 export const tidy = (data: Json): Json => {
@@ -107,8 +113,7 @@ export const mobileNumberOf = ({ mobile }: Partial<DeviceDoc>) =>
 
 const macProblems = ({ mac_address: mac }: Partial<DeviceDoc>): Problems => {
   if (mac === undefined || isMac(mac)) return {}
-  const message = 'Must be a MAC address of 12 hexadecimal digits'
-  return { mac_address: { wrong_format: { message, format: 'mac', value: mac } } }
+  return wrongFormat('mac_address', 'mac', 'Must be a MAC address of 12 hexadecimal digits', mac)
 }
 
 const addressProblems = ({ sip }: Partial<DeviceDoc>): Problems => {

@@ -12,12 +12,10 @@ import {
   ownRealm,
   type Sender,
 } from './operations.ts'
+import type { EdgeQuery } from './rules.ts'
 import type { EdgeExportRow } from './schema.ts'
 
-interface RealmQuery {
-  realm: string
-  withCredentials: boolean
-}
+type RealmQuery = Pick<EdgeQuery, 'realm' | 'withCredentials'>
 
 /** A sender, and the user name or address by which edges ask for it. */
 interface KnownSender {

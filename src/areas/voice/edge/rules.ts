@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from '../../../lib/cidr.ts'
-import { hasProblems, invalid, type Problems, requiredField } from '../../../lib/failure.ts'
+import { hasProblems, invalid, type Problems, requiredField, wrongFormat } from '../../../lib/failure.ts'
 import { bracketed } from '../../../lib/sip-host.ts'
 import type { Party } from '../../../switch/media-switch.ts'
 import type { Origin } from '../resources/rules.ts'
@@ -24,9 +24,7 @@ const addressIn = (query: URLSearchParams): { address?: Address | undefined; pro
   const value = given(query, 'address')
   const address = value === undefined ? undefined : parseAddress(value)
   if (value === undefined || address) return { address, problems: {} }
-  return {
-    problems: { address: { wrong_format: { message: 'Must be an IP address', format: 'ip', value } } },
-  }
+  return { problems: wrongFormat('address', 'ip', 'Must be an IP address', value) }
 }
 
 /** Throws a 400 for an invalid query. */
@@ -52,7 +50,7 @@ export const carrierQuestionIn = (query: URLSearchParams): CarrierQuery => {
   const port = given(query, 'port')
   if (!given(query, 'address')) Object.assign(problems, requiredField('address'))
   if (port !== undefined && !isPort(port))
-    problems.port = { wrong_format: { message: 'Must be a port', format: 'port', value: port } }
+    Object.assign(problems, wrongFormat('port', 'port', 'Must be a port', port))
   if (address === undefined || hasProblems(problems)) throw invalid(problems)
   return { address, port: port === undefined ? undefined : Number(port), number: given(query, 'number') }
 }

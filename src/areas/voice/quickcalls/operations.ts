@@ -2,13 +2,9 @@ import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/
 import { failure, forbidden, invalidCredentials } from '../../../lib/failure.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
-import type { AreaDeps } from '../../area.ts'
+import type { DepsOf } from '../../area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { CallWishes } from './rules.ts'
-
-interface Deps extends Pick<AreaDeps, 'settings' | 'mediaSwitch'> {
-  devices: Devices
-}
 
 interface Callable {
   doc: object
@@ -16,6 +12,8 @@ interface Callable {
 }
 
 export type Quickcalls = ReturnType<typeof createQuickcalls>
+
+type Deps = DepsOf<'settings' | 'mediaSwitch'> & { devices: Devices }
 
 export const createQuickcalls = ({ settings, devices, mediaSwitch }: Deps) => {
   const invitesAnyone = async ({ doc }: Callable) => {

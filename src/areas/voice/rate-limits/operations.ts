@@ -5,13 +5,12 @@ import type { DeviceRecord } from '../devices/operations.ts'
 import { accountLimits, deviceLimits, systemLimitsOf, unknownRealmLimits } from './rules.ts'
 import { rateLimitSettings } from './settings.ts'
 
-interface Deps extends DepsOf<'settings'> {
-  accounts: Pick<Accounts, 'find'>
-}
-
 export type RateLimits = ReturnType<typeof createRateLimits>
 
-export const createRateLimits = ({ settings, accounts }: Deps) => ({
+export const createRateLimits = ({
+  settings,
+  accounts,
+}: DepsOf<'settings'> & { accounts: Pick<Accounts, 'find'> }) => ({
   ofUnknownRealm: { account: unknownRealmLimits, device: unknownRealmLimits },
 
   /** The effective limits. Without a device: those of a device without limits of its own. */

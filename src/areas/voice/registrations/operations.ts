@@ -49,17 +49,16 @@ const rowOf = (account: AccountRecord, owner_id: string | undefined, known: Know
   }
 }
 
-interface Deps extends DepsOf<'mediaSwitch'> {
-  devices: Devices
-}
-
 export type Registrations = ReturnType<typeof createRegistrations>
 
 /**
  * Edges are asked only for the account's own devices, by user name and realm, so no data of other accounts is
  * read.
  */
-export const createRegistrations = ({ devices, mediaSwitch }: Deps) => {
+export const createRegistrations = ({
+  devices,
+  mediaSwitch,
+}: DepsOf<'mediaSwitch'> & { devices: Devices }) => {
   const rowsOf = async (account: AccountRecord, batch: readonly DeviceRecord[]) => {
     const known = new Map(batch.map((device) => [device.id, device]))
     const phones = batch.map((device) => devices.phoneOf(account, device))

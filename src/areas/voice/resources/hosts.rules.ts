@@ -6,7 +6,7 @@ import {
   parseAddress,
   parseNetwork,
 } from '../../../lib/cidr.ts'
-import type { Problems } from '../../../lib/failure.ts'
+import { type Problems, wrongFormat } from '../../../lib/failure.ts'
 import { isSipHost, type SipPlace, sipPlaceIn } from '../../../lib/sip-host.ts'
 import type { Gateway } from './schema.ts'
 
@@ -83,26 +83,23 @@ export interface Reached {
   proxy?: string
 }
 
-export const objectionProblem = (
-  { path, text }: Pick<WrittenDestination, 'path' | 'text'>,
-  objection: Objection,
-): Problems => ({ [path]: { forbidden: { message: messages[objection], cause: text } } })
+export const objectionProblem = ({ path, text }: WrittenDestination, objection: Objection): Problems => ({
+  [path]: { forbidden: { message: messages[objection], cause: text } },
+})
 
-export const destinationPlace = ({
-  form,
-  text,
-}: Pick<WrittenDestination, 'form' | 'text'>): SipPlace | undefined => {
+export const destinationPlace = ({ form, text }: WrittenDestination): SipPlace | undefined => {
   if (form === 'uri') return sipPlaceIn(text)
   return isSipHost(text) ? { host: text } : undefined
 }
 
-export const shapeProblem = ({ path, form, text }: WrittenDestination): Problems => {
-  if (destinationPlace({ form, text })) return {}
-  const wrong =
-    form === 'uri'
-      ? { message: 'Must be a SIP URI such as sip:1001@pbx.example:5060;transport=tcp', format: 'sip-uri' }
-      : { message: 'Must be a host name or an address', format: 'hostname' }
-  return { [path]: { wrong_format: { ...wrong, value: text } } }
+const uriMessage = 'Must be a SIP URI such as sip:1001@pbx.example:5060;transport=tcp'
+
+export const shapeProblem = (written: WrittenDestination): Problems => {
+  const { path, form, text } = written
+  if (destinationPlace(written)) return {}
+  return form === 'uri'
+    ? wrongFormat(path, 'sip-uri', uriMessage, text)
+    : wrongFormat(path, 'hostname', 'Must be a host name or an address', text)
 }
 
 /** Hosts in the form of `plainHost`, and networks. */

@@ -12,7 +12,7 @@ import type { DepsOf } from '../../area.ts'
 import { type RecordsDefinition, records } from '../../records.ts'
 import type { Destinations } from './destinations.operations.ts'
 import type { CarrierHosts } from './hosts.operations.ts'
-import { comesFrom, isAmongAddresses, plainHost, type WrittenDestination } from './hosts.rules.ts'
+import { comesFrom, isAmongAddresses, plainHost } from './hosts.rules.ts'
 import {
   type Carrier,
   type CarrierCallQuery,
@@ -86,11 +86,8 @@ export type GatewayTarget = ReturnType<typeof gatewayTargetOf>
 const chainOf = ({ id, hidden: { tree } }: AccountRecord) => [id, ...tree.toReversed()]
 
 const plainHostsOf = (resource: Partial<Resource>) => [
-  ...new Set(hostsOf(resource).map(({ host }) => plainHost(host))),
+  ...new Set(hostsOf(resource).map(({ text }) => plainHost(text))),
 ]
-
-const writtenIn = (resource: Partial<Resource>): WrittenDestination[] =>
-  hostsOf(resource).map(({ path, host }) => ({ path, form: 'host', text: host }))
 
 const isOperator = (actor: Actor | undefined) => actor !== undefined && isSuperduper(actor)
 
@@ -133,7 +130,7 @@ const carrierRecords = ({ store, resources, destinations }: Deps) => {
         resourceProblems(data),
         isOperator(actor)
           ? {}
-          : await destinations.problems(account, writtenIn(data), writtenIn(before?.doc ?? {}), 'carrier'),
+          : await destinations.problems(account, hostsOf(data), hostsOf(before?.doc ?? {}), 'carrier'),
       ),
   })
   return { ofSystem, ofAccounts }

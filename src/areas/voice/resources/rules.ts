@@ -1,11 +1,10 @@
 import { type Address, isInCidr, parseAddress, parseNetwork } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
-import { joinProblems, type Problems, requiredField } from '../../../lib/failure.ts'
+import { joinProblems, type Problems, requiredField, wrongFormat } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { compilePattern, type Pattern } from '../../../lib/pattern.ts'
 import type { Place } from '../../../lib/removal.ts'
-import { isSipHost } from '../../../lib/sip-host.ts'
-import { hostOf } from './hosts.rules.ts'
+import { hostOf, shapeProblem, type WrittenDestination } from './hosts.rules.ts'
 import type { Classifier, Gateway, Resource } from './schema.ts'
 
 export type ResourceDoc = Resource & { readonly [custom: string]: unknown }
@@ -173,28 +172,19 @@ const patternProblem = (path: string, value: string | undefined): Problems => {
   return problem === undefined ? {} : { [path]: { pattern: { message: `The pattern ${problem}`, value } } }
 }
 
-const hostProblem = ({ path, host: value }: { path: string; host: string }): Problems =>
-  isSipHost(value)
-    ? {}
-    : {
-        [path]: {
-          wrong_format: { message: 'Must be a host name or an address', format: 'hostname', value },
-        },
-      }
-
 const hostFields = ['server', 'proxy'] as const
 
-export const hostsOf = ({ gateways = [] }: Partial<Resource>): { path: string; host: string }[] =>
+export const hostsOf = ({ gateways = [] }: Partial<Resource>): WrittenDestination[] =>
   gateways.flatMap((gateway, index) =>
-    hostFields.flatMap((field) => {
-      const host = gateway[field]
-      return host === undefined ? [] : [{ path: `gateways.${index}.${field}`, host }]
+    hostFields.flatMap((field): WrittenDestination[] => {
+      const text = gateway[field]
+      return text === undefined ? [] : [{ path: `gateways.${index}.${field}`, form: 'host', text }]
     }),
   )
 
 /** All hosts and networks of a carrier, also of a disabled one, because its machines still trust the edges. */
 export const carrierHosts = (resource: Partial<Resource>): string[] => [
-  ...hostsOf(resource).map(({ host }) => host),
+  ...hostsOf(resource).map(({ text }) => text),
   ...(resource.inbound_ips ?? []),
 ]
 
@@ -231,8 +221,7 @@ const minPrefix = { 4: 8, 6: 16 } as const
 
 const networkProblem = (path: string, value: string): Problems => {
   const network = parseNetwork(value)
-  const message = 'Must be an address or a CIDR'
-  if (!network) return { [path]: { wrong_format: { message, format: 'cidr', value } } }
+  if (!network) return wrongFormat(path, 'cidr', 'Must be an address or a CIDR', value)
   const target = minPrefix[network.family]
   return network.prefixLength < target
     ? { [path]: { minimum: { message: `The prefix must have at least ${target} bits`, target, value } } }
@@ -248,8 +237,8 @@ export const resourceProblems = (resource: Partial<Resource>): Problems => {
     ...Object.entries(classifiers).map(([name, { regex }]) =>
       patternProblem(`classifiers.${name}.regex`, regex),
     ),
-    ...hostsOf(resource).map(hostProblem),
-    realm === undefined ? {} : hostProblem({ path: 'from_uri_realm', host: realm }),
+    ...hostsOf(resource).map(shapeProblem),
+    realm === undefined ? {} : shapeProblem({ path: 'from_uri_realm', form: 'host', text: realm }),
     ...gateways.map(gatewayProblems),
     ...inbound_ips.map((text, index) => networkProblem(`inbound_ips.${index}`, text)),
   )
