@@ -1,6 +1,7 @@
 import { isObject } from '../../lib/json.ts'
 import type { ActiveCall, Party } from '../media-switch.ts'
 import { type Edge, EdgeRefusal } from './edges.ts'
+import { textIn } from './registrations.ts'
 import { edgeContact, firstIn, headerLines, headerText } from './requests.ts'
 
 /** The dialog profile of an account, if the edge has profiles. */
@@ -14,11 +15,6 @@ export interface EdgeCall extends ActiveCall {
 }
 
 const states = { confirmed: [3, 4], ended: 5 }
-
-const textIn = (fields: unknown, name: string) => {
-  const value = isObject(fields) ? fields[name] : undefined
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
 
 const numberIn = (fields: Record<string, unknown>, name: string) => Number(fields[name] ?? 0)
 

@@ -18,7 +18,7 @@ export interface Contact extends Registration {
 const placeOf = ({ username, realm }: Identity) =>
   username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
 
-const textIn = (fields: unknown, name: string) => {
+export const textIn = (fields: unknown, name: string) => {
   const value = memberOf(fields, name)
   return typeof value === 'string' && value !== '' && value !== '[not set]' ? value : undefined
 }

@@ -1,23 +1,15 @@
 import { anyToken, superduper } from '../../../auth/policies.ts'
 import { lasting, RowsResponse } from '../../../http/response/responses.ts'
 import { get, post, type Route } from '../../../http/route.ts'
-import { forbidden, invalid } from '../../../lib/failure.ts'
-import { memberOf } from '../../../lib/member.ts'
+import { forbidden } from '../../../lib/failure.ts'
 import { list } from '../../../lib/schema.ts'
 import { callArchiveUnreachable } from '../../calls/cdrs/failures.ts'
-import { maxAgeSeconds } from '../routing/rules.ts'
+import { listAt, maxAgeSeconds } from '../routing/rules.ts'
 import type { EdgeExport } from './export.operations.ts'
 import type { CarrierDecisions, Edge } from './operations.ts'
 import type { EdgeReporting } from './reports.operations.ts'
 import { carrierQuestionIn, edgeQueryIn } from './rules.ts'
 import { CarrierAnswer, EdgeAnswer, EdgeExportRow, EdgeReports, EdgeReportsTaken } from './schema.ts'
-
-const listIn = (sent: unknown, name: 'records' | 'refusals' | 'emergencies'): readonly unknown[] => {
-  const given = memberOf(sent, name) ?? []
-  if (Array.isArray(given)) return given
-  const message = 'Value did not match type(s): array'
-  throw invalid({ [name]: { type: { message, target: 'array' } } })
-}
 
 interface Deps {
   edge: Edge
@@ -84,9 +76,9 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     fails: [callArchiveUnreachable],
     run: ({ author, sent }) =>
       reporting.take(author, {
-        records: listIn(sent, 'records'),
-        refusals: listIn(sent, 'refusals'),
-        emergencies: listIn(sent, 'emergencies'),
+        records: listAt(sent, 'records') ?? [],
+        refusals: listAt(sent, 'refusals') ?? [],
+        emergencies: listAt(sent, 'emergencies') ?? [],
       }),
   }),
 ]

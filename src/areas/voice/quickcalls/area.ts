@@ -1,7 +1,7 @@
-import { type AccountRecord, type Actor, userKind } from '../../../auth/identity.ts'
+import { userKind } from '../../../auth/identity.ts'
 import { accountMember, accountMemberOrInvited } from '../../../auth/policies.ts'
 import { accepted } from '../../../http/response/responses.ts'
-import { type Call, get, post, type RequestFacts, type Route } from '../../../http/route.ts'
+import { type Call, get, post, type Route } from '../../../http/route.ts'
 import type { Price } from '../../../http/throttle/token-buckets.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { anyObject, anyText } from '../../../lib/schema.ts'
@@ -13,15 +13,15 @@ import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { createQuickcalls, type Quickcalls } from './operations.ts'
 import { callWishesIn } from './rules.ts'
 
-interface Calling {
-  account: AccountRecord
+/** `devices`: those that ring. */
+type Calling = Pick<Call, 'account' | 'request'> & {
   path: { number: string }
-  /** The devices that ring. */
   subject: { devices: readonly DeviceRecord[] }
-  request: RequestFacts
 }
 
-type QuickcallRequest<Path> = Pick<Call, 'account'> & { visitor: Actor | undefined; path: Path }
+type Place<Id extends string> = Pick<Call, 'account' | 'visitor'> & {
+  path: Record<'account_id' | Id, string>
+}
 
 const query = {
   auto_answer: 'false lets the phones ring (default true)',
@@ -40,11 +40,7 @@ const query = {
 const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['devices', 'quickcall'] } }
 
 const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {
-  const ofDevice = async ({
-    visitor,
-    account,
-    path,
-  }: QuickcallRequest<{ account_id: string; device_id: string }>) => {
+  const ofDevice = async ({ visitor, account, path }: Place<'device_id'>) => {
     const device = await devices.find(path.account_id, path.device_id)
     const called = device && { doc: device.doc, ownerId: device.doc.owner_id }
     await quickcalls.assertMayCall(visitor, account, called)
@@ -52,11 +48,7 @@ const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Reco
     return { devices: [device] }
   }
 
-  const ofUser = async ({
-    visitor,
-    account,
-    path,
-  }: QuickcallRequest<{ account_id: string; user_id: string }>) => {
+  const ofUser = async ({ visitor, account, path }: Place<'user_id'>) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
     await quickcalls.assertMayCall(visitor, account, user && { doc: user.doc, ownerId: user.id })
     if (!user) throw failure(badIdentifier, { cause: path.user_id })

@@ -127,17 +127,14 @@ export const createRouting = (deps: Deps) => {
     throw new Error('a route asks for ever more')
   }
 
-  /** The account with the realm, or with the device that names the realm. */
-  const accountIn = async (realm: string, deviceId: string | undefined) => {
+  /** The account that calls: that with the realm, or with the device that names the realm. */
+  const callerOf = async ({ realm, accountId, deviceId }: RouteQuery) => {
+    if (accountId !== undefined) return accounts.find(accountId)
+    if (realm === undefined) return undefined
     const owner = await accounts.byRealm(realm)
     if (owner || deviceId === undefined) return owner
     const device = await devices.underRealm(realm, deviceId)
     return device && accounts.find(device.accountId)
-  }
-
-  const callerOf = ({ realm, accountId, deviceId }: RouteQuery) => {
-    if (accountId !== undefined) return accounts.find(accountId)
-    return realm === undefined ? undefined : accountIn(realm, deviceId)
   }
 
   const fromCaller = async (actor: Actor, question: RouteQuery): Promise<RouteAnswer> => {

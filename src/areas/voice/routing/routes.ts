@@ -2,9 +2,8 @@ import { anyToken, superduper } from '../../../auth/policies.ts'
 import { lasting } from '../../../http/response/responses.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { forbidden, invalid, requiredField } from '../../../lib/failure.ts'
-import { memberOf } from '../../../lib/member.ts'
 import type { Routing } from './operations.ts'
-import { maxAgeSeconds, routeQueryIn } from './rules.ts'
+import { listAt, maxAgeSeconds, routeQueryIn } from './rules.ts'
 import type { RunningCallRegister } from './running.operations.ts'
 import { maxCalls, RouteAnswer, RunningCalls, RunningCallsAnswer } from './schema.ts'
 
@@ -29,10 +28,8 @@ export const routingRoutes = (routing: Routing): Route[] => [
 ]
 
 const callsIn = (sent: unknown): readonly unknown[] => {
-  const calls = memberOf(sent, 'calls')
-  if (calls === undefined || calls === null) throw invalid(requiredField('calls'))
-  if (!Array.isArray(calls))
-    throw invalid({ calls: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
+  const calls = listAt(sent, 'calls')
+  if (calls === undefined) throw invalid(requiredField('calls'))
   if (calls.length > maxCalls) {
     const message = `The list must not have more than ${maxCalls} items`
     throw invalid({ calls: { maxItems: { message, target: maxCalls } } })

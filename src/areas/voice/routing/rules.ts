@@ -1,5 +1,6 @@
 import { invalid, requiredField } from '../../../lib/failure.ts'
 import { present } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
 import { locationOf, refuseCall, routeResponse } from './answers.rules.ts'
 import {
   type Call,
@@ -44,6 +45,13 @@ export const maxAgeSeconds = 60
 
 /** An empty parameter counts as absent. */
 export const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
+
+/** Undefined: there is no list of that name. Throws a 400 if the value is not a list. */
+export const listAt = (sent: unknown, name: string): readonly unknown[] | undefined => {
+  const given = memberOf(sent, name) ?? undefined
+  if (given === undefined || Array.isArray(given)) return given
+  throw invalid({ [name]: { type: { message: 'Value did not match type(s): array', target: 'array' } } })
+}
 
 const maxNumberLength = 64
 const maxNameLength = 64

@@ -21,8 +21,8 @@ interface Heard {
 export type EdgeNotifier = ReturnType<typeof createEdgeNotifier>
 
 /**
- * One edge that is told what is stale. Whatever is known of it before it is reached counts for nothing: it is told that
- * everything is stale, and from then on realm by realm. One that is slow or away keeps no other one waiting.
+ * Sends to one edge what is stale: everything when the edge is reached, and realm by realm from then on. An edge that is
+ * slow or away keeps no other one waiting.
  */
 export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const pending = new Map<string, number>()
@@ -34,14 +34,14 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   let running: Promise<void> | undefined
   let isEnded = false
 
-  const tell = (name: string, generation: number) => edge.ask('htable.seti', [table, name, generation])
+  const tell = async (name: string, generation: number) => {
+    await edge.ask('htable.seti', [table, name, generation])
+  }
 
-  const revoke = async (records: readonly [string, number][]) => {
-    await forEachFew(records, maxConcurrentRequests, async ([record, generation]) => {
-      await tell(record, generation)
+  const revoke = ([record, generation]: [string, number]) =>
+    tell(record, generation).then(() => {
       if (revoked.get(record) === generation) revoked.delete(record)
     })
-  }
 
   const tellAll = async () => {
     const realms = [...pending]
@@ -50,27 +50,28 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
     const records = [...revoked]
     // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
     const isForAll = isBehind || realms.length > maxRealms || revoked.has(everyRecord)
-    if (isForAll) await tell(everyRealm, newest)
-    else
-      await forEachFew(
-        realms,
-        maxConcurrentRequests,
-        async ([realm, generation]) => void (await tell(realm, generation)),
-      )
-    await revoke(records)
+    const stale: [string, number][] = isForAll ? [[everyRealm, newest]] : realms
+    await forEachFew(stale, maxConcurrentRequests, ([realm, generation]) => tell(realm, generation))
+    await forEachFew(records, maxConcurrentRequests, revoke)
     isBehind = false
+  }
+
+  /** Whether the edge was reached. */
+  const attempt = async (work: () => Promise<unknown>) => {
+    try {
+      await work()
+      heard.reached(edge)
+      return true
+    } catch (error) {
+      isBehind = true
+      if (!isEnded) heard.failed(edge, error)
+      return false
+    }
   }
 
   const run = async () => {
     while (!isEnded && (isBehind || pending.size + revoked.size > 0)) {
-      try {
-        await tellAll()
-        heard.reached(edge)
-      } catch (error) {
-        isBehind = true
-        if (!isEnded) heard.failed(edge, error)
-        return
-      }
+      if (!(await attempt(tellAll))) return
       await sleep(paceMs, undefined, { ref: false })
     }
   }
@@ -100,13 +101,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
     /** Retries after a failure, and notices an edge that went away. */
     async look() {
       if (isBehind || pending.size > 0) return wake()
-      try {
-        await edge.ask('core.version', [])
-        heard.reached(edge)
-      } catch (error) {
-        isBehind = true
-        if (!isEnded) heard.failed(edge, error)
-      }
+      await attempt(() => edge.ask('core.version', []))
     },
 
     async end() {
