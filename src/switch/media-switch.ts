@@ -37,41 +37,6 @@ export interface Quickcall {
   timeoutSeconds: number
 }
 
-export interface Registration {
-  phone: Phone
-  /** SIP address that the phone stated. */
-  contact: string
-  /** SIP address that the edge saw, if it differs. */
-  received: string | undefined
-  userAgent: string | undefined
-  callId: string
-  expiresSeconds: number
-  /** Unix seconds of the last REGISTER. */
-  registeredAt: number
-  /** Host of the edge. */
-  edge: string
-  /** The edge's socket: `udp:192.0.2.1:5060`. */
-  socket: string | undefined
-}
-
-export interface ActiveCall {
-  callId: string
-  from: string
-  to: string
-  isAnswered: boolean
-  /** Unix seconds. */
-  began: number
-  answered: number | undefined
-  /** SIP addresses of both sides. */
-  contacts: { caller: string | undefined; callee: string | undefined }
-  /** The side that has answered. */
-  called: Party | undefined
-  /** Variables that the edge got: `account_id`, `authorizing_id`, `owner_id`, `direction`, ... */
-  variables: Readonly<Record<string, string>>
-  /** Host of the edge. */
-  edge: string
-}
-
 export interface Heard<Found> {
   found: readonly Found[]
   /** Hosts of edges that did not answer: more may be there. */

@@ -1,18 +1,11 @@
 import { isObject } from '../../lib/json.ts'
-import type { ActiveCall, Party } from '../media-switch.ts'
+import type { Party } from '../media-switch.ts'
 import { type Edge, EdgeRefusal } from './edges.ts'
 import { textIn } from './registrations.ts'
 import { edgeContact, firstIn, headerLines, headerText } from './requests.ts'
 
 /** The dialog profile of an account, if the edge has profiles. */
 const profile = 'account'
-
-export interface EdgeCall extends ActiveCall {
-  at: Edge
-  entry: number
-  id: number
-  legs: Record<'caller' | 'callee', ReturnType<typeof legOf>>
-}
 
 const states = { confirmed: [3, 4], ended: 5 }
 
@@ -45,7 +38,7 @@ const calledIn = ({ leg }: Record<string, string>): Party | undefined => {
   return { accountId, type, id, server: username ? { username } : { name, host: hostIn(request) } }
 }
 
-const callOf = (at: Edge, dialog: unknown): EdgeCall | undefined => {
+const callOf = (at: Edge, dialog: unknown) => {
   if (!isObject(dialog) || typeof dialog['call-id'] !== 'string') return undefined
   const state = numberIn(dialog, 'state')
   if (state >= states.ended) return undefined
@@ -57,18 +50,21 @@ const callOf = (at: Edge, dialog: unknown): EdgeCall | undefined => {
     from: textIn(dialog, 'from_uri') ?? '',
     to: textIn(dialog, 'to_uri') ?? '',
     isAnswered,
+    /** Unix seconds. */
     began: numberIn(dialog, 'init_ts'),
     answered: isAnswered ? numberIn(dialog, 'start_ts') : undefined,
-    contacts: { caller: legs.caller.contact, callee: legs.callee.contact },
+    /** The side that has answered. */
     called: isAnswered ? calledIn(variables) : undefined,
+    /** Variables that the edge got: `account_id`, `authorizing_id`, `owner_id`, `direction`, ... */
     variables,
-    edge: at.host,
     at,
     entry: numberIn(dialog, 'h_entry'),
     id: numberIn(dialog, 'h_id'),
     legs,
   }
 }
+
+export type EdgeCall = NonNullable<ReturnType<typeof callOf>>
 
 const callsIn = (at: Edge, answer: unknown): EdgeCall[] =>
   (Array.isArray(answer) ? answer : [answer]).flatMap((dialog: unknown) => callOf(at, dialog) ?? [])

@@ -2,18 +2,8 @@ import { failure, mediaSwitchMissing } from '../../lib/failure.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { assertAllResponded, quickcallFailed } from '../answers.ts'
-import type {
-  ActiveCall,
-  Batches,
-  Heard,
-  Identity,
-  Notice,
-  Party,
-  Phone,
-  Quickcall,
-  Registration,
-} from '../media-switch.ts'
-import { callAt, callsAt, endCall, endCallsAt } from './calls.ts'
+import type { Batches, Heard, Identity, Notice, Party, Phone, Quickcall } from '../media-switch.ts'
+import { callAt, callsAt, type EdgeCall, endCall, endCallsAt } from './calls.ts'
 import {
   askAll,
   askAllInParts,
@@ -25,7 +15,7 @@ import {
   watched,
 } from './edges.ts'
 import { ringPhones } from './quickcall.ts'
-import { contactsAt, removeRegistration } from './registrations.ts'
+import { type Contact, contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
 
 interface Deps {
@@ -94,8 +84,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
   }
 
   return {
-    registrations: (phones: readonly Phone[]): Promise<Heard<Registration>> =>
-      contactsOf(phones, { skips: true }),
+    registrations: (phones: readonly Phone[]): Promise<Heard<Contact>> => contactsOf(phones, { skips: true }),
 
     endRegistrations: (phones: Batches<Identity>, hosts?: readonly string[]) =>
       tellInParts(phones, maxRowsPerCall, hosts, removeRegistration),
@@ -122,14 +111,14 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
       return { ended: ringPhones(call, found, timeoutMs) }
     },
 
-    async calls(accountId: string): Promise<Heard<ActiveCall>> {
+    async calls(accountId: string): Promise<Heard<EdgeCall>> {
       const { edges } = await edgesNow({ skips: true })
       const { answers, unreachable } = await askAll(edges, (edge) => callsAt(edge, accountId))
       const found = answers.flatMap((answer) => answer.found)
       return { found: found.toSorted((one, other) => one.began - other.began), unreachable }
     },
 
-    call: (accountId: string, callId: string): Promise<ActiveCall | undefined> => callOf(accountId, callId),
+    call: callOf,
 
     /** False: there is no such call. */
     async hangUp(accountId: string, callId: string): Promise<boolean> {

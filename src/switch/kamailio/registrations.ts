@@ -1,19 +1,12 @@
 import { systemClock } from '../../lib/clock.ts'
 import { memberOf } from '../../lib/member.ts'
-import type { Identity, Phone, Registration } from '../media-switch.ts'
+import type { Identity, Phone } from '../media-switch.ts'
 import { type Edge, EdgeRefusal, forEachFew } from './edges.ts'
 
 const table = 'location'
 
 // A look-up is fast at the edge: most of the time is network latency.
 const maxConcurrentLookups = 8
-
-/** A registration, with what the edge needs to send something there. */
-export interface Contact extends Registration {
-  /** As in a Route header. */
-  path: string | undefined
-  at: Edge
-}
 
 const placeOf = ({ username, realm }: Identity) =>
   username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
@@ -28,29 +21,37 @@ const numberIn = (fields: unknown, name: string) => {
   return typeof value === 'number' ? value : 0
 }
 
+const contactOf = (phone: Phone, at: Edge, fields: unknown) => {
+  const contact = textIn(fields, 'Address')
+  if (contact === undefined) return undefined
+  return {
+    phone,
+    /** SIP address that the phone stated. */
+    contact,
+    /** SIP address that the edge saw, if it differs. */
+    received: textIn(fields, 'Received'),
+    userAgent: textIn(fields, 'User-Agent'),
+    callId: textIn(fields, 'Call-ID') ?? '',
+    expiresSeconds: numberIn(fields, 'Expires'),
+    /** Unix seconds of the last REGISTER. */
+    registeredAt: numberIn(fields, 'Last-Modified'),
+    /** The edge's socket: `udp:192.0.2.1:5060`. */
+    socket: textIn(fields, 'Socket'),
+    /** As in a Route header. */
+    path: textIn(fields, 'Path'),
+    at,
+  }
+}
+
+/** A registration, with what the edge needs to send something there. */
+export type Contact = NonNullable<ReturnType<typeof contactOf>>
+
 /** The answer of `ul.lookup`: `{ Contacts: [{ Contact: { Address, ... } }] }`. */
 const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
   const listed = memberOf(answer, 'Contacts')
-  return (Array.isArray(listed) ? listed : []).flatMap((one: unknown): Contact[] => {
-    const fields = memberOf(one, 'Contact')
-    const contact = textIn(fields, 'Address')
-    if (contact === undefined) return []
-    return [
-      {
-        phone,
-        contact,
-        received: textIn(fields, 'Received'),
-        userAgent: textIn(fields, 'User-Agent'),
-        callId: textIn(fields, 'Call-ID') ?? '',
-        expiresSeconds: numberIn(fields, 'Expires'),
-        registeredAt: numberIn(fields, 'Last-Modified'),
-        edge: at.host,
-        socket: textIn(fields, 'Socket'),
-        path: textIn(fields, 'Path'),
-        at,
-      },
-    ]
-  })
+  return (Array.isArray(listed) ? listed : []).flatMap(
+    (one: unknown) => contactOf(phone, at, memberOf(one, 'Contact')) ?? [],
+  )
 }
 
 // The edge has no code for it.

@@ -4,7 +4,9 @@ import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { present } from '../../../lib/json.ts'
 import { assertAllResponded } from '../../../switch/answers.ts'
-import type { ActiveCall, Heard, Registration } from '../../../switch/media-switch.ts'
+import type { EdgeCall } from '../../../switch/kamailio/calls.ts'
+import type { Contact } from '../../../switch/kamailio/registrations.ts'
+import type { Heard } from '../../../switch/media-switch.ts'
 import type { DepsOf } from '../../area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Channel } from './schema.ts'
@@ -20,7 +22,7 @@ const shownVariables = [
 /** The user of a SIP address. */
 const userIn = (address: string) => /^sips?:([^@;?]+)@/i.exec(address)?.[1]
 
-const channelOf = (call: ActiveCall, nowMs: number): Channel => {
+const channelOf = (call: EdgeCall, nowMs: number): Channel => {
   const { variables, from, to, answered } = call
   return {
     uuid: call.callId,
@@ -33,19 +35,19 @@ const channelOf = (call: ActiveCall, nowMs: number): Channel => {
     ...present({ username: userIn(from) }),
     timestamp: gregorianOfUnix(call.began),
     elapsed_s: answered === undefined ? 0 : Math.max(0, Math.floor(nowMs / 1000) - answered),
-    node: call.edge,
+    node: call.at.host,
   }
 }
 
 /** Whether a device has begun a call or has answered it. */
-const hasPart = ({ variables, called }: ActiveCall, deviceId: string) =>
+const hasPart = ({ variables, called }: EdgeCall, deviceId: string) =>
   variables.authorizing_id === deviceId || (called?.type === 'device' && called.id === deviceId)
 
 const withoutParameters = (address: string | undefined) => address?.split(';')[0]
 
 /** Edges may have added parameters to the contacts. */
-const isAt = ({ contacts: { caller, callee } }: ActiveCall, { contact }: Registration) =>
-  [caller, callee].some((address) => withoutParameters(address) === withoutParameters(contact))
+const isAt = ({ legs }: EdgeCall, { contact }: Contact) =>
+  [legs.caller, legs.callee].some((leg) => withoutParameters(leg.contact) === withoutParameters(contact))
 
 interface Deps extends DepsOf<'mediaSwitch'> {
   clock: Clock
@@ -56,7 +58,7 @@ export type Channels = ReturnType<typeof createChannels>
 
 /** Calls in progress, as the edges know them. The edge was told to which account a call belongs. */
 export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
-  const channelsOf = (calls: readonly ActiveCall[]) => calls.map((call) => channelOf(call, clock.now()))
+  const channelsOf = (calls: readonly EdgeCall[]) => calls.map((call) => channelOf(call, clock.now()))
 
   const all = (account: AccountRecord) => mediaSwitch.calls(account.id)
 
@@ -64,7 +66,7 @@ export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
   const ofDevices = async (
     account: AccountRecord,
     wanted: readonly DeviceRecord[],
-    isTheirs: (call: ActiveCall) => boolean = () => false,
+    isTheirs: (call: EdgeCall) => boolean = () => false,
   ): Promise<Heard<Channel>> => {
     const phones = wanted.map((device) => devices.phoneOf(account, device))
     const [calls, known] = await Promise.all([all(account), mediaSwitch.registrations(phones)])

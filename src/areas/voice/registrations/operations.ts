@@ -2,7 +2,8 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import { badIdentifier, failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { present } from '../../../lib/json.ts'
-import type { Batches, Registration as Known } from '../../../switch/media-switch.ts'
+import type { Contact } from '../../../switch/kamailio/registrations.ts'
+import type { Batches } from '../../../switch/media-switch.ts'
 import type { DepsOf } from '../../area.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Registration } from './schema.ts'
@@ -17,7 +18,7 @@ const placeIn = (address: string) => {
 
 const socketForm = /^(\w+):(.+):(\d+)$/
 
-const rowOf = (account: AccountRecord, owner_id: string | undefined, known: Known): Registration => {
+const rowOf = (account: AccountRecord, owner_id: string | undefined, known: Contact): Registration => {
   const contact = placeIn(known.contact)
   const source = placeIn(known.received ?? known.contact)
   const [, protocol, host, port] = socketForm.exec(known.socket ?? '') ?? []
@@ -40,7 +41,7 @@ const rowOf = (account: AccountRecord, owner_id: string | undefined, known: Know
     call_id: known.callId,
     expires: known.expiresSeconds,
     event_timestamp: gregorianOfUnix(known.registeredAt),
-    registrar_hostname: known.edge,
+    registrar_hostname: known.at.host,
     ...present({
       proxy_ip: host,
       proxy_port: port === undefined ? undefined : Number(port),
