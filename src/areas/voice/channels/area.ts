@@ -70,7 +70,7 @@ export const channelsArea = area({
   name: 'channels',
   describes: { channels: 'Calls that go on.' },
   needs: { devices: devicesArea },
-  create: ({ mediaSwitch, store: { clock, records } }, { devices }) => ({
-    routes: channelRoutes(createChannels({ clock, devices, mediaSwitch }), devices, records),
+  create: (tools, { devices }) => ({
+    routes: channelRoutes(createChannels({ ...tools, devices }), devices, tools.store.records),
   }),
 })

@@ -1,5 +1,4 @@
 import { type AccountRecord, type Actor, speaksForAccount } from '../../../auth/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { badIdentifier, failure, forbidden } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { present } from '../../../lib/json.ts'
@@ -49,15 +48,12 @@ const withoutParameters = (address: string | undefined) => address?.split(';')[0
 const isAt = ({ legs }: EdgeCall, { contact }: Contact) =>
   [legs.caller, legs.callee].some((leg) => withoutParameters(leg.contact) === withoutParameters(contact))
 
-interface Deps extends DepsOf<'mediaSwitch'> {
-  clock: Clock
-  devices: Devices
-}
+type Deps = DepsOf<'mediaSwitch' | 'store'> & { devices: Devices }
 
 export type Channels = ReturnType<typeof createChannels>
 
 /** Calls in progress, as the edges know them. The edge was told to which account a call belongs. */
-export const createChannels = ({ clock, devices, mediaSwitch }: Deps) => {
+export const createChannels = ({ store: { clock }, devices, mediaSwitch }: Deps) => {
   const channelsOf = (calls: readonly EdgeCall[]) => calls.map((call) => channelOf(call, clock.now()))
 
   const all = (account: AccountRecord) => mediaSwitch.calls(account.id)

@@ -1,12 +1,12 @@
-import { formatAddress, parseAddress } from '../../../lib/cidr.ts'
+import { parseAddress } from '../../../lib/cidr.ts'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { joinProblems, type Problems, requiredField, taken, wrongFormat } from '../../../lib/failure.ts'
 import { type Json, present } from '../../../lib/json.ts'
 import { storedPart } from '../../../lib/record-shape.ts'
 import { sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
-import type { WrittenDestination } from '../resources/hosts.rules.ts'
-import { headerProblems } from '../resources/rules.ts'
-import { type Connectivity, connectivityShape, type inboundFormats, type Server } from './schema.ts'
+import { literalOf, type WrittenDestination } from '../resources/hosts.rules.ts'
+import { headerProblems, numberFormats } from '../resources/rules.ts'
+import { type Connectivity, connectivityShape, type Server } from './schema.ts'
 
 export type ConnectivityDoc = Connectivity & { readonly [custom: string]: unknown }
 
@@ -26,10 +26,7 @@ export const serverAddress = (server: Readonly<Server>) =>
 export const userOf = (server: Readonly<Server>) =>
   isKnownByAddress(server) ? undefined : server.auth.auth_user
 
-const writtenAddress = (text: string) => {
-  const address = parseAddress(text)
-  return address ? formatAddress(address) : text
-}
+const writtenAddress = (text: string) => literalOf(text) ?? text
 
 /** The server with other numbers. */
 const withDids = (server: Server, numbersFor: (number: string) => readonly string[]): Server =>
@@ -188,16 +185,7 @@ export const destinationsOf = ({ servers = [] }: Partial<Connectivity>): Written
 const failoverDestination = (path: string, failover: Did['failover']): WrittenDestination[] =>
   failover?.sip === undefined ? [] : [{ path: `${path}.failover.sip`, form: 'uri', text: failover.sip }]
 
-const national = /^\+1([2-9]\d{2}[2-9]\d{6})$/
-
-const formats: Readonly<Record<(typeof inboundFormats)[number], (number: string, server: Server) => string>> =
-  {
-    e164: (number) => normalizeNumber(number),
-    npan: (number) => number.replace(national, '$1'),
-    '1npan': (number) => number.replace(national, '1$1'),
-    strip_plus: (number) => number.replace(/^\+/, ''),
-    username: (number, { auth }) => auth.auth_user ?? number,
-  }
+const formats = numberFormats(/^\+1([2-9]\d{2}[2-9]\d{6})$/)
 
 /** Without `uri` the server is called where it is registered. */
 const contactOfServer = (server: Server, realm: string) => {
@@ -236,7 +224,7 @@ export const trunkTargetOf = (
     server: serverName(server, index),
     account_id: accountId,
     // In the format of the server.
-    number: formats[format](number, server),
+    number: format === 'username' ? (server.auth.auth_user ?? number) : formats[format](number),
     ...contactOfServer(server, realm),
     delay_s: options.delay ?? 0,
     ...present({

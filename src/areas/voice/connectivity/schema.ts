@@ -28,11 +28,9 @@ const Failover = open(
 
 const Did = open({ failover: Failover }, { description: 'Other fields are kept' })
 
-export const inboundFormats = ['e164', 'npan', '1npan', 'strip_plus', 'username'] as const
-
 const Options = open({
   enabled: flag({ default: true, description: 'Whether calls from and to the server are taken' }),
-  inbound_format: choice(inboundFormats, {
+  inbound_format: choice(['e164', 'npan', '1npan', 'strip_plus', 'username'], {
     ...formerNumberFormats,
     default: 'npan',
     description:

@@ -116,23 +116,20 @@ const fitOf = (carrier: Carrier, question: CarrierCallQuery) => {
 /** Lower weight first, then older first. */
 const compareFits = (a: Fit, b: Fit) => a.weight - b.weight || (a.carrier.id < b.carrier.id ? -1 : 1)
 
-const national = /^\+?1?([2-9]\d{2}[2-9]\d{6})$/
+/** How numbers are written, by format. `national`: its group is a number of the North American plan. */
+export const numberFormats = (national: RegExp) => ({
+  e164: normalizeNumber,
+  npan: (number: string) => number.replace(national, '$1'),
+  '1npan': (number: string) => number.replace(national, '1$1'),
+  strip_plus: (number: string) => number.replace(/^\+/, ''),
+})
 
-const formats: Readonly<
-  Record<NonNullable<Gateway['invite_format']>, (digits: string, gateway: Gateway) => string>
-> = {
-  route: (digits) => digits,
-  username: (digits, { username }) => username ?? digits,
-  e164: (digits) => normalizeNumber(digits),
-  npan: (digits) => digits.replace(national, '$1'),
-  '1npan': (digits) => digits.replace(national, '1$1'),
-  strip_plus: (digits) => digits.replace(/^\+/, ''),
-}
+const formats = { ...numberFormats(/^\+?1?([2-9]\d{2}[2-9]\d{6})$/), route: (digits: string) => digits }
 
 const written = (gateway: Readonly<Gateway>, { digits, around }: Fit) => {
   const { invite_format: format = 'route' } = gateway
-  const number = formats[format](digits, gateway)
-  if (format === 'username') return number
+  if (format === 'username') return gateway.username ?? digits
+  const number = formats[format](digits)
   return `${around.prefix ?? gateway.prefix ?? ''}${number}${around.suffix ?? gateway.suffix ?? ''}`
 }
 
