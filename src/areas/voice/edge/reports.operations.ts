@@ -10,6 +10,7 @@ import { rejectionReason } from '../../calls/cdrs/intake/rules.ts'
 import type { IntakeReport } from '../../calls/cdrs/schema.ts'
 import type { Edge, EdgeDeps } from './operations.ts'
 import {
+  type Alike,
   type Concern,
   emergencyAlerts,
   gathered,
@@ -29,20 +30,10 @@ type Rejected = EdgeReportsTaken['refusals']['rejected']
 const recordOf = (accountId: string, deviceId: string | undefined) =>
   deviceId === undefined ? { kind: 'account', id: accountId } : { kind: 'device', id: deviceId }
 
-const refusalOf = ({
-  accountId,
-  deviceId,
-  likeness,
-  report,
-}: ReturnType<typeof gathered>[number]): Refusal => ({
-  happening: {
-    accountId,
-    type: 'sip.refused',
-    ...recordOf(accountId, deviceId),
-    after: JSON.stringify(report),
-  },
-  about: likeness,
-})
+const refusalOf = ({ accountId, deviceId, likeness, report }: Alike): Refusal => {
+  const record = { ...recordOf(accountId, deviceId), after: JSON.stringify(report) }
+  return { happening: { accountId, type: 'sip.refused', ...record }, about: likeness }
+}
 
 export type EdgeReporting = ReturnType<typeof createEdgeReporting>
 

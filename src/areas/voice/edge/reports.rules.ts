@@ -19,6 +19,8 @@ const likenessOf = ({ refusal, accountId, deviceId }: Concern) => {
   return JSON.stringify([accountId, deviceId, reason, method, username, address, number])
 }
 
+export type Alike = ReturnType<typeof gathered>[number]
+
 /** Refusals that are alike are reported as one: the last of them, with their number. */
 export const gathered = (concerns: readonly Concern[]) =>
   Array.from(Map.groupBy(concerns, likenessOf), ([likeness, alike]) => {

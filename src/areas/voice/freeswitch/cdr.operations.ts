@@ -1,5 +1,4 @@
 // Call records as mod_json_cdr of FreeSWITCH posts them, one leg a request: as plain JSON, or in a form with the field `cdr`,
-
 // which is the JSON percent-encoded or in base64. The values of `variables` may also be percent-encoded (`encode-values`).
 import { hash, timingSafeEqual } from 'node:crypto'
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
@@ -52,15 +51,11 @@ const isEncoded = (values: readonly unknown[]) => {
   return texts.some((text) => escaped.test(text)) && !texts.some((text) => unsafe.test(text))
 }
 
-const decodedVariables = (variables: Json): Json =>
-  isEncoded(Object.values(variables))
-    ? Object.fromEntries(
-        Object.entries(variables).map(([name, value]) => [
-          name,
-          typeof value === 'string' ? loosePercentDecoded(value) : value,
-        ]),
-      )
-    : variables
+const decodedVariables = (variables: Json): Json => {
+  if (!isEncoded(Object.values(variables))) return variables
+  const decoded = (value: unknown) => (typeof value === 'string' ? loosePercentDecoded(value) : value)
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, decoded(value)]))
+}
 
 const parsed = (text: string) => {
   try {
@@ -103,11 +98,7 @@ const digest = (text: string) => hash('sha256', text, 'buffer')
 export type FreeswitchIntake = ReturnType<typeof createFreeswitchIntake>
 
 export const createFreeswitchIntake = ({ store, settings, accounts, intake, log, count }: Deps) => {
-  const documents = createCollection<SettingsDoc, Json>(store, {
-    kind: settingsKind,
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
-  })
+  const documents = createCollection<SettingsDoc, Json>(store, { kind: settingsKind })
 
   // Hundreds of legs end in the same second, each in its own request: they share transactions.
   const write = createBatcher(

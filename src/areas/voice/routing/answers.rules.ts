@@ -55,10 +55,15 @@ const kindOf = ({ targets }: Stage) => {
 
 export const routeResponse = (
   stage: Stage,
-  { accountId, ...facts }: Pick<RouteAnswer, 'number' | 'limits' | 'variables'> & { accountId: string },
+  {
+    accountId,
+    number,
+    limits,
+    variables,
+  }: Pick<RouteAnswer, 'number' | 'limits' | 'variables'> & { accountId: string },
 ): RouteAnswer => {
   const [first] = stage.targets
-  const base = { account_id: accountId, ...facts, left_out: [...stage.leftOut] }
+  const base = { account_id: accountId, number, limits, variables, left_out: [...stage.leftOut] }
   if (!first) {
     const end = stage.end ?? { reason: strongestOf(stage) }
     return { decision: 'refuse', ...base, targets: [], caller_id: {}, ...refusalOf(end) }
