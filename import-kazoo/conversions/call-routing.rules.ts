@@ -11,7 +11,7 @@ import { pathOf } from '../../src/lib/property-path.ts'
 import { createRemoval } from '../../src/lib/removal.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { inOrderOfAge, isGone, publicPart, rejectedOf, textIn, withRejected } from '../documents/fields.ts'
-import { type Notes, notesOf } from './findings.ts'
+import { type Conversion, conversionOf } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 import { preserveDocument, preserveOrCount } from './preserved.rules.ts'
 
@@ -24,7 +24,9 @@ interface CallContext {
   dialPlan?: unknown
 }
 
-type Read = (doc: Json, document: KazooDocument, context: CallContext, notes: Notes) => Json
+type CallConversion = Conversion<CallContext>
+
+type Read = (doc: Json, conversion: CallConversion) => Json
 
 const numbering = { normalize: normalizeNumber, isReconcilable: isE164 }
 const longestNumber = 36
@@ -51,7 +53,7 @@ const shaped = (doc: Json, field: string, isValid: (value: unknown) => boolean, 
   return withRejected({ ...doc, [field]: empty }, value === undefined ? {} : { [field]: value })
 }
 
-const readCallflow: Read = (doc, _, { dialPlan }, { needsHand, repaired }) => {
+const readCallflow: Read = (doc, { dialPlan, needsHand, repaired }) => {
   const given = shaped(doc, 'numbers', Array.isArray, [])
   const { rest, removed, remove } = createRemoval(given)
   remove([...placesOf(given, 'numbers', isListable), ...placesOf(given, 'patterns', isReadable)])
@@ -83,7 +85,7 @@ const tidyPart = (part: Json, realm: string): Json => {
   }
 }
 
-const readTrunks: Read = (doc, _, { realm }) => {
+const readTrunks: Read = (doc, { realm }) => {
   const { servers, ...others } = shaped(doc, 'servers', Array.isArray, [])
   const tidy = (servers as unknown[]).flatMap((server) => tidyPart({ servers: [server] }, realm).servers)
   return { ...tidyPart(others, realm), servers: tidy }
@@ -148,9 +150,9 @@ const convertOne = (
   const { accountId } = context
   const kind = kinds[type]
   if (!kind || isGone(fields)) return preserveOrCount(document, accountId)
-  const notes = notesOf(document)
-  const { findings, needsHand, imported } = notes
-  const doc = kind.read(publicPart(fields, kind.computed), document, context, notes)
+  const conversion = conversionOf(document, context)
+  const { findings, needsHand, imported } = conversion
+  const doc = kind.read(publicPart(fields, kind.computed), conversion)
   const problem = kind.problemOf?.(fields)
   if (problem !== undefined) {
     needsHand('record_not_taken', { field: problem })

@@ -54,6 +54,7 @@ export type Notes = Pick<ReturnType<typeof notesOf>, 'needsHand' | 'repaired' | 
 export const conversionOf = <Context extends object>(document: KazooDocument, context: Context) => ({
   ...context,
   ...document,
+  document,
   ...notesOf(document),
 })
 

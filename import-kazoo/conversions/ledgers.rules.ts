@@ -4,7 +4,7 @@ import { type Json, present } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'
 import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { derivedId, integerIn, isGone, textIn } from '../documents/fields.ts'
-import { converted, draftOf, finding, type Notes, notesOf, unconverted } from './findings.ts'
+import { type Conversion, conversionOf, converted, draftOf, finding, unconverted } from './findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
 
 // Each month of an account is a separate book that is read document by document. It begins with its
@@ -34,6 +34,8 @@ export interface BookSoFar {
 
 export const emptyBook: BookSoFar = { carried: undefined, moved: 0, entries: 0, older: 0 }
 
+type MonthConversion = Conversion<MonthOfAccount>
+
 // Maximum lengths of two columns in one index.
 const maxServiceLetters = 128
 const maxIdLetters = 500
@@ -42,7 +44,7 @@ const plain = (value: string, most = maxServiceLetters) => value.replaceAll('\0'
 
 const dollars = (units: number) => String(dollarsOfUnits(units))
 
-const monthlyId = ({ database, id }: KazooDocument, { month }: MonthOfAccount, form = /^/) =>
+const monthlyId = ({ database, id, month }: MonthConversion, form = /^/) =>
   id.startsWith(`${month}-`) && id.length <= maxServiceLetters && form.test(id)
     ? id
     : `${month}-${/^[0-9a-f]{1,64}$/.test(id) ? id : derivedId(database, id, 'monthly')}`
@@ -60,22 +62,24 @@ const accountOf = (
     ? { id: accountId, name: ownName }
     : { id, name: name ?? id }
 
-const accountIn = (fields: Json, month: MonthOfAccount) => {
-  const name = textIn(fields, 'account', 'name')
-  return accountOf(month, textIn(fields, 'account', 'id'), name, name)
+const accountIn = (conversion: MonthConversion) => {
+  const { account } = conversion.fields
+  const name = textIn(account, 'name')
+  return accountOf(conversion, textIn(account, 'id'), name, name)
 }
 
-const olderAccount = (fields: Json, month: MonthOfAccount) =>
-  accountOf(month, textIn(fields, 'sub_account_id'), textIn(fields, 'sub_account_name'))
+const olderAccount = (conversion: MonthConversion) => {
+  const { fields } = conversion
+  return accountOf(conversion, textIn(fields, 'sub_account_id'), textIn(fields, 'sub_account_name'))
+}
 
-const unread = (document: KazooDocument, field: string) =>
+const unread = ({ document }: MonthConversion, field: string) =>
   unconverted(document, 'rejected', 'needs_hand', 'money_unreadable', { field })
 
 /** Reports a month that does not begin with the end of the one before. */
 const noteBeginning = (
   carried: number,
-  { before }: MonthOfAccount,
-  { repaired }: Pick<Notes, 'repaired'>,
+  { before, repaired }: Pick<MonthConversion, 'before' | 'repaired'>,
 ) => {
   if (carried === (before ?? 0)) return
   const amounts = { field: 'amount', new: dollars(carried) }
@@ -85,11 +89,7 @@ const noteBeginning = (
 
 type ConvertedMoney = Converted & { book: BookSoFar }
 
-type Convert = (
-  document: KazooDocument,
-  month: MonthOfAccount,
-  book: BookSoFar,
-) => Converted & Partial<ConvertedMoney>
+type Convert = (conversion: MonthConversion, book: BookSoFar) => Converted & Partial<ConvertedMoney>
 
 const entryFields = [
   text('description'),
@@ -112,9 +112,8 @@ interface Entry {
 
 const entryOf = (
   { id, amount, begins, doc }: Entry,
-  { accountId, month }: MonthOfAccount,
+  { accountId, month, imported }: MonthConversion,
   book: BookSoFar,
-  { imported }: ReturnType<typeof notesOf>,
 ) => ({
   ...imported('ledger', accountId, { id, doc, facts: { month, amount } }),
   book: begins
@@ -124,22 +123,21 @@ const entryOf = (
 
 const signs: Readonly<Record<string, 1 | -1>> = { credit: 1, debit: -1 }
 
-const convertLedger: Convert = (document, month, book) => {
-  const { id, fields } = document
+const convertLedger: Convert = (conversion, book) => {
+  const { id, fields, month, repaired } = conversion
   const sign = signs[textIn(fields, 'pvt_ledger_type') ?? '']
   const size = integerIn(fields, 'amount')
-  if (sign === undefined) return unread(document, 'pvt_ledger_type')
-  if (size === undefined) return unread(document, 'amount')
+  if (sign === undefined) return unread(conversion, 'pvt_ledger_type')
+  if (size === undefined) return unread(conversion, 'amount')
   const amount = sign * size + 0
-  const notes = notesOf(document)
-  const begins = id === rolloverId(month.month)
+  const begins = id === rolloverId(month)
   const service = textIn(fields, 'source', 'service') ?? 'unknown'
   const sourceId = textIn(fields, 'source', 'id') ?? id
-  if (begins) noteBeginning(amount, month, notes)
+  if (begins) noteBeginning(amount, conversion)
   // Only the entry that begins a month may be a rollover.
   else if (service === rolloverService)
-    notes.repaired('rollover_renamed', { field: 'source.service', old: rolloverService, new: olderService })
-  if (size < 0) notes.repaired('amount_negative', { field: 'amount', old: dollars(size) })
+    repaired('rollover_renamed', { field: 'source.service', old: rolloverService, new: olderService })
+  if (size < 0) repaired('amount_negative', { field: 'amount', old: dollars(size) })
   const ownService = plain(service) === rolloverService ? olderService : plain(service)
   const doc = {
     source: begins
@@ -150,10 +148,10 @@ const convertLedger: Convert = (document, month, book) => {
       quantity: Math.max(0, integerIn(fields, 'usage', 'quantity') ?? 0),
       unit: plain(textIn(fields, 'usage', 'unit') ?? 'unknown'),
     },
-    ...readFields(entryFields, fields, notes),
-    account: accountIn(fields, month),
+    ...readFields(entryFields, fields, conversion),
+    account: accountIn(conversion),
   }
-  return entryOf({ id: monthlyId(document, month), amount, begins, doc }, month, book, notes)
+  return entryOf({ id: monthlyId(conversion), amount, begins, doc }, conversion, book)
 }
 
 const isRollUp = ({ id, fields }: KazooDocument) =>
@@ -168,35 +166,33 @@ const olderFacts = (fields: Json) =>
   })
 
 /** Used in a month without a rollover. */
-const olderEntry = (document: KazooDocument, month: MonthOfAccount, amount: number, book: BookSoFar) => {
-  const { fields, id, type } = document
-  const notes = notesOf(document)
+const olderEntry = (conversion: MonthConversion, amount: number, book: BookSoFar) => {
+  const { fields, id, type, month } = conversion
   // The first of several roll-ups begins the month.
-  const begins = isRollUp(document) && book.carried === undefined
-  if (begins) noteBeginning(amount, month, notes)
+  const begins = isRollUp(conversion) && book.carried === undefined
+  if (begins) noteBeginning(amount, conversion)
   const doc = {
     source: begins
-      ? { service: rolloverService, id: String(month.month) }
+      ? { service: rolloverService, id: String(month) }
       : { service: olderService, id: plain(textIn(fields, 'call_id') ?? id, maxIdLetters) },
     usage: { type, quantity: 1, unit: 'transaction' },
     ...present({ description: textIn(fields, 'description') ?? textIn(fields, 'pvt_reason') }),
     metadata: olderFacts(fields),
-    account: olderAccount(begins ? {} : fields, month),
+    account: olderAccount(begins ? { ...conversion, fields: {} } : conversion),
   }
-  const entryId = begins ? rolloverId(month.month) : monthlyId(document, month)
+  const entryId = begins ? rolloverId(month) : monthlyId(conversion)
   const counted = { ...book, older: book.older + 1 }
-  return entryOf({ id: entryId, amount, begins, doc }, month, counted, notes)
+  return entryOf({ id: entryId, amount, begins, doc }, conversion, counted)
 }
 
 /** Used in a month with a rollover, which already contains the amount. */
-const olderTransaction = (document: KazooDocument, month: MonthOfAccount, amount: number) => {
-  const { fields, type } = document
-  const { accountId } = month
+const olderTransaction = (conversion: MonthConversion, amount: number) => {
+  const { fields, type, accountId } = conversion
   const reason = textIn(fields, 'pvt_reason') ?? 'unknown'
-  return notesOf(document).imported('transaction', accountId, {
-    id: monthlyId(document, month, hexForm),
+  return conversion.imported('transaction', accountId, {
+    id: monthlyId(conversion, hexForm),
     doc: {
-      account: olderAccount(fields, month),
+      account: olderAccount(conversion),
       description: textIn(fields, 'description') ?? reason,
       executor: { trigger: olderService, module: reason },
       bookkeeper: { id: olderService, type: olderService, vendor_id: accountId },
@@ -211,13 +207,13 @@ const olderTransaction = (document: KazooDocument, month: MonthOfAccount, amount
   })
 }
 
-const convertOlder: Convert = (document, month, book) => {
-  const { fields, type } = document
+const convertOlder: Convert = (conversion, book) => {
+  const { fields, type, hasRollover } = conversion
   const size = integerIn(fields, 'pvt_amount') ?? integerIn(fields, 'amount')
-  if (size === undefined) return unread(document, 'pvt_amount')
-  return month.hasRollover
-    ? olderTransaction(document, month, Math.abs(size))
-    : olderEntry(document, month, (type === 'credit' ? 1 : -1) * size + 0, book)
+  if (size === undefined) return unread(conversion, 'pvt_amount')
+  return hasRollover
+    ? olderTransaction(conversion, Math.abs(size))
+    : olderEntry(conversion, (type === 'credit' ? 1 : -1) * size + 0, book)
 }
 
 const unknownAtImport = 'unknown_at_import'
@@ -235,7 +231,7 @@ export const bookkeeperIn = (fields: Json, accountId: string) => ({
 })
 
 /** Nobody can find out how an open payment ended; it is never requested again. */
-const endOf = (fields: Json, { needsHand }: Notes) => {
+const endOf = ({ fields, needsHand }: MonthConversion) => {
   const status = textIn(fields, 'status')
   if (status === 'completed') return { status, result: { status: 'succeeded', ...answerIn(fields) } }
   if (status === 'failed') return { status, result: { status: 'declined', ...answerIn(fields) } }
@@ -246,26 +242,24 @@ const endOf = (fields: Json, { needsHand }: Notes) => {
 
 const movementFields = [object('metadata'), text('order_id'), object('audit')]
 
-const convertTransaction: Convert = (document, month) => {
-  const { fields } = document
+const convertTransaction: Convert = (conversion) => {
+  const { fields, accountId } = conversion
   const size = integerIn(fields, 'amount') ?? integerIn(fields, 'pvt_amount')
   const type = textIn(fields, 'pvt_transaction_type') ?? textIn(fields, 'transaction_type') ?? ''
-  if (size === undefined) return unread(document, 'amount')
-  if (type !== 'sale' && type !== 'refund') return unread(document, 'pvt_transaction_type')
-  const notes = notesOf(document)
+  if (size === undefined) return unread(conversion, 'amount')
+  if (type !== 'sale' && type !== 'refund') return unread(conversion, 'pvt_transaction_type')
   const doc = {
-    account: accountIn(fields, month),
+    account: accountIn(conversion),
     description: textIn(fields, 'description') ?? '',
     executor: {
       trigger: textIn(fields, 'executor', 'trigger') ?? 'unknown',
       module: textIn(fields, 'executor', 'module') ?? 'unknown',
     },
-    bookkeeper: bookkeeperIn(fields, month.accountId),
-    ...readFields(movementFields, fields, notes),
+    bookkeeper: bookkeeperIn(fields, accountId),
+    ...readFields(movementFields, fields, conversion),
   }
-  const facts = { type, amount: Math.abs(size), ...endOf(fields, notes) }
-  const id = monthlyId(document, month, hexForm)
-  return notes.imported('transaction', month.accountId, { id, doc, facts })
+  const facts = { type, amount: Math.abs(size), ...endOf(conversion) }
+  return conversion.imported('transaction', accountId, { id: monthlyId(conversion, hexForm), doc, facts })
 }
 
 const conversions: Readonly<Record<string, Convert>> = {
@@ -277,9 +271,13 @@ const conversions: Readonly<Record<string, Convert>> = {
 
 export const isMoney = ({ type }: Pick<KazooDocument, 'type'>) => Object.hasOwn(conversions, type)
 
-export const convertMoney: (...given: Parameters<Convert>) => ConvertedMoney = (document, month, book) => {
+export const convertMoney = (
+  document: KazooDocument,
+  month: MonthOfAccount,
+  book: BookSoFar,
+): ConvertedMoney => {
   const convert = isGone(document.fields) ? undefined : conversions[document.type]
-  return { book, ...(convert?.(document, month, book) ?? converted(document, 'skipped')) }
+  return { book, ...(convert?.(conversionOf(document, month), book) ?? converted(document, 'skipped')) }
 }
 
 interface ClosedBook {
@@ -296,7 +294,8 @@ export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccou
   if (!beginsAnew) return { drafts: [], findings: [], units: (carried ?? before) + moved }
   const id = rolloverId(month.month)
   const findings: Finding[] = []
-  noteBeginning(0, month, {
+  noteBeginning(0, {
+    before,
     repaired: (code, details) => void findings.push(finding({ database, id }, 'repaired', code, details)),
   })
   const draft = draftOf({ id, fields: { pvt_created: monthPeriod(month.month).from } }, 'ledger', accountId, {

@@ -86,12 +86,11 @@ export interface ExportReport {
 
 const createCounts = <Key extends string>() => {
   const counts = new Map<Key, number>()
-  return {
-    counts,
-    add: (key: Key) => void counts.set(key, (counts.get(key) ?? 0) + 1),
-    sorted: (): Counts => Object.fromEntries([...counts].sort(([one], [other]) => (one < other ? -1 : 1))),
-  }
+  return { counts, add: (key: Key) => void counts.set(key, (counts.get(key) ?? 0) + 1) }
 }
+
+const sorted = (counts: ReadonlyMap<string, number>): Counts =>
+  Object.fromEntries([...counts].sort(([one], [other]) => (one < other ? -1 : 1)))
 
 export const createExportReport = () => {
   const [documents, leftOut, codes] = [createCounts(), createCounts(), createCounts<Code>()]
@@ -101,8 +100,8 @@ export const createExportReport = () => {
     addCode: codes.add,
     whole: (databases: number): ExportReport => ({
       databases,
-      documents: documents.sorted(),
-      leftOut: leftOut.sorted(),
+      documents: sorted(documents.counts),
+      leftOut: sorted(leftOut.counts),
       needsHand: Array.from(codes.counts, ([code, count]) => ({ code, count })),
     }),
   }

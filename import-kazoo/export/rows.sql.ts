@@ -126,28 +126,25 @@ const monthDatabase = (accountId: string, month: number) => `${accountDatabase(a
 const ofMonth = (
   type: string,
   { accountId, id, created }: Pick<OwnRecord, 'accountId' | 'id' | 'created'>,
-  month: number,
   fields: Json,
-) =>
-  exported(
-    type,
-    { accountId, id, created, modified: created },
-    { database: monthDatabase(accountId, month), fields },
-  )
-
-const monthOfId = (id: string) => Number(id.slice(0, 6))
+  month = Number(id.slice(0, 6)),
+) => {
+  const record = { accountId, id, created, modified: created }
+  return exported(type, record, { database: monthDatabase(accountId, month), fields })
+}
 
 /** Rollovers are entries, too: in Kazoo a month is the sum of its entries. */
 export const exportEntry = (row: LedgerRow) => {
   const { reckoned: _, ...details } = row.details
-  return ofMonth('ledger', row, row.month, {
+  const fields = {
     account: { id: row.forAccountId },
     ...details,
     source: { service: row.service, id: row.sourceId },
     usage: { type: row.usageType, quantity: row.usageQuantity, unit: row.usageUnit },
     amount: Math.abs(row.amount),
     pvt_ledger_type: row.amount < 0 ? 'debit' : 'credit',
-  })
+  }
+  return ofMonth('ledger', row, fields, row.month)
 }
 
 // Fields of our payment gateway.
@@ -157,7 +154,7 @@ const ofGateway = ['means', 'sale', 'result', 'bookkeeper', 'currency', 'ledger_
 export const exportTransaction = (row: TransactionRow) => {
   const { bookkeeper, result } = row.doc
   const others = Object.entries(row.doc).filter(([key]) => !ofGateway.includes(key))
-  return ofMonth('transaction', row, monthOfId(row.id), {
+  return ofMonth('transaction', row, {
     ...Object.fromEntries(others),
     amount: row.amount,
     status: row.status === 'unknown' ? 'pending' : row.status,
@@ -169,7 +166,7 @@ export const exportTransaction = (row: TransactionRow) => {
 export const exportAudit = (row: AuditRow) => {
   const { results = [], ...answer } = row.outcome ?? {}
   const { bookkeeper } = row.doc
-  return ofMonth('audit_log', row, monthOfId(row.id), {
+  return ofMonth('audit_log', row, {
     ...row.doc,
     status: row.status,
     ...answer,
@@ -181,7 +178,7 @@ export const exportUse = ({ accountId, allotment, minute, seconds }: UseRow, mon
   const hex = derivedId(monthDatabase(accountId, month), String(minute), allotment)
   const row = { accountId, id: `${month}-${hex}`, created: minute }
   const fields = { name: allotment, classification: allotment, seconds, account_id: accountId }
-  return ofMonth('allotment_consumption', row, month, fields)
+  return ofMonth('allotment_consumption', row, fields)
 }
 
 /** `id`: `YYYYMM-<call id>`. */
@@ -200,7 +197,7 @@ export const exportCall = ({
     'cdr',
     { accountId, id, created: at, modified: at },
     // The version of 4.3.
-    { database: monthDatabase(accountId, monthOfId(id)), fields, more: { pvt_vsn: '2' } },
+    { database: monthDatabase(accountId, Number(id.slice(0, 6))), fields, more: { pvt_vsn: '2' } },
   )
 }
 
