@@ -96,7 +96,10 @@ export const convertLimits = (documents: readonly KazooDocument[], accountId: st
   ]
 }
 
-export const exportLimits = (record: OwnRecord, operator: Json): ExportedDocument[] => {
+export const exportLimits = (
+  record: Omit<OwnRecord, 'hidden'>,
+  operator: Json,
+): ExportedDocument[] => {
   const all = Object.fromEntries(Object.entries(operator).map(([key, found]) => [`pvt_${key}`, found]))
   const more = { ...all, ...writeFields(operatorFields, operator) }
   return [exported('limits', record, { id: 'limits', more })]

@@ -158,7 +158,7 @@ export const servicesLeft = (doc: Json) =>
   ['payment_tokens', 'customers', 'tax'].filter((key) => doc[key] !== undefined)
 
 export const exportServices = (
-  record: OwnRecord,
+  record: Omit<OwnRecord, 'hidden'>,
   { tree, resellerId, isReseller, counts: { account, cascade } }: SoldTo,
 ): ExportedDocument => {
   const { accountId, doc } = record

@@ -2,7 +2,6 @@ import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
 import type { QuantityReader } from '../../src/areas/billing/services/quantities/operations.ts'
 import { type AccountRecord, userPhotoKind } from '../../src/auth/identity.ts'
 import { csvLine } from '../../src/lib/csv.ts'
-import type { Json } from '../../src/lib/json.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -68,13 +67,6 @@ export const isSkippedKind = (kind: string) => skippedKinds.has(kind)
 export const isPartOfOther = ({ kind, id }: Pick<StoredRecord, 'kind' | 'id'>) =>
   kind === 'operator_limits' || (kind === settingsKind && id === mastersSetting)
 
-export const ownRecord = (
-  stored: Omit<OwnRecord, 'doc' | 'hidden'> & { doc: object; hidden: object },
-): OwnRecord => {
-  const { accountId, id, created, modified, doc, hidden } = stored
-  return { accountId, id, created, modified, doc: doc as Json, hidden: hidden as Json }
-}
-
 const fileOf = ({ doc, hidden }: StoredRecord, name: string): ExportedFile => ({
   name,
   contentType: String(doc.content_type),
@@ -117,7 +109,7 @@ export const createExports = ({ records, accounts, quantities, rows }: KindDeps)
   const docAt = async (accountId: string, kind: string, id: string) =>
     (await records.find(accountId, kind, id))?.doc
 
-  const ofServices = async (record: OwnRecord, { account, resellerId }: RecordOwner) => {
+  const ofServices = async (record: Omit<OwnRecord, 'hidden'>, { account, resellerId }: RecordOwner) => {
     const { tree, isReseller } = account.hidden
     return exportServices(record, { tree, isReseller, resellerId, counts: await quantities.of(account.id) })
   }
@@ -162,7 +154,7 @@ export const createExports = ({ records, accounts, quantities, rows }: KindDeps)
   }
 
   /** For accounts without a record of services. */
-  const soldNothing = (whose: RecordOwner) => ofServices({ ...ownRecord(whose.account), doc: {} }, whose)
+  const soldNothing = (whose: RecordOwner) => ofServices({ ...whose.account, doc: {} }, whose)
 
   return { ofAccount, ofSystem, soldNothing, docAt }
 }

@@ -27,7 +27,6 @@ import {
   isPartOfOther,
   isSkippedKind,
   mastersSetting,
-  ownRecord,
   type RecordOwner,
 } from './kinds.ts'
 import {
@@ -95,7 +94,7 @@ const recordChapters = (
       for (const stored of batch.filter(({ kind }) => !isSkippedKind(kind))) {
         reportRecord(stored, report)
         const write = Object.hasOwn(exports, stored.kind) ? exports[stored.kind] : undefined
-        const written = (await write?.(ownRecord(stored), whose)) ?? []
+        const written = (await write?.(stored, whose)) ?? []
         if (written.length === 0 && !isPartOfOther(stored)) report.left(stored.kind)
         documents.push(...written)
         if (bytesOf(documents) >= maxFileBytes) yield documents.splice(0)
@@ -121,7 +120,7 @@ const recordChapters = (
       const setting = await docAt(systemScope, settingsKind, mastersSetting)
       const joined = await docAt(systemScope, settingsKind, joinedSetting)
       const settings = { ...accountsSetting(setting ?? {}), ...accountsSetting(joined ?? {}) }
-      yield [exportMaster(ownRecord(master), settings)]
+      yield [exportMaster(master, settings)]
     },
 
     shared: () =>
@@ -134,7 +133,7 @@ async function* numberDocuments({ numbers }: Deps, rows: ExportRows, report: Rep
   for await (const page of inPages(atOnce, '', read, ({ id }) => id)) {
     for (const { state } of page.filter(isPassing)) report.left(`number ${state}`)
     const stable = page.filter((number) => !isPassing(number))
-    yield stable.flatMap((number) => exportNumber(ownRecord(number), number))
+    yield stable.flatMap((number) => exportNumber(number, number))
   }
   for await (const some of rows.stock()) yield some.flatMap(exportStock)
 }
