@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { nameKey } from '../../src/areas/accounts/accounts/rules.ts'
 import { isTrue, type Json } from '../../src/lib/json.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
-import { derivedId, inOrder, isGone, textIn, timesOf } from '../documents/fields.ts'
+import { derivedId, inOrder, isGone, textIn, textsIn, timesOf } from '../documents/fields.ts'
 import { finding, maxNameLength } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 
@@ -26,9 +26,6 @@ export interface SeenAccount {
   keyMark: string | undefined
 }
 
-const treeIn = ({ pvt_tree: tree }: Json): string[] =>
-  [tree].flat().filter((id): id is string => typeof id === 'string' && id !== '')
-
 /** Only the account's own setting disables it. */
 export const isEnabledIn = ({ pvt_enabled: enabled }: Json) => enabled !== false && enabled !== 'false'
 
@@ -43,7 +40,7 @@ export const seenAccount = ({ id, database, type, fields }: KazooDocument): Seen
     created: timesOf(fields).created,
     name: textIn(fields, 'name'),
     realm: textIn(fields, 'realm'),
-    tree: treeIn(fields),
+    tree: textsIn(fields.pvt_tree),
     hasTree: Array.isArray(fields.pvt_tree),
     // Operators are resellers, too.
     isReseller: isTrue(fields.pvt_reseller) || isTrue(fields.pvt_superduper_admin),

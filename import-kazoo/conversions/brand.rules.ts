@@ -6,9 +6,11 @@ import type { AttachedFile, Converted, KazooDocument } from '../documents/docume
 import {
   attachmentsOf,
   fileAs,
+  listIn,
   outsideFilesIn,
   publicPart,
   textIn,
+  textsIn,
   withoutPlaces,
 } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
@@ -79,8 +81,7 @@ const hasNone = (problems: object) => Object.keys(problems).length === 0
 
 const recipientsIn = (fields: Json, key: string) => {
   const to = objectIn(fields, key)
-  const addresses: readonly unknown[] = Array.isArray(to?.email_addresses) ? to.email_addresses : []
-  const texts = addresses.filter((one): one is string => typeof one === 'string' && one !== '')
+  const texts = textsIn(listIn(to?.email_addresses))
   const listed = texts.length > 0 ? { email_addresses: texts } : {}
   return to && { type: textIn(to, 'type') ?? 'original', ...listed }
 }

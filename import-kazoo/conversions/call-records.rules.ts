@@ -14,6 +14,7 @@ import type { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
 import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import { isObject, isTrue, type Json } from '../../src/lib/json.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
+import { isFilled } from '../documents/fields.ts'
 import {
   absent,
   type Change,
@@ -218,7 +219,7 @@ const draftOf = (document: KazooDocument, accountId: string) => {
     variables,
   )
   record.custom_channel_vars = vars
-  if (Object.keys(rejected).length > 0) record.kazoo_import = { rejected }
+  if (isFilled(rejected)) record.kazoo_import = { rejected }
   // Every field was checked against its schema.
   return { fields, note, notes, callId, record: record as CallRecord }
 }

@@ -10,7 +10,15 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { pathOf } from '../../src/lib/property-path.ts'
 import { createRemoval } from '../../src/lib/removal.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { inOrderOfAge, isGone, publicPart, rejectedOf, textIn, withRejected } from '../documents/fields.ts'
+import {
+  inOrderOfAge,
+  isGone,
+  listIn,
+  publicPart,
+  rejectedOf,
+  textIn,
+  withRejected,
+} from '../documents/fields.ts'
 import { type Conversion, conversionOf } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 import { preserveDocument, preserveOrCount } from './preserved.rules.ts'
@@ -41,8 +49,7 @@ const isReadable = (pattern: unknown) =>
   typeof pattern !== 'string' || !hasProblems(patternProblems({ patterns: [pattern] }))
 
 const placesOf = (doc: Json, field: string, isGood: (item: unknown) => boolean) => {
-  const items: unknown = doc[field]
-  if (!Array.isArray(items)) return []
+  const items = listIn(doc[field])
   return [...items.keys()].filter((index) => !isGood(items[index])).map((index) => [field, String(index)])
 }
 
@@ -103,8 +110,6 @@ interface CallKind {
     keep(doc: Json, isFree: (name: string) => boolean): Json
   }
 }
-
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 const kinds: Readonly<Record<string, CallKind>> = {
   callflow: {

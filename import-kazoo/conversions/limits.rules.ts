@@ -3,6 +3,7 @@ import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../src/lib/money.
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import {
   inOrder,
+  isFilled,
   isGone,
   isWrittenAsFraction,
   numberLiterals,
@@ -12,17 +13,14 @@ import {
 } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, draftOf, leftOut, type Notes, notesOf } from './findings.ts'
-import { fieldOf, flag, objectIn, readFields, writeFields } from './tables.ts'
+import { fieldOf, flag, readFields, writeFields } from './tables.ts'
 
 /** In Kazoo a client sets these; here only the operator does. */
 const ofOperatorHere = ['id', 'allow_postpay', 'max_postpay_amount']
 
 const value = fieldOf((fields, key) => fields[key] ?? undefined)
 const singular = fieldOf((fields, key) => textIn(fields, key)?.replace(/s$/, ''))
-const filledObject = fieldOf((fields, key) => {
-  const found = objectIn(fields, key)
-  return found && Object.keys(found).length > 0 ? found : undefined
-})
+const filledObject = fieldOf((fields, key) => (isFilled(fields[key]) ? fields[key] : undefined))
 
 /** Dollars here; units there. */
 const amount = fieldOf(
@@ -67,8 +65,7 @@ const rulesField = 'pvt_inbound_channels_per_did_rules'
 const convertNewest = (document: KazooDocument, accountId: string): Converted => {
   const { fields, text } = document
   const notes = notesOf(document)
-  if (Object.keys(objectIn(fields, rulesField) ?? {}).length > 0)
-    notes.leftOut('channels_per_number_left_out', { field: rulesField })
+  if (isFilled(fields[rulesField])) notes.leftOut('channels_per_number_left_out', { field: rulesField })
   // Only the text of the document shows how amounts are written.
   const literals = numberLiterals(text)
   const amounts = ['pvt_max_postpay_amount', 'pvt_reserve_amount'].map((key) => [
@@ -78,7 +75,7 @@ const convertNewest = (document: KazooDocument, accountId: string): Converted =>
   const operator = readFields(operatorFields, { ...fields, ...Object.fromEntries(amounts) }, notes)
   const draft = (as: string, doc: Json) => draftOf(document, as, accountId, { id: accountId, doc })
   const drafts = [draft('limits', publicPart(fields, ofOperatorHere))]
-  if (Object.keys(operator).length > 0) drafts.push(draft('operator_limits', operator))
+  if (isFilled(operator)) drafts.push(draft('operator_limits', operator))
   return converted(document, 'imported', { drafts, findings: notes.findings })
 }
 
@@ -96,10 +93,7 @@ export const convertLimits = (documents: readonly KazooDocument[], accountId: st
   ]
 }
 
-export const exportLimits = (
-  record: Omit<OwnRecord, 'hidden'>,
-  operator: Json,
-): ExportedDocument[] => {
+export const exportLimits = (record: Omit<OwnRecord, 'hidden'>, operator: Json): ExportedDocument[] => {
   const all = Object.fromEntries(Object.entries(operator).map(([key, found]) => [`pvt_${key}`, found]))
   const more = { ...all, ...writeFields(operatorFields, operator) }
   return [exported('limits', record, { id: 'limits', more })]

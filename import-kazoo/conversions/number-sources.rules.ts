@@ -2,7 +2,7 @@ import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { integerIn, isGone, textIn } from '../documents/fields.ts'
+import { integerIn, isGone, listIn, textIn } from '../documents/fields.ts'
 import { converted, draftOf, leftOut, notesOf } from './findings.ts'
 import {
   localCarrier,
@@ -16,8 +16,6 @@ import {
 } from './numbers.rules.ts'
 import { preserveDocument } from './preserved.rules.ts'
 import { objectIn, readFields, text } from './tables.ts'
-
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 const keysIn = (value: unknown) => (isObject(value) ? Object.keys(value) : [])
 

@@ -5,7 +5,7 @@ import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { isGone, publicPart, textIn } from '../documents/fields.ts'
+import { isGone, listIn, publicPart, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exportedNumber, type OwnRecord } from '../export/document.ts'
 import { type Conversion, conversionOf, converted, draftOf, finding } from './findings.ts'
 import { preserveDocument } from './preserved.rules.ts'
@@ -106,16 +106,14 @@ const dataFor = (feature: string, doc: Json): Json => {
 }
 
 const featureNames = fieldOf((fields, key) => {
-  const value = fields[key]
-  const names = Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+  const names = listIn(fields[key]).filter((one) => typeof one === 'string')
   return names.length > 0 ? names.map(todaysName) : undefined
 })
 
 /** `local` marks numbers of local carriers; older documents lack it. */
 const featuresOf = (fields: Json, doc: Json, carrier: string): Json => {
   const { pvt_features: stored } = fields
-  const names: readonly unknown[] = Array.isArray(stored) ? stored : []
-  const data = names.map((name) => (typeof name === 'string' ? dataFor(todaysName(name), doc) : {}))
+  const data = listIn(stored).map((name) => (typeof name === 'string' ? dataFor(todaysName(name), doc) : {}))
   const { local = {}, ...others } = isObject(stored) ? renamed(stored) : Object.assign({}, ...data)
   return isLocal(carrier) ? { local, ...others } : others
 }
@@ -202,9 +200,7 @@ const ownedPart = (
 ) => {
   if (accountId === '') return { usedBy: '' }
   const { pvt_reserve_history: stored } = fields
-  const history = (Array.isArray(stored) ? stored : []).filter(
-    (id) => typeof id === 'string' && accounts.has(id),
-  )
+  const history = listIn(stored).filter((id) => typeof id === 'string' && accounts.has(id))
   const deviceId = textIn(doc, 'mobile', 'device-id')
   const actual: readonly string[] = uses.of(accountId, number)
   const old = textIn(fields, 'pvt_used_by') ?? textIn(fields, 'used_by') ?? ''

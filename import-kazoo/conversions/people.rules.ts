@@ -9,7 +9,9 @@ import {
   attachmentsOf,
   fileAs,
   inOrderOfAge,
+  isFilled,
   isGone,
+  listIn,
   outsideFilesIn,
   publicPart,
   textIn,
@@ -79,7 +81,7 @@ const convertUser = (document: KazooDocument, people: People): Converted => {
   return notes.imported('user', people.accountId, {
     doc: { ...doc, ...names, ...(isFree ? { username } : {}), enabled: isTrue(fields.enabled) },
     facts: {
-      ...(Object.keys(digests).length === 0 ? {} : { digests }),
+      ...(isFilled(digests) ? { digests } : {}),
       ...readFields(userFields, fields, notes),
     },
     files: photo ? [fileAs(photoName, photo)] : [],
@@ -99,7 +101,7 @@ export const exportUser = (record: OwnRecord, photo: ExportedFile | undefined): 
 ]
 
 /** Has a password here that cannot be exported. */
-export const isWithoutPassword = ({ signInKeys }: Json) => Array.isArray(signInKeys) && signInKeys.length > 0
+export const isWithoutPassword = ({ signInKeys }: Json) => listIn(signInKeys).length > 0
 
 const configPrefix = 'configs_'
 const signIn = 'crossbar.auth'
@@ -188,8 +190,8 @@ const isAppId = (value: unknown): value is string => typeof value === 'string' &
 
 const installedOf = (app: unknown, users: ReadonlySet<string>): Json => {
   const { allowed_users: allowed = 'all', users: listed } = isObject(app) ? app : {}
-  const ids = (Array.isArray(listed) ? listed : []).map((user) => (isObject(user) ? user.id : user))
-  const known = new Set(ids.filter((id) => isId(id) && users.has(id)))
+  const ids = listIn(listed).map((user) => (isObject(user) ? user.id : user))
+  const known = new Set(ids.filter((id) => typeof id === 'string' && isId(id) && users.has(id)))
   return {
     allowed_users: audiences.includes(allowed) ? allowed : 'all',
     users: allowed === 'specific' ? Array.from(known, (id) => ({ id })).slice(0, maxUsers) : [],
@@ -204,7 +206,7 @@ const convertApps = (document: KazooDocument, { accountId, users }: People): Con
   const apps = installed.flatMap(([id, app]) =>
     [id, textIn(app, 'name')].filter(isAppId).map((key) => [key, installedOf(app, users)] as const),
   )
-  const listed: readonly unknown[] = Array.isArray(fields.blacklist) ? fields.blacklist : []
+  const listed = listIn(fields.blacklist)
   const blacklist = [...new Set(listed.filter(isAppId))].slice(0, maxBlacklisted)
   for (const id of [...installed.map(([app]) => app), ...listed].filter((one) => !isAppId(one)))
     leftOut('app_unreadable', { field: 'apps', old: String(id).slice(0, 64) })

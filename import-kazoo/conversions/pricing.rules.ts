@@ -8,7 +8,7 @@ import {
 } from '../../src/lib/money.ts'
 import { compilePattern } from '../../src/lib/pattern.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { derivedId, isGone, publicPart, textIn } from '../documents/fields.ts'
+import { derivedId, isFilled, isGone, listIn, publicPart, textIn, textsIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, type Notes, nameFrom, notesOf, unconverted } from './findings.ts'
 import { fieldOf, integer, objectIn, readFields } from './tables.ts'
@@ -37,9 +37,6 @@ const priceIn = (fields: Json, key: string, { repaired }: Notes): number | undef
 }
 
 const price = fieldOf(priceIn)
-
-const textsIn = (value: unknown): string[] =>
-  [value].flat().filter((one): one is string => typeof one === 'string' && one !== '')
 
 const list = (read: (fields: Json, key: string, notes: Notes) => readonly string[]) =>
   fieldOf((fields, key, notes) => {
@@ -208,7 +205,7 @@ export const planPart = (fields: Json, notes: Notes, prefix = ''): Json => {
   return {
     ...rest,
     ...(isObject(plan) ? { plan: itemsOf(items, notes, prefix) } : {}),
-    ...(Object.keys(apps).length > 0 ? { applications: apps } : {}),
+    ...(isFilled(apps) ? { applications: apps } : {}),
     ...present({ ratedeck: deck }),
     ...bookkeeperIn(fields, `${prefix}bookkeeper`, notes),
   }
@@ -218,7 +215,7 @@ export const convertPlan = (document: KazooDocument, accountId: string): Convert
   const { fields } = document
   if (isGone(fields)) return converted(document, 'skipped')
   const notes = notesOf(document)
-  if (Array.isArray(fields.manual_recurring) && fields.manual_recurring.length > 0)
+  if (listIn(fields.manual_recurring).length > 0)
     notes.needsHand('manual_recurring_not_billed', { field: 'manual_recurring' })
   const part = planPart(publicPart(fields, ['id']), notes)
   const old = textIn(fields, 'name')

@@ -3,7 +3,7 @@ import { isId } from '../../src/lib/ids.ts'
 import { type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
-import { derivedId, integerIn, isGone, textIn, timesOf } from '../documents/fields.ts'
+import { derivedId, integerIn, isGone, listIn, textIn, timesOf } from '../documents/fields.ts'
 import { converted, draftOf, notesOf } from './findings.ts'
 import { bookkeeperIn } from './ledgers.rules.ts'
 import { objectIn } from './tables.ts'
@@ -95,8 +95,6 @@ const itemMove = (invoiced: unknown): Move[] => {
   if (category === undefined || item === undefined || delta === 0) return []
   return [{ category, item, delta, quantity: integerIn(invoiced, 'quantity') }]
 }
-
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 const movesIn = ({ fields, type }: KazooDocument) =>
   type === 'audit_log'

@@ -1,7 +1,7 @@
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { decodedDatabaseName } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { integerIn, isGone, textIn } from '../documents/fields.ts'
+import { integerIn, isFilled, isGone, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { type Conversion, conversionOf, converted, type Notes } from './findings.ts'
 import { bookkeeperIn, deckAmongItems, planPart, ratedeckNamed } from './pricing.rules.ts'
@@ -95,8 +95,7 @@ const plansIn = (conversion: ServicesConversion): Json => {
       continue
     }
     const { overrides, contract } = isObject(assigned) ? assigned : {}
-    if (isObject(contract) && Object.keys(contract).length > 0)
-      leftOut('contract_left_out', { field: `${field}.contract` })
+    if (isFilled(contract)) leftOut('contract_left_out', { field: `${field}.contract` })
     const part = planPart(isObject(overrides) ? overrides : {}, conversion, `${field}.overrides.`)
     assignments[id] = { vendor_id: vendorId, overrides: part }
   }
@@ -135,10 +134,9 @@ export const convertServices = (document: KazooDocument, context: ServicesContex
     manual: countsOf(manualIn(fields, quantities), conversion),
   }
   const ratedeck = ratedeckNamed(objectIn(fields, 'ratedeck') ?? deckAmongItems(quantities), conversion)
-  if (Object.keys(objectIn(fields, 'payment_tokens') ?? {}).length > 0)
-    conversion.needsHand('card_needed', { field: 'payment_tokens' })
+  if (isFilled(fields.payment_tokens)) conversion.needsHand('card_needed', { field: 'payment_tokens' })
   const doc = {
-    ...Object.fromEntries(Object.entries(parts).filter(([, part]) => Object.keys(part).length > 0)),
+    ...Object.fromEntries(Object.entries(parts).filter(([, part]) => isFilled(part))),
     ...bookkeeperIn(fields, 'bookkeeper', conversion),
     ...present({ ratedeck }),
     ...billingIn(conversion),

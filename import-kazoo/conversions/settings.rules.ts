@@ -2,7 +2,7 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import { isSecretKey } from '../../src/lib/secrets.ts'
 import { isSettingsName } from '../../src/settings/sections.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { isGone, publicPart } from '../documents/fields.ts'
+import { isFilled, isGone, publicPart } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, notesOf } from './findings.ts'
 import { todaysCarrier } from './numbers.rules.ts'
@@ -95,9 +95,7 @@ const convertOne = (document: KazooDocument, systemId: string): Converted => {
     id,
     sections.map(([name, values]) => [name, read(values)]),
   )
-  return Object.keys(doc).length === 0
-    ? converted(document, 'skipped', { findings })
-    : imported('setting', systemId, { doc })
+  return isFilled(doc) ? imported('setting', systemId, { doc }) : converted(document, 'skipped', { findings })
 }
 
 /** `accounts` is merged into `crossbar.accounts`. */
@@ -123,9 +121,9 @@ export const convertSettings = (
 
 export const exportSetting = (record: OwnRecord, accountId: string): ExportedDocument[] => {
   const fields = followedSections(record.id, sectionsIn(record.doc))
-  return Object.keys(fields).length === 0
-    ? []
-    : [exported('config', record, { database: 'system_config', accountId, fields })]
+  return isFilled(fields)
+    ? [exported('config', record, { database: 'system_config', accountId, fields })]
+    : []
 }
 
 export const accountsSetting = (doc: Json): Json => followedSections(joining, sectionsIn(doc))

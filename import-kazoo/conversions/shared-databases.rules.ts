@@ -6,7 +6,16 @@ import { taskStatuses } from '../../src/areas/work/tasks/schema.ts'
 import { isTrue, type Json } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { attachmentsOf, fileAs, integerIn, isGone, publicPart, textIn, timesOf } from '../documents/fields.ts'
+import {
+  attachmentsOf,
+  fileAs,
+  integerIn,
+  isGone,
+  listIn,
+  publicPart,
+  textIn,
+  timesOf,
+} from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { converted, leftOut, type Notes, notesOf, unconverted } from './findings.ts'
 import { noteFilesElsewhere, preserveDocument } from './preserved.rules.ts'
@@ -42,7 +51,7 @@ interface Pair {
 }
 
 const pairsIn = (value: unknown): Pair[] =>
-  (Array.isArray(value) ? value : []).flatMap((entry) => {
+  listIn(value).flatMap((entry) => {
     const type = textIn(entry, 'type')
     const said = memberOf(entry, 'value')
     const isList = Array.isArray(said) && said.every((one) => typeof one === 'string')

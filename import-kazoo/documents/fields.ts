@@ -20,6 +20,14 @@ export const textIn = (fields: unknown, ...path: readonly string[]): string | un
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** The texts of a list, or the one text, without empty ones. */
+export const textsIn = (value: unknown): string[] =>
+  [value].flat().filter((one): one is string => typeof one === 'string' && one !== '')
+
+export const isFilled = (value: unknown): value is Json => isObject(value) && Object.keys(value).length > 0
+
 /** A number or a numeric text. */
 export const integerIn = (fields: unknown, ...path: readonly string[]): number | undefined => {
   const value = memberOf(fields, ...path)
