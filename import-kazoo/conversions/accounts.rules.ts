@@ -93,20 +93,23 @@ const differencesOf = (own: SeenAccount, copy: SeenAccount | undefined): Finding
 const choosePresent = ({ own, copies, withDatabase }: AccountsSeen) => {
   const copyOf = new Map(Array.from(copies, (copy) => [copy.id, copy]))
   const owned = new Map(Array.from(own, (account) => [account.id, account]))
-  const loose = [...copyOf.values()].filter(({ id }) => !owned.has(id))
-  const [living, gone] = [
-    [...owned.values()].filter(({ isGone }) => !isGone),
-    [...owned.values(), ...loose].filter(({ isGone }) => isGone),
-  ]
-  const { true: copied = [], false: left = [] } = Object.groupBy(
-    loose.filter(({ isGone }) => !isGone),
-    ({ id }) => `${withDatabase.has(id)}`,
-  )
+  const all = [...owned.values(), ...copyOf.values().filter(({ id }) => !owned.has(id))]
+  const {
+    own: living = [],
+    gone = [],
+    copied = [],
+    left = [],
+  } = Object.groupBy(all, ({ id, isGone }) => {
+    if (isGone) return 'gone'
+    if (owned.has(id)) return 'own'
+    return withDatabase.has(id) ? 'copied' : 'left'
+  })
+  const byId = (accounts: readonly SeenAccount[]) => new Map(accounts.map((account) => [account.id, account]))
   const missing = [...withDatabase].filter((id) => !owned.has(id) && !copyOf.has(id))
   return {
-    there: new Map([...living, ...copied].map((account) => [account.id, account])),
+    there: byId([...living, ...copied]),
     gone: new Set(gone.map(({ id }) => id)),
-    leftCopies: new Map(left.map((copy) => [copy.id, copy])),
+    leftCopies: byId(left),
     findings: [
       ...living.flatMap((account) => differencesOf(account, copyOf.get(account.id))),
       ...copied.map(({ id }) => finding(placeOf(id), 'repaired', 'account_from_copy')),
@@ -123,32 +126,18 @@ export const treeOf = ({ accounts }: Pick<AccountsPlan, 'accounts'>, id: string)
   return tree.reverse()
 }
 
-/** Compares without building the tree. */
-const isStoredTree = ({ id, tree }: SeenAccount, accounts: AccountsPlan['accounts']) => {
-  let above = accounts.get(id)?.parent
-  for (const stored of tree.toReversed()) {
-    if (stored !== above) return false
-    above = accounts.get(stored)?.parent
-  }
-  return above === undefined
-}
-
 /** Repairs of the tree that an account's document states. */
 const repairsOf = (
   account: SeenAccount,
   accounts: ReadonlyMap<string, PlannedAccount>,
   resellerId: string | undefined,
 ): Finding[] => {
+  const repaired = (code: string, field: string, old = '', changed = old) =>
+    old === changed ? [] : [finding(account, 'repaired', code, { field, old, new: changed })]
   const { id, tree, resellerId: stated } = account
-  const repaired = (code: string, field: string, old: string, changed: string) =>
-    finding(account, 'repaired', code, { field, old, new: changed })
   return [
-    ...(isStoredTree(account, accounts)
-      ? []
-      : [repaired('tree_repaired', 'pvt_tree', tree.join(), treeOf({ accounts }, id).join())]),
-    ...(resellerId === undefined || stated === undefined || stated === resellerId
-      ? []
-      : [repaired('reseller_repaired', 'pvt_reseller_id', stated, resellerId)]),
+    ...repaired('tree_repaired', 'pvt_tree', tree.join(), treeOf({ accounts }, id).join()),
+    ...repaired('reseller_repaired', 'pvt_reseller_id', stated, stated && resellerId),
   ]
 }
 
@@ -245,13 +234,10 @@ export const convertAccount = (document: KazooDocument, plan: AccountsPlan): Con
   })
 }
 
-interface ExportedAccount {
-  record: OwnRecord
-  resellerId: string
-  apiKey: string
-}
-
-export const exportAccount = ({ record, resellerId, apiKey }: ExportedAccount): ExportedDocument[] => {
+export const exportAccount = (
+  record: OwnRecord,
+  { resellerId, apiKey }: { resellerId: string; apiKey: string },
+): ExportedDocument[] => {
   const { tree, isReseller } = record.hidden
   const [own, ...limits] = exportWithLimits('account', record, {
     pvt_tree: tree,

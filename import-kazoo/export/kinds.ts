@@ -125,7 +125,7 @@ export const createExports = ({ records, accounts, quantities, rows }: KindDeps)
   const ofAccount: Exports = {
     ...plainExports,
     account: (record, { account, resellerId }) =>
-      exportAccount({ record, resellerId, apiKey: accounts.apiKeyOf(account) }),
+      exportAccount(record, { resellerId, apiKey: accounts.apiKeyOf(account) }),
     user: async (record) => exportUser(record, await photoOf(record)),
     device: (record) => exportWithLimits('device', record),
     whitelabel: async (record) => exportBrand(record, await brandFilesOf(record)),

@@ -90,10 +90,10 @@ describe('a leaving account', () => {
 
   it('stands in its own database and among the copies, and its packet limits by themselves', () => {
     const limits = { account: { per_minute: { invites: 3 } } }
-    const [own, copy, packets] = exportAccount({
-      record: record({ name: 'Acme', realm: 'acme.test', rate_limits: limits }, { id: accountId, hidden }),
-      ...{ resellerId: masterId, apiKey: 'k'.repeat(64) },
-    })
+    const [own, copy, packets] = exportAccount(
+      record({ name: 'Acme', realm: 'acme.test', rate_limits: limits }, { id: accountId, hidden }),
+      { resellerId: masterId, apiKey: 'k'.repeat(64) },
+    )
     expect(own).toEqual({
       ...{ database, id: accountId, type: 'account', files: [] },
       fields: {
