@@ -235,10 +235,3 @@ export const convertWebhook = (document: KazooDocument, context: WebhookContext)
     const doc = { ...publicPart(fields, echoes), name, enabled: false }
     return imported('webhook', accountId, { doc })
   })
-
-export const exportWebhook = (record: OwnRecord): ExportedDocument[] => [
-  exported('webhook', record, {
-    database: 'webhooks',
-    more: { pvt_disabled_message: record.hidden.disableReason },
-  }),
-]

@@ -13,7 +13,7 @@ import { exportUser, providerType } from '../conversions/people.rules.ts'
 import { exportRate } from '../conversions/pricing.rules.ts'
 import { exportServices } from '../conversions/services.rules.ts'
 import { exportSetting } from '../conversions/settings.rules.ts'
-import { exportAlert, exportTask, exportWebhook } from '../conversions/shared-databases.rules.ts'
+import { exportAlert, exportTask } from '../conversions/shared-databases.rules.ts'
 import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from './document.ts'
 import type { ExportRows } from './rows.sql.ts'
 
@@ -74,18 +74,26 @@ const fileOf = ({ doc, hidden }: StoredRecord, name: string): ExportedFile => ({
 })
 
 const plain =
-  (type: string, content?: Parameters<typeof exported>[2]) =>
-  (record: OwnRecord): ExportedDocument[] => [exported(type, record, content)]
+  (type: string, contentOf?: (record: OwnRecord) => Parameters<typeof exported>[2]) =>
+  (record: OwnRecord): ExportedDocument[] => [exported(type, record, contentOf?.(record))]
 
 export const exportBrand = (record: OwnRecord, files: readonly ExportedFile[]) => [
   exported('whitelabel', record, { id: 'whitelabel', files }),
 ]
 
-/** Kinds whose documents have all fields of the record and no others. */
+/** Kinds of which each record is one document. */
 export const plainExports = {
-  whitelabel_email: plain('whitelabel_email', { more: { verified: false } }),
-  multi_factor: plain('provider', { more: { pvt_provider_type: providerType } }),
-  token_restrictions: plain('token_restrictions', { id: 'token_restrictions' }),
+  whitelabel_email: plain('whitelabel_email', () => ({ more: { verified: false } })),
+  multi_factor: plain('provider', () => ({ more: { pvt_provider_type: providerType } })),
+  token_restrictions: plain('token_restrictions', () => ({ id: 'token_restrictions' })),
+  apps_store: plain('apps_store', ({ doc: { apps, blacklist } }) => ({
+    id: 'apps_store',
+    fields: { apps, blacklist },
+  })),
+  webhook: plain('webhook', ({ hidden }) => ({
+    database: 'webhooks',
+    more: { pvt_disabled_message: hidden.disableReason },
+  })),
   security: plain('account_config'),
   account_config: plain('account_config'),
   service_plan: plain('service_plan'),
@@ -137,11 +145,6 @@ export const createExports = ({ records, accounts, quantities, rows }: KindDeps)
       (await docAt(record.accountId, 'limits', record.accountId))
         ? []
         : exportLimits({ ...record, doc: {} }, record.doc),
-    apps_store: (record) => {
-      const { apps, blacklist } = record.doc
-      return [exported('apps_store', record, { id: 'apps_store', fields: { apps, blacklist } })]
-    },
-    webhook: exportWebhook,
     task: async (record) => exportTask(record, await taskFiles(record)),
   }
 

@@ -11,11 +11,7 @@ import { preservedText } from '../../import-kazoo/conversions/preserved.rules.ts
 import { exportRate } from '../../import-kazoo/conversions/pricing.rules.ts'
 import { exportServices, servicesLeft } from '../../import-kazoo/conversions/services.rules.ts'
 import { accountsSetting, exportSetting } from '../../import-kazoo/conversions/settings.rules.ts'
-import {
-  exportAlert,
-  exportTask,
-  exportWebhook,
-} from '../../import-kazoo/conversions/shared-databases.rules.ts'
+import { exportAlert, exportTask } from '../../import-kazoo/conversions/shared-databases.rules.ts'
 import { firstRevision, type OwnRecord, textOf } from '../../import-kazoo/export/document.ts'
 import { exportBrand, plainExports } from '../../import-kazoo/export/kinds.ts'
 import {
@@ -376,7 +372,7 @@ describe('what leaves of databases that all share', () => {
       { enabled: true, uri: 'https://a.test' },
       { hidden: { after: 4, disableReason: 'R' } },
     )
-    expect(exportWebhook(hook)[0]).toEqual({
+    expect(plainExports.webhook(hook)[0]).toEqual({
       ...{ database: 'webhooks', id, type: 'webhook', files: [] },
       fields: {
         ...{ enabled: true, uri: 'https://a.test', pvt_disabled_message: 'R' },
