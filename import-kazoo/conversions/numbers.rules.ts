@@ -198,7 +198,7 @@ const ownedPart = (
   accountId: string,
   doc: Json,
 ) => {
-  if (accountId === '') return { usedBy: '' }
+  if (accountId === '') return { usedBy: '', reserveHistory: undefined, deviceId: undefined }
   const { pvt_reserve_history: stored } = fields
   const history = listIn(stored).filter((id) => typeof id === 'string' && accounts.has(id))
   const deviceId = textIn(doc, 'mobile', 'device-id')
@@ -215,15 +215,16 @@ const numberDraft = (conversion: NumberConversion, holding: Holding) => {
   const { accountId, state, previouslyAssignedTo } = holding
   const carrier = todaysCarrier(textIn(fields, 'pvt_module_name') ?? localCarrier)
   const doc = docOf(conversion, holding)
-  const { usedBy, ...ofOwner } = ownedPart(conversion, accountId, doc)
+  const { usedBy, reserveHistory, deviceId } = ownedPart(conversion, accountId, doc)
   const { carrierData, ...plain } = readFields(numberFields, fields, conversion)
   const pool = pools.get(number)
   const hidden = present({
     ...plain,
-    ...ofOwner,
     features: featuresOf(accountId === '' ? {} : fields, doc, carrier),
+    reserveHistory,
     previouslyAssignedTo,
     carrierData: pool === undefined ? carrierData : { ...(carrierData as Json | undefined), pool },
+    deviceId,
   })
   // A number under another id gives way to one under its own id.
   const as = number === id ? 'number' : 'number_by_hearsay'
@@ -295,8 +296,8 @@ export const exportNumber = (
   { id, accountId, created, modified, doc, hidden }: OwnRecord,
   { state, carrier, usedBy }: NumberFacts,
 ): ExportedDocument[] => {
-  const own = exportedNumber('number', shardOf(id), id, {
-    ...publicPart(doc, ['id']),
+  const place = { database: shardOf(id), id, fields: publicPart(doc, ['id']) }
+  const own = exportedNumber('number', place, {
     pvt_created: created,
     pvt_modified: modified,
     pvt_vsn: '1',

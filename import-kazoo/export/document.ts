@@ -61,12 +61,16 @@ export const exported = (
 /** Numbers belong to no account's database and have other private fields. */
 export const exportedNumber = (
   type: string,
-  database: string,
-  id: string,
-  fields: Json,
+  { database, id, fields = {} }: Partial<ExportedDocument> & Pick<ExportedDocument, 'database' | 'id'>,
+  more: Json,
 ): ExportedDocument => ({
   ...{ database, id, type, files: [] },
-  fields: present({ ...fields, pvt_type: 'number', pvt_db_name: encodedDatabaseName(database) }),
+  fields: present({
+    ...fields,
+    pvt_type: 'number',
+    pvt_db_name: encodedDatabaseName(database),
+    ...more,
+  }),
 })
 
 const inlineOf = ({ contentType, bytes }: ExportedFile, revpos: number) => ({

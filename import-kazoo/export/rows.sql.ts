@@ -207,10 +207,10 @@ const pools: Readonly<Record<string, string>> = { knm_managed: 'numbers/managed'
 export const exportStock = ({ accountId, carrier, number, takenBy }: StockRow): ExportedDocument[] => {
   const database = pools[carrier]
   if (database === undefined) return []
-  const fields = {
+  const more = {
     pvt_module_name: carrier,
     pvt_assigned_to: accountId,
     pvt_state: takenBy === '' ? 'available' : 'in_service',
   }
-  return [exportedNumber('number (stock)', database, number, fields)]
+  return [exportedNumber('number (stock)', { database, id: number }, more)]
 }
