@@ -160,6 +160,19 @@ describe('the tree', () => {
     expect(treesOf(planFor(documents))).toEqual({ [m]: [], [r]: [m], [i]: [m, r], [j]: [m, r, i] })
   })
 
+  it('is cut at the oldest of several circles first, in whatever order the source has them', () => {
+    const documents = [
+      master(),
+      accountDocument(c, { pvt_tree: [m, d], pvt_created: 10 }),
+      accountDocument(d, { pvt_tree: [m, c], pvt_created: 20 }),
+      accountDocument(e, { pvt_tree: [m, c, x], pvt_created: 30 }),
+      accountDocument(x, { pvt_tree: [m, e], pvt_created: 40 }),
+    ]
+    const trees = { [m]: [], [c]: [m], [d]: [m, c], [e]: [m, c], [x]: [m, c, e] }
+    expect(treesOf(planFor(documents))).toEqual(trees)
+    expect(treesOf(planFor(documents.toReversed()))).toEqual(trees)
+  })
+
   it('recomputes the resellers, of whom operators are some', () => {
     const operator = accountDocument(d, { pvt_superduper_admin: true, pvt_reseller_id: m })
     const documents = [
