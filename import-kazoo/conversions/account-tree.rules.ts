@@ -78,14 +78,6 @@ const inOrderOfAge = (accounts: Iterable<SeenAccount>) =>
 
 export const oldestOf = (accounts: Iterable<SeenAccount>) => inOrderOfAge(accounts)[0]
 
-/** Where the way up closes a cycle; undefined if it reaches the master account. */
-const cycleAbove = (parents: Parents, id: string) => {
-  const way = new Set<string>()
-  let at: string | undefined = id
-  for (; at !== undefined && !way.has(at); at = parents.get(at)) way.add(at)
-  return at
-}
-
 /**
  * The parent is the last existing account of the stored tree, else the master account. A cycle is cut at its
  * oldest account.
@@ -96,10 +88,16 @@ export const parentsOf = (accounts: ReadonlyMap<string, SeenAccount>, masterId: 
     const [parent = masterId] = candidates(account, accounts)
     parents.set(account.id, account.id === masterId ? undefined : parent)
   }
-  for (const account of inOrderOfAge(accounts.values())) {
-    if (cycleAbove(parents, account.id) !== account.id) continue
-    const other = candidates(account, accounts).find((id) => cycleAbove(parents, id) === undefined)
-    parents.set(account.id, other ?? masterId)
+  const reachesMaster = new Set(topDown(parents, masterId))
+  for (const { id } of inOrderOfAge(accounts.values())) {
+    const way = new Set<string>()
+    let at = id
+    for (; !reachesMaster.has(at) && !way.has(at); at = parents.get(at) ?? masterId) way.add(at)
+    const cycle = way.has(at) ? [...way].slice([...way].indexOf(at)) : []
+    const oldest = oldestOf(cycle.flatMap((one) => accounts.get(one) ?? []))
+    const other = oldest && candidates(oldest, accounts).find((one) => reachesMaster.has(one))
+    if (oldest) parents.set(oldest.id, other ?? masterId)
+    for (const one of way) reachesMaster.add(one)
   }
   return parents
 }
