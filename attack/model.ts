@@ -1,4 +1,4 @@
-// The rules of who may see and change what, written apart from the server's code, so that both do not share a
+// Access rules, written apart from the server's code, so that both do not share a
 // fault.
 import { hash } from 'node:crypto'
 import type { Operation } from './routes.ts'
