@@ -84,13 +84,13 @@ interface Parts {
   list?: List
   db?: Database
   /**
-   * Of a server whose clock is in the past: the time of day, for leases between processes. Such a server has only plain HTTP and no
-   * scheduled jobs.
+   * For a server whose clock is in the past: the time of day, for leases between processes. Such a server has
+   * only plain HTTP and no scheduled jobs.
    */
   timeOfDay?: Clock
   /** Where several threads of the process answer requests. */
   company?: SharedThreadState | undefined
-  /** Of a further thread, which only answers requests. */
+  /** For a further thread, which only answers requests. */
   first?: FirstThread | undefined
   /** Metrics of further threads. */
   figuresOfOthers?: () => Promise<readonly Figures[]>

@@ -4,7 +4,8 @@ import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { compileCache } from './compile-cache.mjs'
 
-// What a server loads of the runtime: before the flag, under which it would be compiled anew.
+// Loads the parts of the runtime that a server needs before the flag is set, which would make V8 compile them
+// again.
 const runtimeModules = [
   'async_hooks',
   'crypto',
@@ -19,16 +20,16 @@ const runtimeModules = [
   'zlib',
 ]
 
-// This thread has the young generation that the options of the command line gave it. Beside those options that of other threads would be
-// as large, whatever they are given.
+// This thread keeps the young generation of the command line options. Other threads would get the same size
+// from these options, whatever they ask for.
 setFlagsFromString('--max-semi-space-size=0')
 setFlagsFromString('--min-semi-space-size=0')
 
 // A cache that the environment names is open already, and threads and commands share it.
 if (process.argv[2] === 'serve' && !getCompileCacheDir()) {
   for (const name of runtimeModules) process.getBuiltinModule(`node:${name}`)
-  // Loading leaves hardly any garbage, and the heap would grow for it by 5 MB that it does not give back. Before the cache is opened,
-  // which keeps what is compiled under other flags apart: this thread gets one of its own.
+  // Loading leaves little garbage, but the heap would grow by 5 MB that it never returns. Set before the cache
+  // is opened, which separates code compiled under other flags: this thread has its own cache.
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 enableCompileCache(compileCache)

@@ -98,7 +98,7 @@ export const checkOtherAccounts = async (comparison: Comparison) => {
   const { stored, run, facts, add } = comparison
   for await (const ids of stored.accounts()) {
     const others = ids.filter((id) => !facts.plan.accounts.has(id))
-    // Accounts that were deleted there meanwhile are already reported.
+    // Accounts that were deleted in Kazoo during the import are already reported.
     const known = await run.known(copiesDatabase, others)
     const extra = others.filter((id) => !known.has(id))
     const places = extra.map((id) => ({ account_id: id, question: 'account' }))

@@ -50,7 +50,7 @@ export const convertBrand = (document: KazooDocument, people: People): Converted
   return imported('whitelabel', people.accountId, { doc: isLost ? others : doc, files })
 }
 
-/** Sender addresses have no type of their own. */
+/** Documents of sender addresses have no type. */
 export const isSenderAddress = ({ type, fields }: KazooDocument) =>
   !['user', 'account', 'device', 'whitelabel'].includes(type) &&
   textIn(fields, 'email') !== undefined &&

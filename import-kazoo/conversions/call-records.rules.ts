@@ -36,7 +36,7 @@ export interface LooseLeg {
 interface JoinedLeg extends Pick<LooseLeg, 'callId' | 'start'> {
   /** Leads to the root, which is the leg that began first: it gives the interaction its id. */
   earlier?: JoinedLeg
-  /** Of a root: the interaction that a record names. */
+  /** For a root: the interaction that a record names. */
   interaction?: Interaction
 }
 

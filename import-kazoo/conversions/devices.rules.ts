@@ -29,7 +29,7 @@ const withMac = (doc: Json, { hold, needsHand }: PeopleConversion): Json => {
   return withRejected(others, { mac_address: mac })
 }
 
-/** Devices without a realm follow the account's. Of several realms the first one stays. */
+/** Devices without a realm follow the account's. If there are several realms, the first one stays. */
 const withRealm = (
   doc: Json,
   { realm: ownRealm, storedRealm, needsHand }: Parameters<typeof tidyDevice>[0],

@@ -11,7 +11,7 @@ import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
 // rollover. Without one it begins with the sum of older documents (until 4.2 they and the ledgers were the
 // balance), else with the end of the month before.
 
-/** What has to be known of a month before its first document is converted. */
+/** Needed before the first document of a month is converted. */
 export interface MonthOfAccount {
   accountId: string
   accountName: string
@@ -230,7 +230,7 @@ export const bookkeeperIn = (fields: Json, accountId: string) => ({
   vendor_id: textIn(fields, 'bookkeeper', 'vendor_id') ?? accountId,
 })
 
-/** Nobody can find out how an open payment ended; it is never requested again. */
+/** The result of an open payment cannot be found out; it is never requested again. */
 const endOf = ({ fields, needsHand }: MonthConversion) => {
   const status = textIn(fields, 'status')
   if (status === 'completed') return { status, result: { status: 'succeeded', ...answerIn(fields) } }

@@ -142,7 +142,7 @@ const owned: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'port_
 
 interface Holding {
   state: NumberState
-  /** Empty if nobody owns it. */
+  /** Empty if it has no owner. */
   accountId: string
   previouslyAssignedTo: string | undefined
   /** The owner is gone: none of its fields stay. */

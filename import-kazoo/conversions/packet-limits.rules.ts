@@ -67,7 +67,7 @@ export const convertPacketLimits = (
   return notesOf(document).imported('packet_limits', accountId, { id: accountId, doc })
 }
 
-/** The record without its packet limits, which are a document of their own. */
+/** The record without its packet limits, which are a separate document. */
 export const exportWithLimits = (
   type: 'account' | 'device',
   record: OwnRecord,

@@ -115,7 +115,7 @@ const moduleOf = (
   const { multi_factor: factor, ...others } = module
   if (!isObject(factor) || !isTrue(factor.enabled)) return module
   const field = `auth_modules.${name}.multi_factor`
-  // Nobody can be asked when a machine signs in.
+  // No prompt is possible when a machine signs in.
   if (name === 'cb_api_auth') {
     needsHand('factor_of_key', { field })
     return others
@@ -156,8 +156,8 @@ export const isProvider = ({ type, fields }: KazooDocument) =>
   type === 'provider' && textIn(fields, 'pvt_provider_type') === providerType
 
 /**
- * Duo is not available here: accounts that require it keep requiring it, so nobody signs in until the
- * operator changes it. Its keys are not read.
+ * Duo is not available here: accounts that require it keep requiring it, so no user signs in until the operator
+ * changes it. Its keys are not read.
  */
 export const convertProvider = (
   document: KazooDocument,

@@ -33,7 +33,7 @@ type Export = (record: OwnRecord, whose: RecordOwner) => ExportedDocument[] | Pr
 
 export type Exports = Readonly<Record<string, Export>>
 
-// Of a task's files: the limit of an import.
+// The limit of an import for task files.
 const largestFile = 16_777_216
 const brandFiles = ['logo', 'icon', 'welcome'] as const
 const brandFileKind = 'whitelabel_file'

@@ -68,7 +68,7 @@ const keptType = ({ type }: PreservedDocument) => `${type || 'no type'} (kept)`
 const bytesOf = (documents: readonly ExportedDocument[]) =>
   documents.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.length, 0)
 
-/** What a person must do because of a record, and parts of it that are not exported. */
+/** Manual work because of a record, and parts of it that are not exported. */
 const reportRecord = ({ kind, doc, hidden }: StoredRecord, report: Report) => {
   if (kind === 'user' && isWithoutPassword(hidden)) report.addCode('password_missing')
   if (kind === 'webhook' && doc.enabled !== false) report.addCode('webhook_on')

@@ -67,7 +67,7 @@ const monthsOfUses = 2
 export const monthNotesIn = ({ notes }: Pick<DatabaseRow, 'notes'>) =>
   ({ book: emptyBook, counts: {}, findings: [], ...notes }) as unknown as MonthNotes
 
-/** A record without a document of its own. */
+/** A record without its document. */
 const drawnUp = (database: string) => (draft: Draft) =>
   converted(emptyDocument(database, draft.id), 'imported', { drafts: [draft] })
 

@@ -230,7 +230,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
       }
     },
 
-    /** Notes a database that vanishes meanwhile. */
+    /** Notes a database that was deleted during the read. */
     async read(chapter: ImportSection, facts: Facts, name: string) {
       const row = (await run.database(name)) ?? begun(chapter.name, name)
       if (!(await unlessVanished(() => readThere(chapter, facts, row))))

@@ -16,7 +16,7 @@ import { forEach } from '../import-run/at-once.ts'
 import { DatabaseVanished, type Source, SourceTrouble, unlessVanished } from '../source/source.ts'
 import { type AccountFact, documentPages, type Facts } from './section.ts'
 
-// What must be known of all accounts before one is converted: the tree, and who keeps a shared name.
+// Needed before the first account is converted: the tree, and the owners of shared names.
 
 /** Small, because all accounts are in memory. */
 interface Gathered {

@@ -49,7 +49,7 @@ export interface SourceFacts {
 /** The message names no credential. */
 export class SourceTrouble extends Error {}
 
-/** The database was deleted meanwhile. */
+/** The database was deleted during the read. */
 export class DatabaseVanished extends SourceTrouble {}
 
 /** False if a database vanished. */

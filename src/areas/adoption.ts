@@ -14,14 +14,14 @@ export interface ImportedFile {
   name?: string
 }
 
-/** A record of another system as it is to stand here: with its own id and times. */
+/** A record of another system to be stored with its own ID and times. */
 export interface ImportedRecord {
   accountId: string
   id: string
   /** Gregorian seconds. */
   created: number
   modified: number
-  /** Tells what arrives from what arrived before: 32 hex digits, the same again for the same content. */
+  /** Distinguishes a new arrival from an earlier one: 32 hex digits, equal for equal content. */
   revision: string
   doc: Json
   /** What is not, in the words of the area. Secrets among it are in clear, and are never kept so. */
@@ -46,20 +46,22 @@ export interface Importer {
   leavesOut?(arrival: Pick<ImportedRecord, 'id' | 'doc'>): Promise<readonly string[]>
   /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */
   kind?: string
-  /** What keeps a file from being taken in, in words for an operator; the record comes without it. */
+  /** The reason why a file is not stored, for the operator; the record is stored without it. */
   fileProblem?(
     file: ImportedFile,
     arrival: Pick<ImportedRecord, 'accountId' | 'id'>,
   ): string | undefined | Promise<string | undefined>
-  /** What is done for many at once before they are put: deriving keys. */
+  /** Work done for many records at once before they are stored: key derivation. */
   prepare?(arrivals: readonly ImportedRecord[]): Promise<void>
-  /** Adds what makes the record stand as it arrives. False when it does already: nothing is added. */
+  /**
+   * Adds the writes that store the record. Returns false, and adds nothing, if it is already stored like this.
+   */
   put(set: ChangeSet, arrival: ImportedRecord): Promise<boolean>
   /** The same for many at once, where records come by the million: answers for each whether something was added. */
   putMany?(set: ChangeSet, arrivals: readonly ImportedRecord[]): Promise<boolean[]>
   /** The record as it would be stored, and the stored one. */
   drawn?(arrival: ImportedRecord): Promise<Drawn>
-  /** The files of a record that stand here, by what they are to it, as they came. */
+  /** The stored files of a record by their role, unchanged. */
   files?(place: Pick<ImportedRecord, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
   /** Removes the record and its files. False if there is none. */
   remove(set: ChangeSet, place: Pick<ImportedRecord, 'accountId' | 'id'>): Promise<boolean>
@@ -67,7 +69,7 @@ export interface Importer {
   settle?(): Promise<void>
 }
 
-/** The adoption of records that lie in a collection. `contentOf` hears what an earlier arrival left, whose made-up secrets stay. */
+/** Imports records of a collection. `contentOf` gets the earlier import, whose generated secrets stay. */
 export const importingInto = <Doc extends object, Hidden extends object>(
   collection: Pick<
     Collection<Doc, Hidden>,

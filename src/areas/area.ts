@@ -33,8 +33,8 @@ import type { Importer } from './adoption.ts'
 import type { TaskAction } from './work/tasks/actions.ts'
 
 /**
- * Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail, `places` are the
- * smallest values at fault.
+ * Validates data against a schema: casts texts where allowed. `sound` lacks the invalid keys, `places` are the
+ * smallest invalid values.
  */
 export type Validate = <S extends TSchema>(
   schema: S,
@@ -78,7 +78,7 @@ export interface AreaDeps {
   deriver: PasswordHasher
   tokens: Tokens
   mediaSwitch: MediaSwitch
-  /** The name of this process: the settings section that holds for it alone. */
+  /** The name of this process: its settings section applies to it alone. */
   node: string
   validate: Validate
   /** What is wrong with the files that TLS settings name, by key. */
@@ -102,7 +102,7 @@ export interface AreaDeps {
 /** The dependencies of a factory. */
 export type DepsOf<Name extends keyof AreaDeps> = Pick<AreaDeps, Name>
 
-/** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
+/** Counts the records of one area again, in batches: [category, item], and the number if it is not one. */
 export type CountSource = (
   accountId: string,
 ) => AsyncIterable<readonly (readonly [category: string, item: string, count?: number])[]>

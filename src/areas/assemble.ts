@@ -26,7 +26,7 @@ const together = (all: Collected, made: Contributions): Collected => ({
   adoptions: named(all.adoptions, made.adoptions),
 })
 
-/** Who has collected what, so that nobody comes too late with it. */
+/** The area that has collected each kind of contribution: areas after it must not add to that kind. */
 const createCollectors = () => {
   const collectors = new Map<keyof Collected, string>()
   return {

@@ -51,7 +51,7 @@ import { migrationsArea } from './work/migrations/area.ts'
 import { tasksArea } from './work/tasks/area.ts'
 import { workArea } from './work/work/area.ts'
 
-/** Everything that the server can do, a line each. An area stands below those that it needs. */
+/** All areas, one per line. Each comes after the areas that it needs. */
 export const areas = [
   importsArea,
   aboutArea,

@@ -25,15 +25,18 @@ interface Serving<Doc extends object, Hidden extends object> {
   row: TSchema
   /** A body for examples and tests, if the smallest one that the schema accepts is not enough. */
   sample?: Json
-  /** Who may call each operation, and what its route has beyond the usual. An operation that is absent has no route. */
+  /**
+   * The policy of each operation, and the additional parts of its route. An operation that is absent has no
+   * route.
+   */
   routes: Partial<Record<Operation, RouteNotes>>
   /** Without it: the stored rows, which are the same for all callers. */
   list?(call: Call): Listing<ListRow>
   /** What responses contain beyond the record. */
   shown?(record: StoredRecord<Doc, Hidden>): Extras | Promise<Extras>
-  /** What of valid data has no effect. */
+  /** Paths of valid data that have no effect. */
   warns?(data: Json): readonly Warning[]
-  /** Throws if a record of the account may not be changed by somebody who may call the route. */
+  /** Throws if a caller of the route may not change a record of the account. */
   assertMayChange?(actor: Actor, record: StoredRecord<Doc, Hidden>): void
   /** Called after a record was replaced or patched. */
   afterChange?(call: Call<string, Json>, record: StoredRecord<Doc, Hidden>): Promise<void>

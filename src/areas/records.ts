@@ -35,7 +35,7 @@ interface Write<Doc extends object, Hidden extends object> {
 export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   collection: Collection<Doc, Hidden>
   shape: RecordShape
-  /** The records belong to no account but to the whole system. */
+  /** The records belong to the whole system, not to an account. */
   ofSystem?: true
   /** What the schema cannot check. The data may break the schema. */
   problems?(proposal: Proposal<Doc, Hidden> & { actor: Actor }): Promise<Problems>

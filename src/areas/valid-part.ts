@@ -9,7 +9,7 @@ import type { Validate } from './area.ts'
 // Very large documents report one error at a time. After this number of rounds whole fields are removed.
 const maxSingleRounds = 500
 
-/** What of a document is valid, and what had to be removed for that. */
+/** The valid part of a document, and the removed paths. */
 interface ValidPart {
   doc: Json
   removed: readonly Removed[]

@@ -12,7 +12,7 @@ type ScopeAccess = 'read' | 'write'
 /** How callers with scopes may call a route whatever these name: see RouteSpec. */
 export type KeyRule = 'any' | 'unlimited' | 'none'
 
-/** What a request needs: the area is the resource that its route is known by. */
+/** The scope that a request needs: the area is the resource of its route. */
 export interface ScopeRequest {
   area: string
   access: ScopeAccess
@@ -37,7 +37,10 @@ const covers = (scopes: Scopes, area: string, access: ScopeAccess) => {
   )
 }
 
-/** Whether a token with these scopes may send a request. What no limited key may do needs all of them. */
+/**
+ * Whether a token with these scopes may send a request. Requests that limited keys may not send need all
+ * scopes.
+ */
 export const letsPass = (scopes: Scopes, { area, access, rule }: ScopeRequest) => {
   if (rule === 'any') return true
   return rule === undefined ? covers(scopes, area, access) : scopes.includes(everything)
@@ -54,7 +57,7 @@ const isScopeWithin = (scope: string, of: Scopes) => {
 export const areScopesWithin = (scopes: Scopes | undefined, of: Scopes | undefined) =>
   of === undefined || (scopes ?? [everything]).every((scope) => isScopeWithin(scope, of))
 
-/** The scopes that a record or a document sets: an empty list binds nobody. */
+/** The scopes of a record or document: an empty list restricts nothing. */
 export const settingScopes = (list: unknown): Scopes | undefined =>
   Array.isArray(list) && list.length > 0 ? list : undefined
 
@@ -65,7 +68,7 @@ export const bothAllow = (one: Scopes | undefined, other: Scopes | undefined): S
   return [...new Set([...within(one, other), ...within(other, one)])]
 }
 
-// What named API keys may be used for. Asked for each request: nothing here waits, or is made anew.
+// The limits of named API keys. Read for each request, so nothing here waits or allocates.
 
 export interface ApiKeyDoc {
   name: string
@@ -103,7 +106,7 @@ export const isInScope = (key: ApiKeyRecord, { area, access, rule }: ScopeReques
 
 const networksRead = new WeakMap<object, readonly Cidr[]>()
 
-// What cannot be read lets nobody in.
+// Unreadable scopes deny access.
 const networksOf = (texts: readonly string[]) => {
   const known = networksRead.get(texts) ?? texts.flatMap((text) => parseNetwork(text) ?? [])
   networksRead.set(texts, known)
@@ -125,7 +128,7 @@ const isNetworkWithin = (text: string, of: readonly Cidr[]) => {
   )
 }
 
-/** What limits a key, or whoever makes one. */
+/** The limits of a key, or of the caller that creates one. */
 export type KeyLimits = Readonly<Pick<ApiKeyDoc, 'scopes' | 'expires' | 'networks'>>
 
 /** In which of its limits a key goes beyond other ones. */

@@ -29,7 +29,7 @@ interface Guess {
   method: DigestMethod
   digest: string
   clientAddress: string
-  /** What wrong digests count for, if it is not the account: what a client calls one that does not exist. */
+  /** The subject of wrong digests if the account does not exist: the name that the client sent. */
   called?: string
 }
 
@@ -113,7 +113,7 @@ const misshapen = (method: DigestMethod) =>
 // Base64 has many spellings of one text.
 const basicTextOf = (value: string) => Buffer.from(value, 'base64').toString('latin1')
 
-/** What stands for a password, whoever is named in front of it. */
+/** The digest that replaces a password, for the user named before it. */
 const passwordIn = (text: string) => /^[^:]*:(.*)$/.exec(text)?.[1] ?? ''
 
 export type Authenticate = ReturnType<typeof createAuthenticate>

@@ -1,13 +1,11 @@
 import { createHash, scryptSync } from 'node:crypto'
 import { randomKey } from '../lib/ids.ts'
 
-// A client signs in with md5(username:password): that digest is itself the password, so it is never stored.
-// What is stored is scrypt(digest) under a salt of the account, which makes it findable within the account
-// and worthless to a thief of the database.
-//
-// What was found strong enough grows with the years, and nobody knows the passwords: so derivations are layered. A key
-// of the second layer is scrypt of the key of the first, and the migration `derive_sign_in_secrets` puts the missing
-// layers on keys that are stored. A key says which layer it is of.
+// A client signs in with md5(username:password): that digest acts as the password, so it is never stored. The
+// store has scrypt(digest) with a salt of the account, which can be found within the account and is worthless
+// to a thief of the database. The required strength grows over the years, and the passwords are unknown, so
+// derivations are layered: a key of the second layer is scrypt of the key of the first, and the migration
+// `derive_sign_in_secrets` adds the missing layers to stored keys. A key names its layer.
 
 /** What a layer costs: the parameters of scrypt. */
 export interface KeyLayer {
@@ -37,7 +35,7 @@ const digests = {
 
 export const isDigest = (method: DigestMethod, text: string) => digests[method].form.test(text)
 
-/** What is to be sent in place of a password, for whoever sent something else. */
+/** The message for clients that send something else instead of a digest. */
 export const digestWanted = (method: DigestMethod) =>
   `the ${digests[method].name} digest of username:password, the user name in lower case, as ${digests[method].digits} hex digits`
 
@@ -88,7 +86,7 @@ export interface PasswordHashing {
   fromLayer: number
   /** Absent: the last one that there is. */
   toLayer?: number
-  /** What the first of the layers is made of. */
+  /** The input of the first layer. */
   secret: string
 }
 
@@ -122,7 +120,7 @@ const passwordBytes = 15
 // It begins with a letter, or programs that are given it would take it for an option.
 const passwordForms = [/\d/, /[a-z]/, /[A-Z]/, /[-_]/, /^[A-Za-z]/]
 
-/** A password that is as strong as anybody asks for: twenty characters, some of each kind. */
+/** A password that satisfies every password rule: twenty characters, some of each kind. */
 export const freshPassword = (): string => {
   for (;;) {
     const password = randomKey(passwordBytes).toString('base64url')

@@ -47,14 +47,17 @@ interface Deps {
   settings: Settings
   clock: Clock
   acquaintances: KnownNetworkCache
-  /** What other processes have counted, too. */
+  /** Includes the counts of other processes. */
   shared: SignInBuckets | undefined
 }
 
 const maxBuckets = 20_000
 const minuteMs = 60_000
 
-/** Buckets of this thread alone. What is left is below zero after many wrong passwords at once: that is refilled first. */
+/**
+ * Buckets of this thread only. After many concurrent wrong passwords the level is below zero and is refilled
+ * first.
+ */
 const createLocalBuckets = (clock: Clock): Pick<SignInBuckets, 'left' | 'spend'> => {
   const levels = new Map<string, { left: number; filledAt: number }>()
 
@@ -84,7 +87,7 @@ const createLocalBuckets = (clock: Clock): Pick<SignInBuckets, 'left' | 'spend'>
 export const createFailedSignInLimiter = ({ settings, clock, acquaintances, shared }: Deps) => {
   const counters = [createLocalBuckets(clock), ...(shared ? [shared] : [])]
 
-  /** Of the caller's network, and that of all strangers unless the network is known. */
+  /** The bucket of the caller's network, and that of all strangers unless the network is known. */
   const bucketsFor = async (account: string, address = '') => {
     const rules = await settings.of(authSettings)
     const bucket = (key: string, size: number): SignInBucket => ({

@@ -25,7 +25,7 @@ export interface AccountHidden {
   isSuperduper: boolean
   allowsNumberAdditions: boolean
   enabled: boolean
-  /** Gregorian seconds: from then on nobody is let in. Absent: the account is no trial. */
+  /** Gregorian seconds after which no user can sign in. Absent: the account is not a trial. */
   trialExpires?: number | undefined
   /** Part of every token's identity signature: a new one ends the account's sessions. */
   signatureSecret: string
@@ -120,7 +120,7 @@ export interface TokenClaims {
   /** The mark of the account's API key that opened the session. */
   api_key_mark?: string
   purpose?: TokenPurpose
-  /** What the way to sign in and the user's record allowed when it was made, separated by spaces; absent: everything. */
+  /** The scopes of the sign-in method and the user's record at sign-in, separated by spaces; absent: all. */
   scope?: string
 }
 
@@ -132,11 +132,11 @@ export interface Actor {
   method: AuthMethod
   /** The named API key that was sent, or that opened the session. Absent with the account's one key. */
   key?: ApiKeyRecord
-  /** What the way to sign in and the user's record allow; absent: everything. A key's own scopes stand beside it. */
+  /** The scopes of the sign-in method and the user's record; absent: all. A key has its own scopes. */
   scopes?: Scopes
   /** The account's API key opened the session and was replaced since: the session cannot read keys or renew. */
   hasReplacedKey?: true
-  /** Of an impersonation session: the callers who created it and the sessions before it. */
+  /** For an impersonation session: the callers who created it and the sessions before it. */
   impersonators?: readonly Pick<Actor, 'account' | 'user' | 'key'>[]
   /** Absent with Basic credentials and named API keys. */
   claims: TokenClaims | undefined
@@ -155,14 +155,14 @@ export const isLimited = ({ key, scopes, hasReplacedKey }: Actor) =>
 
 export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
 
-/** What an account may do beyond itself is done by its admins and its API key: its ordinary users stay within it. */
+/** Only admins and the API key of an account act on other accounts; its ordinary users do not. */
 export const speaksForAccount = ({ user }: Pick<Actor, 'user'>) =>
   user === undefined || user.doc.priv_level === 'admin'
 
 export const isSuperduper = (actor: Pick<Actor, 'account' | 'user'>) =>
   actor.account.hidden.isSuperduper && speaksForAccount(actor)
 
-/** Whether the actor's account stands above this one, and the actor speaks for it. */
+/** Whether the actor acts for an account above this one. */
 export const isAbove = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
   account.hidden.tree.includes(actor.accountId) && speaksForAccount(actor)
 

@@ -15,8 +15,9 @@ import { cacheKey } from '../storage/db.ts'
 import { committed, type Store } from '../storage/store.ts'
 import { dropUndeclaredKey, fingerprintOf, keepServerKey, newServerKey, readServerKey } from './keyring.ts'
 
-// The server's key never stands in the database in clear. A process that joins a store on another machine writes
-// down a public key; a process that has the server's key encrypts it to that; nobody else can read the answer.
+// The server's key is never stored in the database in clear. A process that joins a store on another machine
+// writes a public key; a process that has the server's key encrypts it with that key, so that no other process
+// can read it.
 
 const author: Author = { requestId: 'key-handover' }
 const identityId = 'server_key'
@@ -141,7 +142,7 @@ export const createKeyGranter = (store: Store, serverKey: Buffer) => {
     const doc = { sealed, public_key: spki(pair.publicKey) }
     const granted = grants.draft(systemScope, { doc, hidden: {} }, id)
     await committed(store, author, (set) => grants.insert(set, granted)).catch((error) => {
-      // Of several running servers one answers first.
+      // If several servers run, one responds first.
       if (!(error instanceof Failure)) throw error
     })
   }

@@ -59,10 +59,10 @@ export const anyone: PlainPolicy = { name: 'anyone', needsToken: false, allows: 
 
 export const anyToken = tokenPolicy('any token', () => true)
 
-/** Anybody of the account in the path, or who speaks for one of its ancestors or a superduper account. */
+/** Any user of the account in the path, or an actor of one of its ancestors or of a superduper account. */
 export const accountMember = tokenPolicy('account or ancestor', sees)
 
-/** As accountMember; somebody without credentials may, where the record in the path says so. */
+/** As accountMember; also callers without credentials, if the record in the path allows it. */
 export const accountMemberOrInvited: PlainPolicy = {
   name: 'account or ancestor, or anyone where the record allows it',
   needsToken: false,
@@ -88,7 +88,7 @@ export const userOrAdmin = tokenPolicy(
     (isAccountAdmin(actor) || (actor.accountId === account?.id && actor.user?.id === path.user_id)),
 )
 
-/** As accountMember. Of ordinary users only the owner of the record may: the area checks that. */
+/** As accountMember. Ordinary users must own the record: the area checks that. */
 export const ownerOrAdmin = tokenPolicy('admin of account or ancestor, or the owner of the record', sees)
 
 /** Who speaks for a proper ancestor of the account in the path, or for a superduper account. */
@@ -108,7 +108,10 @@ export const ownReseller: Policy = {
   },
 }
 
-/** An admin (an API key counts as one) of a reseller that is the account or stands above it: who answers for the brand. */
+/**
+ * An admin (an API key counts as one) of the reseller that is the account or is above it, and is responsible
+ * for the brand.
+ */
 export const resellerAdmin = tokenPolicy(
   'admin of a reseller: the account itself or above',
   (actor, account) =>
@@ -143,7 +146,7 @@ export const impersonator = tokenPolicy(
   },
 )
 
-/** The very user in the path, in a session of the own: nobody who acts as that user. */
+/** The user in the path, in their own session: not an impersonation session. */
 export const userItself = tokenPolicy(
   'the user itself',
   (actor, account, path) =>
@@ -152,7 +155,8 @@ export const userItself = tokenPolicy(
     actor.claims?.original_account_id === undefined,
 )
 
-// Accounts and users may be reached through certain proxies alone: where a connection comes from, whatever it tells.
+// Accounts and users may allow certain proxies only: this checks the address of the connection, not its
+// headers.
 
 const proxiesIn = ({ allowed_proxy_ips: list }: Readonly<Record<string, unknown>>): readonly unknown[] =>
   Array.isArray(list) ? list : []
@@ -226,7 +230,7 @@ export const adminCallFields = [
   'formatters',
 ] as const
 
-/** Fields that decide where calls to and from somebody go. Users set them for themselves and their devices, admins for all. */
+/** Fields that route calls of a user. Users set them for themselves and their devices, admins for all. */
 export const reachFields = [
   'call_failover',
   'call_forward',
@@ -276,6 +280,6 @@ export const adminFieldProblems = (
     : Object.fromEntries(
         fields
           .filter((field) => isFieldChanged(field, data, before))
-          // What was sent is not repeated: it may be a secret.
+          // The sent value is not repeated: it may be a secret.
           .map((field) => [field, { forbidden: { message, cause: field } }]),
       )

@@ -61,7 +61,7 @@ export interface TokenSubject {
   user: UserRecord | undefined
   method: AuthMethod
   key?: ApiKeyRecord
-  /** Of an impersonation session: the sessions that led to it, oldest first. */
+  /** For an impersonation session: the sessions that led to it, oldest first. */
   origins?: readonly TokenOrigin[] | undefined
   multiFactor?: boolean
   /** Not positive: the token does not expire. Undefined: as the system's settings say. */
@@ -110,7 +110,7 @@ const canonical = (token: string) =>
     .map((part) => Buffer.from(part, 'base64url').toString('base64url'))
     .join('.')
 
-/** What a token is ended by: a digest of its bytes. */
+/** The key of an ended token: a digest of its bytes. */
 const tokenIdOf = (token: string) => sha256Hex(canonical(token)).slice(0, 32)
 
 const identitySignature = (system: SystemRecord, account: AccountRecord, user: UserRecord | undefined) =>
@@ -152,7 +152,10 @@ const originalIn = ([first]: readonly TokenOrigin[]) => ({
   ...(first?.owner_id === undefined ? {} : { original_owner_id: first.owner_id }),
 })
 
-/** What a token allows now: what it was made for, and what its user may do today. What is for one thing is bound by that. */
+/**
+ * The current rights of a token: those at its creation and those of its user today. A token for one purpose has
+ * only that.
+ */
 const scopesNow = ({ scope, purpose }: TokenClaims, user: UserRecord | undefined) =>
   purpose === undefined
     ? bothAllow(scope?.split(' ').filter(Boolean), settingScopes(user?.doc.scope_restrictions))

@@ -47,7 +47,7 @@ export interface RunProgress<Detail = unknown> {
   end(set: ChangeSet): Promise<void>
 }
 
-/** What every kind of batch needs of the server. */
+/** The dependencies of every kind of batch. */
 export interface BatchDeps {
   leases: Leases
   rounds: Scheduler

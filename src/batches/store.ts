@@ -58,7 +58,7 @@ type PartName = 'in.csv' | 'out' | 'failed' | 'charges' | 'terms'
 /** Inputs and outputs are stored in parts of bounded size. */
 export interface BatchPart {
   number: number
-  /** Of the input: number of rows in the parts before, the header included. */
+  /** The number of input rows in the earlier parts, including the header. */
   firstRow: number
   content: Buffer
 }

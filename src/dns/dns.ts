@@ -22,7 +22,7 @@ interface Deps {
   allowedPrivateHosts(): Promise<readonly string[]>
   machineServers?: () => readonly ServerAddress[]
   patience?: DnsTimeouts
-  /** Of name servers that were found by DNS. */
+  /** Port of name servers that were found by DNS. */
   authorityPort?: number
 }
 

@@ -64,7 +64,7 @@ const shortest = (known: number | undefined, answers: readonly Answer[]) => {
   return found.length === 0 ? undefined : Math.min(...found)
 }
 
-/** Of a name and its aliases; other names are ignored. */
+/** Records of a name and its aliases; other names are ignored. */
 export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: LookedUpType): NameRecords => {
   let owner = name
   let ttlSeconds: number | undefined

@@ -142,7 +142,7 @@ const longestAlias = 8
 const rounds = 2
 // Each has a socket until the look-up ends.
 const maxAttempts = 8
-// Of all requests: each look-up has a few sockets.
+// Shared by all requests: each look-up has a few sockets.
 const maxConcurrentLookUps = 64
 
 /** Asks recursive name servers, or first the authorities that the caller names. */

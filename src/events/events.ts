@@ -65,7 +65,7 @@ export const eventJson = (event: FeedEvent, { withBefore = false }: { withBefore
   }
 }
 
-/** There are so many of them that subscribers must name this type. */
+/** Subscribers must name this type, because it is frequent. */
 export const callRecords = 'cdr.created'
 
 /** Matches `user.edited` and `user.*`; without types, everything except call records. */

@@ -68,7 +68,7 @@ export interface Upgrades {
   stop(): Promise<void>
 }
 
-/** What the pipeline needs of the rest of the server. */
+/** The dependencies of the pipeline. */
 export interface ServerContext {
   router: Router
   pages: Pages
@@ -142,7 +142,7 @@ export class RequestContext {
   accepts = 'application/json'
   listPlan: ListPlan | undefined
   warnings: readonly Warning[] = []
-  /** Of a running request with an Idempotency-Key. */
+  /** For a running request with an Idempotency-Key. */
   claim: KeyClaim | undefined
   /** What an earlier attempt committed before it crashed. */
   lost: CommittedChange[] | undefined

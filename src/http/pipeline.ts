@@ -124,7 +124,7 @@ const readUnjudged = async (exchange: RequestContext) => {
   else exchange.waitingBody = read
 }
 
-/** The size of a compressed body says nothing about its content. */
+/** The size of a compressed body does not limit its content. */
 const refuseEncoded = ({ headers }: RequestContext['request']) => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
   if (encoding === 'identity') return
@@ -440,7 +440,9 @@ const paidAlready = async () => undefined
 
 const oneAtATime = createKeyedQueue()
 
-/** Requests that lost a race for a record run one after the other: in parallel all but one would lose again. */
+/**
+ * Requests that lost a race for a record run one after the other: in parallel all except one would lose again.
+ */
 const runAgain = (exchange: RequestContext, route: Route, lost: Call) =>
   oneAtATime(exchange.path, () => {
     let [before, last] = [lost, lost]

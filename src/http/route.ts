@@ -154,7 +154,7 @@ export interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   uploads?: readonly string[]
   /** Content types of bodies that `run` reads itself. */
   streams?: readonly string[]
-  /** Content types of responses beside JSON. */
+  /** Content types of responses in addition to JSON. */
   produces?: readonly string[]
   /** An unknown Accept header is ignored: the response is JSON. */
   acceptsAnything?: boolean
@@ -166,7 +166,7 @@ export interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   tellsOnce?: boolean
   /** The response contains secrets next to foreign data: it is never compressed, because its length would reveal them. */
   tellsSecrets?: boolean
-  /** Tokens of this purpose may call it too. Of all other routes that need a token they can call none. */
+  /** Tokens of this purpose may call it, too. They can call no other route that needs a token. */
   servesPurpose?: TokenPurpose
   price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown

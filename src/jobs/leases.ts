@@ -81,7 +81,7 @@ const isBornBeside = (other: Birth) => other.boot === birth?.boot && other.names
 const isGoneFromHost = ({ host, pid }: Holder) =>
   !isLinux && host === thisProcess.host && (pid === thisProcess.pid || !hasNumber(pid))
 
-/** Whether this process can see that the holder died: then nobody waits for the lease to expire. */
+/** Whether this process can see that the holder died: then the lease need not expire first. */
 export const isDead = (holder: Holder) => {
   if (holder.process === thisProcess.process) return false
   return holder.birth
@@ -108,7 +108,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log) => {
 
   const unreleased = new Map<string, NodeJS.Timeout>()
 
-  /** After a failover nobody should wait until the lease expires. */
+  /** After a failover the lease need not expire first. */
   const releaseLater = (name: string, token: string) => {
     const again = () =>
       rows.remove(name, token).then(

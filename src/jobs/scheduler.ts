@@ -180,7 +180,7 @@ export const createScheduler = (deps: SchedulerDeps) => {
 }
 
 interface OldRows {
-  /** Of the job. */
+  /** The name of the job. */
   name: string
   everySeconds?: number
   table: string

@@ -101,7 +101,7 @@ type Refusal = { reason?: string } & (
   | { message: string; cause?: string }
 )
 
-/** What a request costs its account. Units. */
+/** The cost of a request for its account, in units. */
 export interface Quote {
   quoteId: string
   /** Digest of the bought items, without prices. */

@@ -8,7 +8,7 @@ export const dayMs = 86_400_000
 
 export const gregorianOfUnix = (unixSeconds: number) => Math.floor(unixSeconds) + gregorianUnixOffset
 export const unixOfGregorian = (gregorianSeconds: number) => gregorianSeconds - gregorianUnixOffset
-/** Of the same calendar. */
+/** Milliseconds of the same calendar. */
 export const gregorianMilliseconds = (unixMilliseconds: number) =>
   unixMilliseconds + gregorianUnixOffset * 1000
 

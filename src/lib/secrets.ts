@@ -12,7 +12,7 @@ export const marksSecrets = (schema: object) => JSON.stringify(schema).includes(
 /** No response shows it. */
 export const secret = { [markKey]: 'masked' } as const
 
-/** Only the responses of its own record show it. */
+/** Only responses of its record show it. */
 export const readableSecret = { [markKey]: 'readable' } as const
 
 /** A URL that may contain a password: it is encrypted, and responses mask the password. */
@@ -263,7 +263,7 @@ export const withoutSecrets = (schema: object | undefined, doc: Json): Json => {
   return JSON.parse(maskUrls(JSON.stringify(open)))
 }
 
-/** For the responses of its own record. */
+/** For the responses of its record. */
 export const visibleSecrets = (schema: object | undefined, doc: Json): Json =>
   withoutUrlSecrets(mapSecrets(schema, doc, (value, mark) => (mark === 'masked' ? masked : value)))
 
@@ -329,7 +329,7 @@ const storedItems = (before: unknown) => {
   const byShown = new Map(shown.map((text, index) => [text, items[index]]))
   return (given: unknown, index: number): unknown => {
     const text = JSON.stringify(given)
-    // Of equal items the position decides.
+    // If items are equal, the position decides.
     return shown[index] === text ? items[index] : (byShown.get(text) ?? items[index])
   }
 }

@@ -51,7 +51,7 @@ export interface Trace {
   isSampled: boolean
   /** Undefined: nothing is recorded here. */
   recorder: Recorder | undefined
-  /** Of its span, until that ends. */
+  /** The attributes of its span, until that ends. */
   facts?: SpanFacts
 }
 

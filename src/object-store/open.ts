@@ -113,7 +113,7 @@ const beginningOf = async (response: Response) => {
       if (length >= maxRefusalBytes) break
     }
   } catch {
-    // What was read before the error is enough.
+    // The data read before the error is enough.
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxRefusalBytes)
 }

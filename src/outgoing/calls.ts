@@ -17,7 +17,7 @@ export type Purpose =
 
 interface WatchedCall<Answer> {
   purpose: Purpose
-  /** Of its span: few different ones, without paths and names. */
+  /** The name of its span: few different ones, without paths and names. */
   name: string
   kind: 'client' | 'producer'
   /** No secrets, and nothing that customers chose, except hosts. */

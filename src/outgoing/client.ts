@@ -72,7 +72,7 @@ export interface OutgoingCall {
   headers?: Readonly<Record<string, string>>
   /** From the look-up of the name to the last byte of the response. */
   timeoutMs: number
-  /** Of the decompressed response. */
+  /** The maximum size of the decompressed response. */
   maxBytes: number
   /** A longer response is cut off and does not fail. */
   cutsOff?: true

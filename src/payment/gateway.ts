@@ -112,7 +112,7 @@ export interface StoredMeans {
 export interface Vault {
   /** The gateway's customer for an account, the same one for each call. */
   customerFor(account: { id: string; name: string }, vendorId: string): Promise<string>
-  /** What a browser needs to send a new payment method to the gateway. */
+  /** The data that a browser needs to send a new payment method to the gateway. */
   begin(customer: string, vendorId: string): Promise<Record<string, string>>
   /** Stores a payment method that the gateway got from a browser. Throws a failure if the gateway refuses it. */
   keep(means: PaymentMeans, vendorId: string): Promise<StoredMeans>

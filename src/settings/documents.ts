@@ -4,8 +4,8 @@ import { secret } from '../lib/secrets.ts'
 import { AuthModules } from './auth-modules.ts'
 import { flag, keysByName, section, settingsDocument, unit, wholeNumber } from './keys.ts'
 
-// One section (`default`, a zone or a node) of each settings document that the frame reads; areas add theirs.
-// A key stands here only when something follows it.
+// One section (`default`, a zone or a node) of each settings document of the frame; areas add theirs. Every key
+// here has an effect.
 
 const tokens = (fallback: number, description: string) =>
   wholeNumber({ minimum: 0, default: fallback, unit: 'throttling tokens' }, description)

@@ -26,10 +26,10 @@ export const section = <const Keys extends TProperties>(
   notes: TObjectOptions = {},
 ) => Type.Object(keys, { additionalProperties: true, description: about, ...notes })
 
-/** Marks an object that may hold names beside its keys, each with the same keys for it alone. */
+/** Marks an object that may contain names next to its keys, each with the same keys for that name. */
 export const keysByName = { 'x-names': 'keys' } as const
 
-/** Marks an object that may hold names beside its keys, each with something of its own. */
+/** Marks an object that may contain names next to its keys, each with its own value. */
 export const dataByName = { 'x-names': 'data' } as const
 
 /** What a number counts, where its name does not end with it (`_s`, `_ms`, `_days`, ...). Told with the schema. */

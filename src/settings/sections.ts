@@ -13,7 +13,7 @@ interface SchemaNode {
   properties?: Record<string, SchemaNode>
 }
 
-/** The values that a schema gives to keys nobody set. */
+/** The default values of the schema for unset keys. */
 export const defaultsOf = (schema: object): Json => {
   const values: Json = {}
   for (const [key, node] of Object.entries((schema as SchemaNode).properties ?? {})) {
@@ -36,7 +36,10 @@ const overlay = (below: Json, above: Json): Json => {
 export const mergeSections = (...sections: (Json | undefined)[]): Json =>
   sections.reduce<Json>((below, above) => (above ? overlay(below, above) : below), {})
 
-/** What of `section` differs from the defaults: only that is stored, so that new defaults reach old installations. */
+/**
+ * The values of `section` that differ from the defaults: only these are stored, so that new defaults apply to
+ * old installations.
+ */
 export const withoutDefaults = (section: Json, defaults: Json): Json => {
   const kept: Json = {}
   for (const [key, value] of Object.entries(section)) {

@@ -15,7 +15,10 @@ export type Settings = ReturnType<typeof createSettings>
 
 const noSections: SettingsDoc = {}
 
-/** What administrators have set, node over default over the schema's defaults. Read again on each call; cached by the store. */
+/**
+ * The values that administrators have set: node over default over the schema's defaults. Read again on each
+ * call; the store caches them.
+ */
 export const createSettings = (records: Records, node: string) => {
   const fallbacks = new Map<SettingsDocument, Json>()
   const merged = new WeakMap<SettingsRecord, Json>()

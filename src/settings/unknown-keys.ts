@@ -12,7 +12,7 @@ interface KeyedShape {
   'x-own-fields'?: true
 }
 
-/** A key that nothing here follows, where it stands: dots within keys are written `%2E`. */
+/** A key that nothing reads. In `path`, dots within keys are written `%2E`. */
 export interface Warning {
   path: string
   message: string
@@ -21,7 +21,7 @@ export interface Warning {
 const maxWarnings = 100
 const unread = 'Nothing in this server reads this key'
 
-/** What may be said of a value: one of these shapes fits. */
+/** The possible shapes of a value: one of them matches. */
 type Shapes = readonly KeyedShape[]
 
 const alternativesOf = (shape: KeyedShape): Shapes => shape.anyOf?.flatMap(alternativesOf) ?? [shape]
@@ -81,7 +81,7 @@ export const warningsAt = (paths: readonly string[][], message: string): Warning
     message,
   }))
 
-/** The keys of values that their schema does not know: nobody reads them. */
+/** The keys of values that their schema does not contain: nothing reads them. */
 export const warningsOf = (shape: object, values: Json, path: readonly string[] = []): Warning[] =>
   warningsAt(
     unknownBelow(values, { shapes: alternativesOf(shape as KeyedShape), answered: [], path }),

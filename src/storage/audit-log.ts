@@ -15,7 +15,7 @@ export interface AuthorIds {
   authUserId?: string
   authKeyId?: string
   taskId?: string
-  /** Of an impersonator. */
+  /** The account and user of an impersonator. */
   originalAuthAccountId?: string
   originalAuthUserId?: string
 }
@@ -72,7 +72,7 @@ export const auditLog = table(
     span: optional(integer()),
     /** The entry of which the two documents are patches, see entry-docs.ts. */
     baseId: optional(text()),
-    /** Of the content, until the entry is in the chain of its account. */
+    /** The digest of the content, until the entry is in the chain of its account. */
     digest: text(),
   },
   { isPlaced: true },
@@ -85,7 +85,7 @@ export interface Unplaced {
   accountId: string
   action: string
   tree: string
-  /** Of the content. */
+  /** The digest of the content. */
   digest: string
   /** The number of events. */
   span: number
@@ -97,7 +97,7 @@ export interface Head {
 }
 
 export interface Placed {
-  /** Of several events the last one. */
+  /** If there are several events, the last one. */
   sequence: number
   digest: string | null
   previousDigest: string | null

@@ -103,7 +103,7 @@ export const createRecordCounts = (db: Pick<Database, 'onStale'>) => {
     counted + changedSince + adding > limit
 
   return {
-    /** Whether the account may have so many more records. */
+    /** Whether the account may have this number of further records. */
     async allows(
       { accountId, kind }: { accountId: string; kind: string },
       adding: number,

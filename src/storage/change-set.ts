@@ -155,7 +155,7 @@ export interface AccountPath {
   tree: readonly string[]
 }
 
-/** Wakes those who order and read events. */
+/** Wakes the readers of events and the process that orders them. */
 export const feedKey = cacheKey(systemScope, 'feed', 'committed')
 
 /** Something that is about to happen in a change set. */

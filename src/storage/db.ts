@@ -14,7 +14,7 @@ export interface Statement {
   into?: Insertion
 }
 
-/** What such statements have in common: PostgreSQL gets the rows of many writes at once. */
+/** The common part of such statements: PostgreSQL gets the rows of many writes at once. */
 export interface Insertion {
   table: AppendTable
   /** SQL after the values. */

@@ -38,7 +38,7 @@ export const createFiles = (store: Store, kind: FileKind) => {
     audited: (hidden) => ({ content_fingerprint: fingerprint(hidden.base64) }),
   })
 
-  // Anybody may request a logo: it is decoded once while its record is cached.
+  // Logos are public: each is decoded once while its record is cached.
   const decoded = new WeakMap<FileRecord, Buffer>()
   const bytesOf = (file: FileRecord) => {
     const bytes = decoded.get(file) ?? decodedAlone(file.hidden.base64)

@@ -214,7 +214,7 @@ const postgresLayout = (db: Database, name: string): Layout => {
 
 const undefinedTable = '42P01'
 
-/** Whether a month's table was removed meanwhile. */
+/** Whether a month's table was removed during the read. */
 export const isMissing = (error: unknown) =>
   error instanceof Error && (/no such table/.test(error.message) || codeOf(error) === undefinedTable)
 

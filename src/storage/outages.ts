@@ -1,6 +1,6 @@
 import { datastoreFull, Failure, isFailure } from '../lib/failure.ts'
 
-// Why writes fail, for anybody to read: messages of a database name hosts and files.
+// The public reason for failing writes: messages of a database contain hosts and files.
 
 /** The error of triggers in a moved store; PostgreSQL adds the code. */
 export const movedText = 'the store was moved'

@@ -93,7 +93,7 @@ const tableNames = `SELECT c.relname AS name, current_schema() AS schema FROM pg
 
 interface Connection {
   client: pg.Client
-  /** Of the host that takes writes, for PostgreSQL's programs. */
+  /** The URL of the host that takes writes, for PostgreSQL's programs. */
   url: string
 }
 

@@ -58,7 +58,7 @@ export const createWatch = (patienceMilliseconds: number, isExcused?: Excuse) =>
 // Finds the server that takes writes, again after a failover.
 
 interface Standing {
-  /** Of the server process, also behind a pooler. */
+  /** The process ID of the server, also behind a pooler. */
   pid: number
   isStandby: boolean
   takesWrites: boolean

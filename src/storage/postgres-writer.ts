@@ -163,7 +163,7 @@ interface Circumstances {
 
 interface Run {
   batch: PendingWrite[]
-  /** Its server waits for a standby: nobody waits for the lane. */
+  /** Its server waits for a standby: no request waits for the lane. */
   isHeldUp: boolean
 }
 

@@ -105,7 +105,7 @@ export type Records = ReturnType<typeof createRecords>
 export const recordColumns = (alias?: string) => (alias ? stored.columnsOf(alias) : stored.columns)
 
 // Some 25,000 accounts fill it.
-/** Of cached records. */
+/** The maximum size of cached records. */
 export const usualCacheBytes = 160_000_000
 
 const fewAtOnce = 500

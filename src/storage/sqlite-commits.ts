@@ -5,7 +5,7 @@ import type { createStatements } from './sqlite-open.ts'
 // caches, because the keys would cost a page for each commit.
 
 const maxWriters = 100
-// Of a process. A slower reader resets its cache.
+// The maximum of a process. A slower reader resets its cache.
 const maxTold = 64
 // More keys count as everything.
 const longestKeys = 100_000

@@ -32,7 +32,7 @@ export const upgrades: readonly Upgrade[] = [
   },
 ]
 
-/** Of a store that `crosspoint move` has not completed. */
+/** The upgrade number of a store that `crosspoint move` has not completed. */
 export const movingUpgrade = 1_000_000
 
 /** Several processes may call it at once. Rejects a store of a newer version. */

@@ -13,7 +13,7 @@ const giveWay = (niceness) => {
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), niceness)
   } catch {
-    // Slower answers beside heavy reads, and nothing else.
+    // Heavy reads in other threads only make responses slower.
   }
 }
 

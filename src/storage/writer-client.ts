@@ -18,7 +18,7 @@ export interface PostedWrite {
   statements: readonly PostedStatement[]
   /** Rows of the audit log. */
   entries: readonly (readonly Value[])[]
-  /** Empty if nobody else needs them. */
+  /** Empty if no other thread needs them. */
   stale: readonly string[]
 }
 

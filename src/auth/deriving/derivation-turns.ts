@@ -1,6 +1,6 @@
-// Whose turn it is. Work that strangers may ask for is done in an order in which nobody gains by asking often: first
-// comes who was served least of late, by network and by account. Whoever signed in well before has every second turn,
-// however many strangers wait.
+// The order of key derivations. Strangers can request them, so frequent requests gain nothing: the network and
+// account with the least recent use comes first. Callers who signed in before get every second turn, however
+// many strangers wait.
 import type { Clock } from '../../lib/clock.ts'
 import { evictOldest } from '../../lib/forget-oldest.ts'
 
@@ -31,7 +31,7 @@ interface Waiting<Job> extends Caller {
 
 const halfLifeMs = 10_000
 const maxServedNetworks = 20_000
-/** Background work has one turn in so many, and those that nobody else wants. */
+/** Background work gets one turn in this number, and all unused turns. */
 const backgroundEvery = 8
 
 const compared = (one: readonly number[], other: readonly number[]) =>

@@ -35,10 +35,13 @@ const script = new URL('./thread.ts', import.meta.url)
 
 type Thread = ReturnType<typeof startThread>
 
-// Whoever signs in waits longer than whoever has.
+// Requests of signed-in callers come before key derivations.
 const usualNiceness = 5
 
-/** Of keys by the thousand that nobody waits for: what reads and stores goes before, and so does a server beside. */
+/**
+ * Priority of thousands of keys that no client waits for: reads and writes, and other servers on the machine,
+ * come first.
+ */
 export const nicenessOfMany = 15
 
 const startThread = (layers: readonly KeyLayer[], niceness: number) =>
@@ -51,7 +54,7 @@ const maxThreads = 4
 const placesInAll = 8
 const secondsEach = 0.1
 
-/** What each of the threads that answer requests may take of what there is for all of them: at least one. */
+/** The share of each request thread in the limit of all threads: at least one. */
 const partOf = (all: number, company: Pick<SharedThreadState, 'threads'> | undefined) =>
   Math.max(1, Math.floor(all / (company?.threads ?? 1)))
 
@@ -62,7 +65,7 @@ interface DeriverDeps {
   clock: Clock
   metrics: Metrics
   shared?: SignInBuckets | undefined
-  /** What keys cost, where that is not what strangers should meet. */
+  /** The cost of keys, where it differs from the normal cost. */
   layers?: readonly KeyLayer[] | undefined
   /** Where several threads of the process sign people in: each derives its part. */
   company?: Pick<SharedThreadState, 'threads' | 'acquaintances'> | undefined

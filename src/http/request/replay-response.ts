@@ -34,7 +34,7 @@ const read = async (
   return route.run({ ...reading, subject } as never)
 }
 
-/** What a request created, if it is one record with its own path. */
+/** The created record, if it is one record with its own path. */
 const readMade = async (
   exchange: RequestContext,
   route: Route,

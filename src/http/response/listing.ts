@@ -60,7 +60,7 @@ export interface Listing<T> {
   row(item: T): string
   /** The whole public record, for filters and `fields`. */
   record(item: T): Json
-  /** What `fields` picks from, if it is more than the record. */
+  /** The object that `fields` selects from, if it is larger than the record. */
   pickable?(item: T): Json
   /** Applies some filters while it reads, and returns the others. */
   narrowed?(questions: readonly ListQuery[]): { listing: Listing<T>; left: readonly ListQuery[] }

@@ -258,7 +258,7 @@ export const envelopeOf = ({ data, ...rest }: EnvelopeParts) =>
 
 const freshSeconds = 60
 
-/** Headers of a response that anybody may read. An envelope with a token is not cached by others. */
+/** Headers of public responses. Shared caches must not store an envelope with a token. */
 export const publicly = (visitor: Actor | undefined): Record<string, string> => ({
   'cache-control': visitor ? 'private, no-cache' : `public, max-age=${freshSeconds}`,
   vary: 'X-Auth-Token, Authorization',

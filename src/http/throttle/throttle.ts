@@ -205,7 +205,7 @@ export const createThrottle = (deps: ThrottleDeps) => {
       const ordinary = costOf(price?.is === 'free' ? { ...question, fallback: 0 } : question)
       const secret = bringsSecret ? costOf({ ...question, fallback: crossbar.derivation_tokens }) : 0
       const paid = readsPublic ? undefined : await fromNetwork(clientAddress, accountId, ordinary + secret)
-      // A call has an additional price: nobody may ring a phone without end.
+      // A call has an additional price, so that a client cannot ring a phone without end.
       if (price?.is === 'call') {
         const cost = costOf({ ...question, extra: price.extra })
         return withEarlier(await fromNetwork(clientAddress, accountId, cost), paid)

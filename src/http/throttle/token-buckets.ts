@@ -244,8 +244,8 @@ const isPositive = (value: unknown): value is number =>
   typeof value === 'number' && value > 0 && Number.isFinite(value)
 
 /**
- * Settings in a `token_buckets` document. The first usable value wins: of the application (in `default` or beside it),
- * of `default.default`, of `default`.
+ * Settings of a `token_buckets` document. The first usable value wins: of the application (in `default` or at
+ * the top level), of `default.default`, of `default`.
  */
 export const bucketSettingsOf = (document: unknown, application: string): BucketSettings => {
   const section = memberOf(document, 'default')

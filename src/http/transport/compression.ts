@@ -71,7 +71,7 @@ const coders: Readonly<Record<Coding, Coder>> = {
     now: (bytes) => zstdCompressSync(bytes, zstdOptions),
     beside: (bytes) => promisify(zstdCompress)(bytes, zstdOptions),
     stream: () => createZstdCompress(zstdOptions),
-    // RFC 8878, 3.1.1.2: the last block, of raw bytes. Of nothing no frame has been begun.
+    // RFC 8878, 3.1.1.2: the last block, of raw bytes. Without data no frame has begun.
     end: (ending, { length }) =>
       Buffer.concat([
         length === 0 ? emptyFrame : nothing,
@@ -179,7 +179,7 @@ export async function* compressedPieces(
   }
 }
 
-/** Of static files, the smallest first. */
+/** Encodings of static files, the smallest first. */
 export const encodings = ['br', 'gzip'] as const
 
 export type Encoding = (typeof encodings)[number]

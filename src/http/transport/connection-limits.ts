@@ -85,7 +85,7 @@ interface Deps {
   settings: Settings
   clock: Clock
   log: Log
-  /** Of this thread, or of all threads. */
+  /** Connections of this thread, or of all threads. */
   counts: Counts
 }
 
@@ -102,7 +102,7 @@ const neighbourhoodOf = ({ family, bytes }: Address) =>
 
 export type Places = ReturnType<typeof createPlaces>
 
-/** Limits connections in total and by address. Trusted proxies have no limit of their own. */
+/** Limits connections in total and by address. Trusted proxies have no limit by address. */
 export const createPlaces = ({ settings, clock, log, counts }: Deps) => {
   const seats = createSharedCounts('connections', counts)
   let open = 0

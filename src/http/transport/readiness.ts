@@ -28,7 +28,7 @@ const troubles: Record<StoreTrouble, string> = {
   primary_missing: 'the store cannot be written: no server of the database takes writes',
 }
 
-/** Anybody can read this, so it names no hosts. The log has the error. */
+/** Public, so it names no hosts. The log has the error. */
 const unreadable = (error: unknown) => {
   const why = outageInWords(error)
   return why === noDatabase ? 'the store does not answer' : `the store cannot be read: ${why}`

@@ -232,7 +232,7 @@ const createRefusing = (frame: ServerContext) => {
 const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 72_000 }
 const judgedHere = { requireHostHeader: false }
 
-/** Of plain and TLS listeners. */
+/** Connections of plain and TLS listeners. */
 export const listenerOptions = {
   noDelay: true,
   maxHeaderSize: 2 * longestUrl,

@@ -88,7 +88,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Of the compressed files next to a file. */
+/** Suffixes of the compressed files next to a file. */
 const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 
 interface SiteFile {

@@ -13,7 +13,7 @@ export interface Credentials {
   key: string
   ca?: string
   passphrase?: string
-  /** Of the content. */
+  /** The digest of the content. */
   digest: string
 }
 
@@ -165,7 +165,7 @@ export const inspectTls = async (settings: TlsFiles, dataDir: string): Promise<I
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** Of a section that is not validated yet. */
+/** The files of a section that is not validated yet. */
 export const tlsFilesOf = (section: Json): TlsFiles => ({
   use_ssl: section.use_ssl === true,
   ssl_cert: textOf(section.ssl_cert),

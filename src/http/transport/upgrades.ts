@@ -139,7 +139,7 @@ const connectionOf = (
 
 type Seats = ReturnType<typeof createSharedCounts>
 
-/** Of an address, or an IPv6 /64. */
+/** Counts a connection for its address, or for its IPv6 /64. */
 const takeSeat = (seats: Seats, address: string, limits: ConnectionLimits) => {
   const most = { ofAll: limits.connections, ofOne: limits.connectionsPerAddress }
   const leave = seats.take(ipv6Network(address, 64) ?? address, most)

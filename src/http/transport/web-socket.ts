@@ -64,7 +64,7 @@ type Closing = (typeof closings)[keyof typeof closings]
 
 // Then the connection is destroyed.
 const leaveMilliseconds = 5000
-// Of messages that wait to be handled; the last one may exceed it.
+// Bytes of messages that wait to be handled; the last one may exceed the limit.
 const maxWaitingBytes = 1_000_000
 
 interface Deps {

@@ -25,7 +25,9 @@ const isCountedInsertion = ({ sql, expect }: Statement) =>
 export const countable = (statement: Statement): string =>
   isCountedInsertion(statement) ? `${statement.sql} RETURNING 1` : statement.sql
 
-/** What grows with calls, files and messages is distributed; the rest and all money stay (decision 30). */
+/**
+ * Tables that grow with calls, files and messages are distributed; all others and all money stay (decision 30).
+ */
 const tables = {
   /** On the workers, by `account_id`: rows of one account are on one worker. */
   by_account:

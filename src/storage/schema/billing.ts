@@ -55,7 +55,7 @@ export const billingSchema = ({ key, compact }: Dialect): string[] => [
       PRIMARY KEY (account_id, caller, request)
     ) ${compact}`,
   'CREATE INDEX charge_quotes_times ON charge_quotes (at)',
-  // What accounts were charged in a month, by category and item: removals refund no more than that.
+  // The charges of accounts in a month, by category and item: removals refund no more than that.
   `CREATE TABLE charged_items (
       account_id ${key} NOT NULL,
       month INTEGER NOT NULL,

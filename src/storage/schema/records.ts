@@ -76,8 +76,8 @@ export const recordsSchema = ({ key, compact }: Dialect): string[] => [
       good_until BIGINT NOT NULL
     )`,
   'CREATE INDEX passkey_challenges_until ON passkey_challenges (good_until)',
-  // What sign-ins and wrong passwords have used up, counted by all processes together. Unix
-  // milliseconds: when the bucket is full again, and when it counts as full because it was not used.
+  // The consumption of sign-ins and wrong passwords, counted by all processes together. Unix milliseconds: when
+  // the bucket is full again, and when it counts as full because it was not used.
   `CREATE TABLE sign_in_buckets (
       bucket ${key} NOT NULL PRIMARY KEY,
       full_at BIGINT NOT NULL,
@@ -173,7 +173,7 @@ export const kazooSchema = ({ key, compact }: Dialect): string[] => [
       records TEXT NOT NULL,
       PRIMARY KEY (name, document_id)
     ) ${compact}`,
-  // What an operator is told. `number` distinguishes the findings of one document.
+  // Findings for the operator. `number` distinguishes the findings of one document.
   `CREATE TABLE kazoo_findings (
       name ${key} NOT NULL,
       document_id ${key} NOT NULL,

@@ -46,7 +46,7 @@ const causes: Readonly<Record<number, string>> = {
 const causeOf = (code: number) =>
   causes[code] ?? (code >= 500 && code < 600 ? 'NORMAL_TEMPORARY_FAILURE' : 'CALL_REJECTED')
 
-// A call without voice: the phone is told where to call before anybody speaks.
+// A call without voice: the phone gets the number to call before any party speaks.
 const silence = [
   'v=0',
   'o=edge 0 0 IN IP4 0.0.0.0',

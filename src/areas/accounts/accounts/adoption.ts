@@ -20,7 +20,7 @@ export type AccountFacts = Omit<
   apiKey?: string
 }
 
-/** What other areas do when an imported account has another parent than before, or is removed. */
+/** Handlers of other areas for an imported account that got another parent or was removed. */
 interface AccountFollowers {
   moveWith(set: ChangeSet, move: { before: AccountRecord; after: AccountRecord }): void
   removeWith(set: ChangeSet, account: AccountRecord): void

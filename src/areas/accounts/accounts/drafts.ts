@@ -143,7 +143,7 @@ export const createDrafts = ({ store: { clock }, settings, keyring, accounts, na
       return { doc, nameClaim: claim }
     },
 
-    /** The timezone and language of an imported account that has none of its own. */
+    /** The timezone and language of an imported account without its own values. */
     async unsaid(account: AccountRecord): Promise<Json> {
       const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
       if (missing.length === 0) return {}

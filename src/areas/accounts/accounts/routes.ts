@@ -74,7 +74,7 @@ const trialIn = (call: Call<string, Json>): Pick<Privileged, 'trialExpires'> => 
   return { trialExpires: typeof expires === 'number' ? expires : undefined }
 }
 
-/** Ancestors change `enabled`, and so nobody does of the master account. Only the operator changes its flags, with PATCH. */
+/** Ancestors change `enabled`; the master account has none. Only the operator changes its flags, with PATCH. */
 const privilegesIn = (call: Call<string, Json>, isOperator: boolean): Privileged => {
   const { account, actor, data } = call
   const sent = sentKeys(call)
@@ -107,7 +107,7 @@ const createWriting = (accounts: Accounts, { shown, view }: Views) => {
 
   const create = async (call: Call<string, Json>, parent: AccountRecord) => {
     const { id } = sentKeys(call)
-    // An id in the body never selects a record: naming somebody's account is an attempt on it.
+    // An ID in the body never selects a record: a foreign account ID is treated as an attack.
     if (typeof id === 'string' && isId(id) && (await accounts.find(id))) throw failure(invalidCredentials, {})
     const account = await accounts.create(call.author, parent, call.data, {
       notice: creationNotice(call.request),
@@ -245,7 +245,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     get(`${anAccount}/api_key`, {
       summary: 'Read the API key',
       resource: 'accounts',
-      // Whoever holds the key acts as an admin without limits: nobody with less may learn it.
+      // The key has the rights of an unlimited admin: callers with fewer rights must not read it.
       allow: accountAdmin,
       namedKeys: 'unlimited',
       answers: ApiKey,

@@ -16,7 +16,7 @@ export const edgeProblems = (
   before: EdgeParts | undefined,
 ): Problems => ({
   ...(lists && accessListProblems(lists, 'access_lists.')),
-  // What has stood there for long keeps nobody from changing something else.
+  // A stored invalid value does not block changes of other fields.
   ...(limits &&
     !isDeepStrictEqual(limits, before?.rate_limits) &&
     accountLimitProblems(limits, 'rate_limits.')),
@@ -56,20 +56,20 @@ export const nameKey = (name: string) =>
 
 export const isName = (name: string) => /[\p{L}\p{N}]/u.test(name)
 
-/** What of an account is stored as its public half: read-only values are the server's. */
+/** The public half of an account's document: read-only values come from the server. */
 export const publicHalf = (data: Json) =>
   storedPart<AccountDoc>(data, { computed: [...accountReadOnly, 'enabled', 'trial_expires'] })
 
 const callers = ['internal', 'external', 'emergency'] as const
 
-/** Who a call says it is from, with each of the three that there are; who has no name says so. */
+/** The three caller IDs of an account; missing names are empty. */
 export const completeCallerId = (given: unknown): Json => {
   const known = isObject(given) ? given : {}
   const named = callers.map((caller) => [caller, { name: '', ...(isObject(known[caller]) && known[caller]) }])
   return { ...known, ...Object.fromEntries(named) }
 }
 
-/** What of a trial is told; of an account that is none, nothing. */
+/** The trial fields of a response; empty for accounts that are not trials. */
 export const trialValues = (expires: number | undefined, now: number): Json =>
   expires === undefined
     ? {}
@@ -85,7 +85,7 @@ export const visibleAncestors = (tree: readonly string[], callerId: string, sees
 export const isInSubtree = (account: AccountRecord, target: AccountRecord) =>
   target.id === account.id || target.hidden.tree.includes(account.id)
 
-/** The tree of a descendant after its ancestor `moved` has come to stand below `newParent`. */
+/** The tree of a descendant after its ancestor `moved` was moved below `newParent`. */
 export const treeAfterMove = (tree: readonly string[], moved: string, newTree: readonly string[]) => [
   ...newTree,
   ...tree.slice(tree.indexOf(moved)),

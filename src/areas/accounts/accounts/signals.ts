@@ -6,7 +6,7 @@ export const accountChanged = signal<{ before: AccountRecord | undefined; after:
   'account changed',
 )
 
-/** An account gets another parent. `before` says what stood above it until now. */
+/** An account gets another parent. `before` has its old ancestors. */
 export const accountMoved = signal<{ before: AccountRecord; after: AccountRecord }>('account moved')
 
 export const accountDeleted = signal<AccountRecord>('account leaving')

@@ -29,7 +29,8 @@ export const nameClaim = systemClaim('account_name')
 export const realmClaim = (realm: string) => systemClaim('realm')(realm.toLowerCase())
 export const apiKeyClaim = systemClaim('api_key')
 
-// Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
+// After a lost race the request is validated again: a name is then refused or gets the ID as suffix, and a
+// generated realm is drawn again.
 const accountClaims = ({ id, doc, hidden }: AccountRecord): StoredClaim[] => {
   const host = hostNameOf(doc.realm)
   return [
@@ -144,7 +145,7 @@ const definition: CollectionDefinition<AccountDoc, AccountHidden> = {
 
 export type AccountStore = ReturnType<typeof createAccountStore>
 
-/** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
+/** Accounts and their tree: one row of `account_tree` for each pair of an account and an ancestor. */
 export const createAccountStore = (store: Store) => {
   const collection = createCollection<AccountDoc, AccountHidden>(store, definition)
 
@@ -171,7 +172,7 @@ export const createAccountStore = (store: Store) => {
       return shownShape.list(await readTree(page, `${recordShape.columnsOf('r')}, ${tree} AS "treeText"`))
     },
 
-    /** How many accounts of a page come to no more than so many bytes. */
+    /** The number of accounts of a page that fit into this number of bytes. */
     fitting: async (page: TreePage, bytes: number) =>
       fittingIn(await readTree(page, weightColumn('r')), page.limit, bytes),
 
@@ -187,7 +188,7 @@ export const createAccountStore = (store: Store) => {
       }
     },
 
-    /** A new account below `parent`, which must not have moved or gone meanwhile. */
+    /** A new account below `parent`, which must not be moved or deleted before the commit. */
     insert(set: ChangeSet, account: AccountRecord, parent: AccountRecord | undefined) {
       collection.insert(set, account)
       set.newcomers.set(account.id, { name: account.doc.name, tree: account.hidden.tree })

@@ -59,7 +59,7 @@ const assertWithin = ({ key: own, scopes, hasReplacedKey }: Actor, doc: Readonly
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
-/** Named API keys of accounts: beside the one that every account has, with limits. */
+/** Named API keys of accounts: with limits, next to the one key that every account has. */
 export const createApiKeys = ({ store, settings, afterwards, security }: Deps) => {
   const keys = createApiKeyStore(store)
   const { records, clock } = store
@@ -108,7 +108,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     noteUse(key: ApiKeyRecord) {
       const now = clock.now()
       if ((noted.get(key.id) ?? 0) > now) return
-      // Until the settings are read nobody else begins.
+      // Other callers wait until the settings are read.
       noted.set(key.id, now + 1000)
       evictOldest(noted, maxKeySessions)
       afterwards.run('noting the use of an API key', async () => {
@@ -121,7 +121,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     judge: (data: Partial<ApiKey>, before?: ApiKeyRecord): Problems =>
       keyProblems(data, { now: gregorianNow(clock), before: before?.doc }),
 
-    /** A new key. Its text is told here and nowhere else. */
+    /** A new key. Only this response contains its text. */
     async create(author: Author, actor: Actor, account: AccountRecord, doc: ApiKey) {
       assertWithin(actor, doc)
       const id = newId(clock.now())

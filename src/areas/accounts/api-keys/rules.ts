@@ -31,7 +31,7 @@ export const keyProblems = (
 export const beyondKey = 'An API key cannot make or change one that may do more than itself'
 export const beyondScopes = 'Whoever has scopes cannot make or change a key that may do more'
 
-/** Nobody gives what they have not. */
+/** A caller cannot grant scopes that it does not have. */
 export const excessProblems = (doc: KeyLimits, of: KeyLimits, message: string): Problems => {
   const excess = excessOver(doc, of)
   const refused = (cause: unknown) => ({ forbidden: { message, cause } })

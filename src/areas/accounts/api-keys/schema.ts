@@ -15,7 +15,7 @@ const fields = {
   }),
 }
 
-/** An API key beside the account's one, with a name and limits. */
+/** A further API key of the account, with a name and limits. */
 export const ApiKey = open(fields, { title: 'Named API key' })
 export type ApiKey = Static<typeof ApiKey>
 

@@ -6,7 +6,7 @@ import { requireRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, placeholders, shape, text } from '../../../storage/table.ts'
 
-/** Keys are found by their ids alone: nobody who brings one says whose it is. */
+/** Keys are found by their ID only: a request does not name the account of its key. */
 export const idClaim = (id: string): Claim => ({ scope: systemScope, name: 'named_api_key', value: id })
 
 const keyUseShape = shape({ keyId: text(), usedAt: integer() })

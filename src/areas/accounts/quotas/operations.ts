@@ -39,7 +39,7 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
     return failure(quotaExceeded, { what, limit })
   }
 
-  /** The operator's own: what holds for the whole system, and the account on top of all. */
+  /** The operator's quotas: those of the whole system, and those of the account, which take precedence. */
   const isOperators = async (accountId: string, newcomers: ChangeSet['newcomers']) => {
     if (accountId === systemScope) return true
     const tree =

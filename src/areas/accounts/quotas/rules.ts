@@ -30,7 +30,7 @@ interface RecordTexts {
   hiddenText: string
 }
 
-/** The bytes of a record that has more than `limit`; else undefined. Files are bounded by whoever takes them in. */
+/** The size of a record in bytes if it exceeds `limit`, else undefined. Files have their own limits. */
 export const bytesAbove = ({ kind, docText, hiddenText }: RecordTexts, limit: number): number | undefined => {
   const hidden = isFileKind(kind) ? '' : hiddenText
   if ((docText.length + hidden.length) * maxBytesOfCharacter <= limit) return undefined
@@ -38,7 +38,7 @@ export const bytesAbove = ({ kind, docText, hiddenText }: RecordTexts, limit: nu
   return bytes > limit ? bytes : undefined
 }
 
-// Each needs a comma or a bracket beside itself.
+// Each needs a comma or a bracket.
 const leastBytesOfValue = 2
 
 /** The values of a JSON text that has more than `limit`; else undefined. */

@@ -91,7 +91,7 @@ export const createSecurity = ({ store, settings, providers }: Deps) => {
         ...(await inherited(account)),
         await modulesOf(account.id),
       ])
-      // As with token restrictions, nobody binds the operator, who could not undo it.
+      // As with token restrictions, the operator is never restricted, because only the operator could undo it.
       const binding = account.hidden.isSuperduper ? undefined : settingScopes(scopes)
       return binding ? { ...policy, scopes: [...binding] } : policy
     },

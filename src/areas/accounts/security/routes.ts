@@ -22,7 +22,7 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     return { record, doc: record?.doc ?? {}, ...(record ? { revision: record.revision } : {}) }
   }
 
-  // It sets the scopes of those who sign in: a caller with less may not choose them.
+  // It sets the scopes of later sign-ins: a caller with fewer scopes may not choose them.
   const unlimited = { allow: accountAdmin, namedKeys: 'unlimited', answers: SecuritySettingsRecord } as const
   const changing = {
     ...unlimited,

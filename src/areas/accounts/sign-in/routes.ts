@@ -132,7 +132,7 @@ interface Deps extends DepsOf<'tokens'> {
 const opened = ({ token, result }: IssuedSession) =>
   answer({ data: result, status: 201, authToken: token, headers: noStore })
 
-/** `method` stands in the data, beside them or in the query. */
+/** `method` is in the data, next to it, or in the query. */
 const methodIn = ({ request }: Pick<Call, 'request'>) => request.value('method')
 
 const credentialsIn = (call: Pick<Call<string, UserAuth>, 'data' | 'request'>): Credentials => ({

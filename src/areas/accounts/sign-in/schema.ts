@@ -12,10 +12,10 @@ import {
   text,
 } from '../../../lib/schema.ts'
 
-/** What digests of a user name and password are made by. */
+/** Digest methods of user name and password. */
 export const digestMethods = ['md5', 'sha'] as const
 
-/** What a person signs in with; the account is found by phone number, realm, name or id. */
+/** The credentials of a user; the account is found by phone number, realm, name or ID. */
 export const UserAuth = open(
   {
     credentials: must(
@@ -40,7 +40,7 @@ export type UserAuth = Static<typeof UserAuth>
 
 export const ApiAuth = closed({ api_key: must(text(64, 64)) }, { title: 'API key sign-in' })
 
-/** What a sign-in tells besides the token, which is the envelope's `auth_token`. */
+/** The data of a sign-in; the token is `auth_token` of the envelope. */
 export const LoginResult = open(
   {
     account_id: must(anyText()),

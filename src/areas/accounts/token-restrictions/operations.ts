@@ -39,7 +39,7 @@ export const createTokenRestrictions = ({ store, settings }: DepsOf<'store' | 's
   const restrictions = createAttachment<RestrictionDoc>(store, 'token_restrictions')
   const { collection } = restrictions
 
-  /** The account's own rules replace the system's, which may stand under `restrictions` or by themselves. */
+  /** The account's rules replace those of the system, which may be under `restrictions` or at the top level. */
   const restrictionsOf = async (accountId: string): Promise<unknown> => {
     const own = await collection.find(accountId, accountId)
     if (own) return own.doc.restrictions

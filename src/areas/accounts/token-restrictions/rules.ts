@@ -1,4 +1,4 @@
-// Restrictions may come from the system's settings, which no schema of ours has judged: what cannot be read denies.
+// Restrictions of the system settings were not validated by a schema: unreadable ones deny.
 
 import { memberOf } from '../../../lib/member.ts'
 

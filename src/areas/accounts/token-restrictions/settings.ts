@@ -5,7 +5,8 @@ import { dataByName, section, settingsDocument } from '../../../settings/keys.ts
 const tokenRestrictions = section(
   'What tokens of accounts without restrictions of their own may be used for',
   {
-    // An object with a list of properties, even an empty one, would be there by default and hide what stands beside it.
+    // An object schema with properties, even an empty one, would add a default that hides the values at the top
+    // level.
     restrictions: Type.Optional(
       anyObject({
         description:

@@ -79,7 +79,7 @@ const escapedVcardText = (text: string) =>
     .replace(/\r\n|\r|\n/g, '\\n')
     .replace(/\p{Cc}/gu, '')
 
-/** Lines longer than 75 octets go on after a line break and a space; no letter is cut in two. */
+/** Lines longer than 75 octets continue after a line break and a space; characters are not split. */
 const folded = (line: string) => {
   const parts: string[] = []
   let part = ''
@@ -104,7 +104,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const property = (name: string, value: unknown) =>
   isText(value) ? [`${name}:${escapedVcardText(value)}`] : []
 
-/** Types are parameters, where hardly anything may stand. */
+/** Types are parameters, which allow few characters. */
 const typeParameter = (types: unknown) => {
   const words = itemsOf(types).filter((type) => /^[\w-]{1,20}$/.test(String(type)))
   return words.length > 0 ? `;TYPE=${words.join(',')}` : ''

@@ -58,7 +58,9 @@ export const passwordProblems = (
   return { password: { required: { message, cause: username } } }
 }
 
-/** An ordinary user must not make an admin of anybody, nor change one; and neither somebody with limits, but for themselves. */
+/**
+ * An ordinary user cannot create or change admins. A caller with limits cannot either, except for its own user.
+ */
 export const privilegeProblems = (
   actor: Actor,
   privLevel: unknown,
@@ -73,7 +75,7 @@ export const privilegeProblems = (
   }
 }
 
-// What lets a user in, and as whom: with a mail address of one's own choice a password is recovered.
+// Fields that decide who can sign in as the user: an email address allows password recovery.
 const fieldsOfPower = [...adminCallFields, 'enabled', 'feature_level', 'scope_restrictions']
 const fieldsOfIdentity = ['username', 'email', 'require_password_update']
 
@@ -83,7 +85,7 @@ export const powerProblems = (
   { doc, secrets, sync }: Separated,
   before: UserRecord,
 ): Problems => {
-  // Of admins an ordinary user changes nothing at all.
+  // An ordinary user cannot change any field of an admin.
   if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
   const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
   if (isOwn) return adminFieldProblems(actor, fieldsOfPower, doc, before.doc)
@@ -136,7 +138,7 @@ export const scopeProblems = (
   return { scope_restrictions: { forbidden: { message, target: limits } } }
 }
 
-/** Whether a user is an admin whom somebody can sign in as. */
+/** Whether a user is an admin that can sign in. */
 export const isActingAdmin = ({ priv_level, enabled, username }: UserDoc) =>
   priv_level === 'admin' && enabled !== false && username !== undefined
 

@@ -60,8 +60,8 @@ const lastAdminChanged = (after: UserDoc) => () =>
 
 const lastAdminRemoved = (id: string) => () => failure(forbidden, { message: lastAdmin, cause: id })
 
-// Those who take one of the last two admins away at once hold the account one after the other, and look when they hold
-// it: a look in the same statement would see what was there before it waited.
+// Two requests that each remove one of the last two admins lock the account in turn and count after they hold
+// the lock: a count in the same statement would see the state before the wait.
 const holdAccount =
   "UPDATE records SET revision = revision WHERE account_id = $1 AND kind = 'account' AND id = $1"
 
@@ -111,7 +111,7 @@ export const createUserStore = (store: Store) => {
   return {
     ...collection,
 
-    /** What is written as it arrives from another system: nobody is kept from ceasing to be an admin there. */
+    /** Written as it arrives from another system, even if the account loses its last admin there. */
     arrivals: collection,
 
     replace(set: ChangeSet, before: UserRecord, after: UserRecord) {

@@ -22,11 +22,11 @@ export interface EntryDetails {
   period?: { start: number; end?: number }
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
-  /** Of a charge: tells it from other charges of the same request. */
+  /** Distinguishes a charge from other charges of the same request. */
   act?: string
-  /** Of a charge: what it was for, and how many: needed for a refund. */
+  /** The item and quantity of a charge: needed for a refund. */
   agreed?: { counting: Counting; units: number }
-  /** Of a refund: the charge, and how much of it. */
+  /** The refunded charge and amount. */
   givesBack?: { entry: string; units: number }
   /** Computed from entries that another system has booked: see import/. */
   reckoned?: true

@@ -29,7 +29,7 @@ interface Floor {
   orElse: () => Failure
 }
 
-/** The limits of a booking that a client requests. What was used is booked without limits. */
+/** The limits of a booking that a client requests. Usage is booked without limits. */
 interface BookingLimits {
   floor?: Floor
   /** The failure if the resulting sums are too large to be shown. */

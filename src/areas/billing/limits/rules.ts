@@ -7,7 +7,7 @@ import type { EffectiveLimits, Limits } from './schema.ts'
 /** Trunks that are counted and priced. */
 export const pricedTrunks = ['twoway_trunks', 'inbound_trunks', 'outbound_trunks'] as const
 
-/** The setting that says which users or devices bring a trunk each. */
+/** The setting that names the users or devices that add one trunk each. */
 const bundles = {
   twoway_trunks: 'bundled_twoway_trunks',
   inbound_trunks: 'bundled_inbound_trunks',

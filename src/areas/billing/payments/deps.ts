@@ -6,7 +6,7 @@ import type { servicesArea } from '../services/area.ts'
 
 type Offers = OffersOf<readonly [typeof accountsArea, typeof ledgersArea, typeof whitelabelArea]>
 
-/** What all parts of this area are made of. */
+/** The dependencies of all parts of this area. */
 export interface PaymentDeps
   extends AreaDeps,
     Offers,

@@ -28,7 +28,7 @@ interface Terms {
   lists: readonly PriceList[]
 }
 
-/** What price lists are made of, besides the account's own services. */
+/** The inputs of price lists besides the account's own services. */
 interface TermSources {
   records: readonly ({ doc: PlanDoc } | undefined)[]
   bookkeeper: Bookkeeper
@@ -109,7 +109,10 @@ export const createPricingData = (deps: {
     return merged
   }
 
-  /** What an account has of what its price lists may count. The counts of sub-accounts cost a read of all recent moves. */
+  /**
+   * The quantities of an account that its price lists may count. Quantities of sub-accounts cost a read of all
+   * recent moves.
+   */
   const counted = async (accountId: string, lists: readonly PriceList[]): Promise<Counted> => {
     const totals = lists.some(cascades)
       ? await quantities.of(accountId)
@@ -143,7 +146,10 @@ export const createPricingData = (deps: {
       return isRemoving && (await docOf(accountId)).plans !== undefined
     },
 
-    /** The price lists of an account. `charged` adds items that were charged this month and have no price any more. */
+    /**
+     * The price lists of an account. `charged` adds items that were charged this month and no longer have a
+     * price.
+     */
     async lists(account: AccountRecord, charged?: ChargedItems): Promise<readonly PriceList[]> {
       const { lists } = await terms(account)
       if (!charged || charged.size === 0) return lists

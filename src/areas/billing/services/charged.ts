@@ -39,7 +39,7 @@ const stillCharged = ({ total }: ItemPart, charged = total) =>
 
 export type Charged = ReturnType<typeof createCharged>
 
-/** What accounts were charged: removals refund no more than that. */
+/** The charges of accounts: removals refund no more than that. */
 export const createCharged = (store: Store) => {
   const rows = createChargedStore(store)
   const turns = createTurnStore(store)
@@ -144,8 +144,8 @@ const unpriced = (plan: ItemPlan): ItemPlan => ({
 })
 
 /**
- * Adds the items that were charged this month and have no price any more: they cost nothing, and removals refund what
- * was charged. `bookkeeper`: of an account without a price list.
+ * Adds the items that were charged this month and no longer have a price: they cost nothing, and removals
+ * refund the charge. `bookkeeper`: that of an account without a price list.
  */
 export const withFormerItems = (
   lists: readonly PriceList[],

@@ -244,10 +244,10 @@ const writingTogether = (deps: Deps) => {
 }
 
 /**
- * Checks every write that changes counts. Each paying account is priced before and after. The account that requests
- * the change must accept its charges. Its audit entries and ledger entries are part of the same commit. Writes that
- * wait for the same payers are priced one after the other and written together. What fails together is tried again
- * alone.
+ * Checks every write that changes counts. Each paying account is priced before and after. The account that
+ * requests the change must accept its charges. Its audit entries and ledger entries are part of the same
+ * commit. Writes that wait for the same payers are priced one after the other and written together. If a group
+ * fails, each write is retried alone.
  */
 export const createConsent = (deps: Deps): Gate => {
   const { books, quotes } = deps

@@ -17,7 +17,7 @@ const noTotals: Totals = { account: {}, cascade: {} }
 const isFalling = ({ account, cascade }: Totals) =>
   [account, cascade].flatMap(leavesOf).some(({ count }) => count < 0)
 
-/** What changes of a dry run would cost, priced as if all of them were accepted at once. */
+/** The charges of a dry run, priced as if all its changes were accepted at once. */
 export const createChargePreview = (deps: {
   store: Store
   books: PricingData

@@ -4,7 +4,7 @@ import { leavesOf, type Totals } from './quantities/rules.ts'
 /** A change of a count. */
 export interface CountMove {
   accountId: string
-  /** Of a new account, which cannot be read yet. */
+  /** The name of a new account, which cannot be read yet. */
   name?: string | undefined
   category: string
   item: string

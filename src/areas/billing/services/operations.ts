@@ -329,7 +329,7 @@ const changing = (deps: Deps, drafts: Drafting) => {
 
 export type Services = ReturnType<typeof createServices>
 
-/** What accounts are sold, their counts, and their prices. */
+/** The plans of accounts, their counts, and their prices. */
 export const createServices = (deps: Deps) => {
   const drafts = drafting(deps)
   return { ...reading(deps, drafts), ...changing(deps, drafts) }

@@ -126,7 +126,7 @@ const addCharge = chargedItems.insert(`ON CONFLICT (account_id, month, item) DO 
 
 type ChargedRow = Omit<RowOf<typeof chargedItems>, 'prices'> & Pick<ChargedItem, 'prices'>
 
-/** What accounts were charged in a month, and at what prices, by item. */
+/** The charges of accounts in a month, with prices, by item. */
 export const createChargedStore = ({ all }: Store) => ({
   async of(accountId: string, month: number): Promise<Map<string, ChargedItem>> {
     const sql = `SELECT ${itemCharges.columns} FROM charged_items WHERE account_id = $1 AND month = $2`

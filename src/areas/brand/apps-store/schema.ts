@@ -17,7 +17,7 @@ import {
 } from '../../../lib/schema.ts'
 import { address, flag as setting, unit } from '../../../settings/keys.ts'
 
-/** `blacklist` is a path of its own. */
+/** `blacklist` is a separate path. */
 export const appIdForm = '^(?!blacklist$)[A-Za-z0-9_-]{1,64}$'
 
 export const maxUsers = 1000

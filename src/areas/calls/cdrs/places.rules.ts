@@ -117,7 +117,7 @@ export const usualSizes: FileSizes = { recordsPerGroup: 2000, maxRecords: 200_00
 export interface ArchivedPart {
   path: string
   month: number
-  /** Of the whole file. */
+  /** The size of the whole file. */
   bytes: number
   /** Gregorian seconds of the account's first and last record there. */
   first: number

@@ -7,7 +7,7 @@ interface SummaryGroup {
   direction: 'inbound' | 'outbound'
   domain: string
   rate_name: string | null
-  /** Of the called number: its beginning, its length, and whether it has digits only, after an optional plus. */
+  /** The called number: its beginning, its length, and whether it has only digits after an optional plus. */
   prefix: string
   length: number
   is_number: number

@@ -24,7 +24,7 @@ const createWatchStore = ({ all }: Store) => ({
     params: [accountId],
   }),
 
-  /** Of two change sets that report the same balance, one succeeds. */
+  /** If two change sets report the same balance, one succeeds. */
   told: (set: ChangeSet, accountId: string, before: number, now: number) =>
     set.run(
       `INSERT INTO balance_watch (account_id, mailed_at) VALUES ($1, $3)

@@ -147,7 +147,7 @@ const createRaising = ({ store, accounts, mail, alerts, isEnabled }: Core) => {
     }
   }
 
-  /** Of an alert for all accounts, the operator's subscribers get the event. */
+  /** For an alert to all accounts, the operator's subscribers get the event. */
   const put = async (set: ChangeSet, alert: AlertStored) => {
     alerts.insert(set, alert)
     const { id, doc, docText: after } = alert

@@ -18,7 +18,7 @@ const memberTypes = `
 const adminTypes = ['api_key', 'webhook']
 const documentTypes = [...memberTypes, ...adminTypes]
 
-/** Only bindings that name this type get it, because there are so many. */
+/** Only bindings that name this type receive it, because it is frequent. */
 const typeOnRequest = 'cdr'
 
 export const availableBindings = {

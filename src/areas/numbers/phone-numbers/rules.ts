@@ -10,12 +10,10 @@ export type StateBefore = NumberState | typeof absent
 export type TargetState = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_in'
 
 /**
- * Who may make a move:
- * - `creator`: the account may create numbers in that state;
- * - `authorised`: the operator, and whoever stands at or above the owner (of a number without owner: the account that
- *   is to get it);
- * - `family`: these, and the accounts below the owner: a reseller's reserve is for its customers;
- * - `anyone`: every account, for itself and the accounts below it.
+ * Who may change the state: `creator`: the account may create numbers in that state; `authorised`: the
+ * operator, the owner and its parent accounts (without an owner: the account that gets the number); `family`:
+ * these, and the sub-accounts of the owner, because a reseller's reserve is for its customers; `anyone`: every
+ * account, for itself and its sub-accounts.
  */
 type Who = 'creator' | 'operator' | 'authorised' | 'family' | 'anyone'
 

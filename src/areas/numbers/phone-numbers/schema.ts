@@ -23,7 +23,7 @@ import {
 // Limit for one request; tasks take any number of rows.
 const maxNumbers = 10_000
 
-/** Validated by `numberListProblems`, which has errors of its own. */
+/** Validated by `numberListProblems`, which has its own messages. */
 export const AskedNumbers = Type.Unsafe<readonly string[]>({
   description: `Array of numbers, no two of them the same, at most ${maxNumbers}`,
 })

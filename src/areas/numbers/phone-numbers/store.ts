@@ -308,7 +308,7 @@ const numberWrites = ({ sealing }: Store) => {
       if (before.accountId) tellLoss(set, before)
       if (after.accountId) tellArrival(set, before, after)
       if (before.state === after.state) return
-      // The account that lost the number is not told the new owner.
+      // The account that lost the number must not learn the new owner.
       const state = after.accountId ? audited(after) : JSON.stringify({ state: after.state })
       const hearer = after.accountId ? after : before
       set.happened({ ...subject(hearer), type: 'number.state_changed', after: state })

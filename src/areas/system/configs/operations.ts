@@ -61,7 +61,7 @@ const importerOf = (
 
 export type AccountConfigs = ReturnType<typeof createAccountConfigs>
 
-/** Settings documents with values per account. Documents that hold for the whole system are not shown to accounts. */
+/** Settings documents with values per account. Documents of the whole system are not shown to accounts. */
 export const createAccountConfigs = (tools: Deps) => {
   const { declared, store, settings, node, accounts, systemConfigs, validate } = tools
   const { settings: documents, accountSettings: accountLevels } = declared

@@ -67,7 +67,7 @@ const callflowRoutes = (callflows: Callflows) => {
   })
 }
 
-/** What happens to calls, by the number that is called. */
+/** Rules for calls by called number. */
 export const callflowsArea = area({
   name: 'callflows',
   kinds: { callflow: 'callflows' },

@@ -52,7 +52,7 @@ type Deps = DepsOf<'mediaSwitch' | 'store'> & { devices: Devices }
 
 export type Channels = ReturnType<typeof createChannels>
 
-/** Calls in progress, as the edges know them. The edge was told to which account a call belongs. */
+/** Calls in progress at the edges. The edge knows the account of a call. */
 export const createChannels = ({ store: { clock }, devices, mediaSwitch }: Deps) => {
   const channelsOf = (calls: readonly EdgeCall[]) => calls.map((call) => channelOf(call, clock.now()))
 
@@ -93,7 +93,7 @@ export const createChannels = ({ store: { clock }, devices, mediaSwitch }: Deps)
 
     ofUser,
 
-    /** Ordinary users may end calls of their own devices. */
+    /** Ordinary users may end calls of their devices. */
     async assertMayEnd(actor: Pick<Actor, 'user'>, account: AccountRecord, callId: string) {
       if (!actor.user || speaksForAccount(actor)) return
       const { found, unreachable } = await ofUser(account, actor.user.id)

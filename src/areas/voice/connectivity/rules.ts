@@ -53,8 +53,8 @@ const withoutOwnRealm = (account: NonNullable<Connectivity['account']>, accountR
 }
 
 /**
- * What is stored for a request: numbers and addresses in the form that is compared. The account's own realm is
- * not stored, so that the servers follow if it changes.
+ * The stored form of a request: numbers and addresses in the form that is compared. The account's realm is not
+ * stored, so that the servers follow its changes.
  */
 export const storedTrunks = (
   data: Json,

@@ -22,7 +22,7 @@ export const usernameClaim = (accountId: string, username: string): Claim => ({
   value: username.toLowerCase(),
 })
 
-/** For a device that has a realm of its own; unique in the system. */
+/** For a device with its own realm; unique in the system. */
 export const identityClaim = (username: string, realm: string): Claim => ({
   scope: systemScope,
   name: 'sip_identity',

@@ -112,7 +112,7 @@ export const createEdgeExport = (deps: EdgeDeps, edge: Edge) => {
         return { sequence, rows: rows(head, ofOwner(account), { ...wanted, realm }) }
       }
       if (account?.id === actor.accountId) throw ownRealm()
-      // Who has the realm of an account that the actor may not see is not told.
+      // The owner of a realm is not shown to an actor that may not see the account.
       const known = account ? (async function* () {})() : ofNobody(actor, wanted.realm)
       return { sequence, rows: rows(edge.stranger(query), known, wanted) }
     },

@@ -82,7 +82,7 @@ const causes: Readonly<Record<number, string>> = {
   606: 'INCOMPATIBLE_DESTINATION',
 }
 
-/** Of a gateway that is not there, or at which nothing rings in time. */
+/** Causes for a gateway that does not exist or does not ring in time. */
 const unreached = ['PROGRESS_TIMEOUT', 'GATEWAY_DOWN', 'INVALID_GATEWAY']
 
 const continuesOn = (codes: readonly number[]) =>

@@ -26,7 +26,7 @@ export const createGroups = (store: Store) => {
   /** Whether a group contains another one, at any depth. */
   const contains = async (accountId: string, outerId: string, id: string): Promise<boolean> => {
     const seen = new Set([outerId])
-    // The loop also visits what is added to the set meanwhile.
+    // The loop also visits items that it adds to the set.
     for (const next of seen) {
       if (next === id) return true
       const group = await collection.find(accountId, next)

@@ -6,7 +6,7 @@ import { deviceChanged, deviceDeleted } from '../devices/signals.ts'
 import { createProvisioning } from './operations.ts'
 import { provisioningSettings } from './settings.ts'
 
-/** The operator's provisioning service is told what phones have to be set to. */
+/** Sends the settings of phones to the operator's provisioning service. */
 export const provisioningArea = area({
   name: 'provisioning',
   kinds: { provisioning: 'settings sent to phones' },

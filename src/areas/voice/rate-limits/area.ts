@@ -49,7 +49,7 @@ const routesFor = <Found extends Owner>(kind: OwnerKind<Found>): Route[] => {
       answers: shape,
       async run({ account, subject: owner }) {
         const metadata = { effective: await effective(account, owner) }
-        // Without limits of its own an owner is bound by those of the next level.
+        // An owner without limits gets those of the next level.
         return isKept(owner) ? limitsResponse(owner, metadata) : answer({ data: {}, metadata })
       },
     }),

@@ -13,7 +13,7 @@ export const createRateLimits = ({
 }: DepsOf<'settings'> & { accounts: Pick<Accounts, 'find'> }) => ({
   ofUnknownRealm: { account: unknownRealmLimits, device: unknownRealmLimits },
 
-  /** The effective limits. Without a device: those of a device without limits of its own. */
+  /** The effective limits. Without a device: those of a device that has none. */
   async inForce(account: AccountRecord, device: DeviceRecord | undefined) {
     const system = systemLimitsOf((await settings.of(rateLimitSettings)).rate_limits)
     const { rate_limits: own } = account.doc

@@ -19,7 +19,7 @@ import { leftOut, noStage, type Stage } from './stages.ts'
 
 /** A call that has to go somewhere. `number`: as it was dialled. */
 export interface CallflowQuery extends Partial<Omit<RouteQuery, 'realm'>> {
-  /** The account that calls. Of calls from carriers: the account that is called. */
+  /** The calling account. For calls from carriers: the called account. */
   accountId: string
   /** `carrier`: it comes from outside, for a number of the account. */
   from: 'account' | 'carrier'
@@ -44,21 +44,21 @@ export interface Dialled {
 export interface Call extends Asking {
   query: CallflowQuery
   rules: Rules
-  /** What accounts pay for calls that leave the platform, if they are answered. */
+  /** How an account pays for an answered call that leaves the platform. */
   charges: { account: string; calls: number | undefined }[]
-  /** Of the first number outside. */
+  /** The kind of the first outside number. */
   classification: string | undefined
   /** Number of devices, users and groups that were looked at. */
   rung: number
 }
 
-/** Where in a call somebody is rung: the account of the flow, and the way there. */
+/** The place of a target in a call: the account of the flow, and the path to it. */
 export interface CallPlace {
   call: Call
   account: AccountFacts
   /** The callflows that led here. None of them is entered twice. */
   path: readonly string[]
-  /** What modules that leave the platform call, if the account has dialled it. */
+  /** The number that modules call outside the platform, if the account has dialled it. */
   dialled: Dialled | undefined
   /** Who pays for what leaves the platform: the caller, or the account alone. */
   payer: CallParty
@@ -76,7 +76,7 @@ export interface CallPlace {
   groups?: readonly string[]
 }
 
-/** Whether facts are missing. What follows from a missing fact is not looked up before it is known. */
+/** Whether facts are missing. Facts that depend on a missing fact are looked up after it. */
 export const hasOpenFacts = ({ wants }: Call) => wants.size > 0
 
 export const numberOf = ({ phone, text }: Dialled) => phone ?? text
@@ -108,8 +108,8 @@ const isOwn = ({ ask }: Call, accountId: string, phone: string) => {
 }
 
 /**
- * Whether an account may show a number outside: it is one of its own, or its reseller allows it. A reseller allows no number
- * that it may not show.
+ * Whether an account may show a number outside: it has the number, or its reseller allows it. A reseller cannot
+ * allow a number that it may not show.
  */
 const isShownBy = (call: Call, accountId: string, phone: string): boolean => {
   if (isOwn(call, accountId, phone)) return true
@@ -122,7 +122,7 @@ const isShownBy = (call: Call, accountId: string, phone: string): boolean => {
 export const wantedBy = (call: Call, party: CallParty, kind: 'external' | 'emergency') =>
   numbersFor(party, kind).flatMap((number) => dial(call, { account: party.account }, number).phone ?? [])
 
-/** The first of some phone numbers that the account may show, else one of its own. */
+/** The first of some phone numbers that the account may show, else one of its numbers. */
 export const shownNumber = (call: Call, { id }: AccountFacts, phones: readonly string[]) =>
   phones.find((phone) => isShownBy(call, id, phone)) ??
   (hasOpenFacts(call) ? undefined : call.ask('callbackNumber', id))

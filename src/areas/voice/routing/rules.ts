@@ -139,7 +139,7 @@ const routeOf = (
   })
 }
 
-/** A call of somebody of the account. */
+/** A call of a user or device of the account. */
 const fromAccount = (call: Call, account: AccountFacts): RouteAnswer => {
   const { deviceId, number, isWithheld, caller: stated } = call.query
   const device = deviceId === undefined ? undefined : call.ask('device', account.id, deviceId)

@@ -44,7 +44,7 @@ interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'validate'> {
 const nextNamingSeconds = 20
 // Maximum age of what is stored of a call. Edges report more often.
 const storedMs = 60_000
-// A call that was not reported for so long is over.
+// A call without reports for this time has ended.
 const lostMs = 300_000
 // Edges count whole seconds and end calls up to a second late.
 const marginSeconds = 2
@@ -307,7 +307,7 @@ export const createRunningCalls = (deps: Deps) => {
   }
 
   return {
-    /** What an account can pay a call with if no other call is running. */
+    /** The means of an account to pay a call if no other call is running. */
     fundsFor: (account: AccountRecord, call: OffnetCall) => funds.available(account, call, []),
 
     /** Whether calls may begin, and how long calls may last, in the order of the request. */

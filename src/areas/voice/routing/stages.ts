@@ -1,4 +1,4 @@
-// What the steps of a flow ring, and how steps are combined.
+// The targets of the steps of a flow, and how steps are combined.
 import type { RouteAnswer } from './schema.ts'
 
 /** A target of the answer. Targets with the same `delay_s` ring together. */

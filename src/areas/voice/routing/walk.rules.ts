@@ -1,4 +1,4 @@
-// What a call comes to on its way through flows: whom each step rings, what follows it, and where it leaves.
+// Follows a call through flows: the targets of each step, the next step, and where the call leaves.
 import { type Json, present } from '../../../lib/json.ts'
 import { isSipHost, isSipUser, type SipPlace, sipAddress, sipPlaceIn } from '../../../lib/sip-host.ts'
 import type { TrunkTarget } from '../connectivity/rules.ts'
@@ -293,7 +293,7 @@ const ringDevice = (place: CallPlace, id: string, timing: Timing, isForwardedByU
   return isPlain ? ringItself() : ringForwarding(place, party, timing, ringItself)
 }
 
-/** All devices of a user, whose own forwarding holds for all of them at once. */
+/** All devices of a user; the user's forwarding applies to all of them at once. */
 const ringUser = (place: CallPlace, id: string, timing: Timing): Stage => {
   const { call, account } = place
   const user = call.ask('user', account.id, id)

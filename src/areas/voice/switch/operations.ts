@@ -37,7 +37,7 @@ interface NotifierState {
   edges: readonly EdgeNotifier[]
   /** The edges were notified up to here. */
   position: number
-  /** Realms that devices of an account have or had instead of its own. */
+  /** Realms that devices of an account have or had instead of the account's realm. */
   ownRealms: Map<string, Set<string>>
   probedAt: number
 }

@@ -46,7 +46,7 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const tellAll = async () => {
     const realms = [...pending]
     pending.clear()
-    // Records that are added meanwhile follow later, after their realms.
+    // Records that are added during the send follow later, after their realms.
     const records = [...revoked]
     // If all records are revoked, edges have to fetch answers about unchanged realms again, too.
     const isForAll = isBehind || realms.length > maxRealms || revoked.has(everyRecord)

@@ -28,7 +28,7 @@ interface MigrationRequest {
   actor: Actor
   author: Author
   account: AccountRecord
-  /** Of the migration. */
+  /** The ID of the migration. */
   id: string
   moment: unknown
   reach: Reach

@@ -41,23 +41,19 @@ export type RowEnd<State = unknown> =
   | ({ outcome: 'failed'; error: string } & Finished<State>)
 
 /**
- * How a row ended.
- *
- * - `done`: without `output` nothing is written (with `columns: 'own'`, give the row). Where the output repeats the
- *   input, the rows of `output` are laid over the input row.
- * - `failed`: without `output` one row is written: the input cells that the output has columns for, and `error`.
- *   Without `changes` nothing happens.
- * - `asks`: somebody outside has to be asked. `changes` are committed first, without the row's output and progress; then
- *   `end` asks, and says how the row ended. After a crash in between the row is judged again: what it says then must
- *   come to the same end. Not in a dry run.
- * - `stop`: the task ends here; the row is not counted.
+ * The result of a row. `done`: without `output` nothing is written (with `columns: 'own'`, give the row). If
+ * the output repeats the input, the rows of `output` overwrite the input row. `failed`: without `output` one
+ * row is written: the input cells of the output's columns, and `error`. Without `changes` nothing happens.
+ * `asks`: an outside system must be asked. `changes` are committed first, without the row's output and
+ * progress; then `end` asks and returns the result of the row. After a crash in between the row is validated
+ * again and must lead to the same result. Not in a dry run. `stop`: the task ends here; the row is not counted.
  */
 export type RowResult<State = unknown> =
   | RowEnd<State>
   | { outcome: 'asks'; changes?: ChangeSet; end(): Promise<RowEnd<State>> }
   | { outcome: 'stop' }
 
-/** For whom a task works. Read again for each batch. */
+/** The account and actor of a task. Read again for each batch. */
 export interface TaskContext {
   /** An id of a row for external systems. It stays the same when another task continues this one. */
   idOfRow(number: number): string

@@ -142,7 +142,7 @@ const createReading = ({ actions, actionOf, tasks: { tasks, runs } }: Core) => {
       return task
     },
 
-    /** Throws the 404 that says why the task cannot be operated. */
+    /** Throws the 404 with the reason why the task cannot be operated. */
     async toOperate(accountId: string, id: string, asker: Actor): Promise<TaskRecord> {
       const task = await findFor(accountId, id, asker)
       if (!task) throw failure(badIdentifier, { cause: id, reason: 'task not found' })

@@ -25,9 +25,9 @@ interface TaskHidden {
   starter?: { accountId: string; userId: string }
   /** For a continued task: the first task of the chain, and the number of rows before. */
   rowsBefore?: { taskId: string; count: number }
-  /** Of the input. */
+  /** The header of the input. */
   header?: readonly string[]
-  /** Of the output. */
+  /** The columns of the output. */
   columns: readonly string[]
   /** The first row of another system's output as Latin-1 bytes. Readers get `columns` instead. */
   head?: string

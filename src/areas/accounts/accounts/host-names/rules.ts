@@ -20,7 +20,7 @@ export const isPublicSuffix = (host: string): boolean => {
 
 const uses = ['realm', 'domain', 'conference'] as const
 
-/** What an account has a host name for. */
+/** The purpose of an account's host name. */
 type HostNameUse = (typeof uses)[number]
 
 /** `derived`: a host that the DNS template derives from a domain, such as `portal.brand.test`. */

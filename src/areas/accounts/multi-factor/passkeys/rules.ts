@@ -26,7 +26,7 @@ export const partyAt = (host: string | undefined, settings: PartySettings): Rely
   return { id: domain, name, origins: originsAt(domain, port) }
 }
 
-/** What a challenge is for: an answer to one of another kind, or of another user, is none. */
+/** The purpose of a challenge: responses for another purpose or user are refused. */
 export type Purpose =
   | { kind: 'sign_in' }
   | { kind: 'registration' | 'second_factor'; accountId: string; userId: string }

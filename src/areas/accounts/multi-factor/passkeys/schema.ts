@@ -12,7 +12,7 @@ import {
   text,
 } from '../../../../lib/schema.ts'
 
-// What authenticators make holds keys and names of some hundred bytes, in base64url.
+// Responses of authenticators contain keys and names of some hundred bytes, in base64url.
 const bytes = (most: number) => must(text(1, most, { pattern: '^[A-Za-z0-9_-]+$' }))
 const credentialId = bytes(1400)
 const type = must(choice(['public-key']))

@@ -33,7 +33,7 @@ const assertAsked = (bytes: Buffer, party: RelyingParty, isChallenge: IsChalleng
   assertThat(isChallenge(textOf('challenge')), 'the challenge is none of now')
 }
 
-/** EdDSA hashes by itself. */
+/** EdDSA includes the hash. */
 const isSignedBy = (key: JsonWebKey, signed: Buffer, signature: Buffer) =>
   verify(key.kty === 'OKP' ? null : 'sha256', signed, createPublicKey({ key, format: 'jwk' }), signature)
 
@@ -106,7 +106,7 @@ export const registrationOptions = async (
     attestationType: 'none',
     excludeCredentials: idsOf(known),
     supportedAlgorithmIDs: algorithms,
-    // It can stand in the place of user name and password.
+    // It can replace user name and password.
     authenticatorSelection: { residentKey: 'required', userVerification: 'preferred' },
   })
 

@@ -154,7 +154,9 @@ const importing = (store: Store) => {
   }
 
   return {
-    /** Stores entries of one account in place of those with the same id. Returns for each whether that changed it. */
+    /**
+     * Stores entries of one account and replaces those with the same ID. Returns for each whether it changed.
+     */
     async put(set: ChangeSet, accountId: string, entries: readonly ImportedEntry[]): Promise<boolean[]> {
       const rows = entries.map(importedRowOf)
       const ids = rows.map(({ id }) => id)

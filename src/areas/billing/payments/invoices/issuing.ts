@@ -195,7 +195,7 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
       })
   }
 
-  /** What a document needs besides its content. */
+  /** The parts of a document other than its content. */
   const frame = async <Doc>(
     kind: 'invoice' | 'credit_note',
     document: Pick<Issue<Doc>, 'accountId' | 'id' | 'issuerId' | 'doc'>,

@@ -295,7 +295,7 @@ const carrying = (
     ): Promise<Transaction> {
       const { type, amount, bookkeeper } = order
       const gateway = await drafts.gatewayOf(bookkeeper)
-      // Refunds use the bookkeeper of the sale, whoever sells to the account now.
+      // Refunds use the billing provider of the sale, also if the seller has changed.
       if (type === 'sale' && !(await bookkeepers.mayCharge(account, bookkeeper)))
         throw failure(invalidBookkeeper, {})
       const problems = coinProblems(amount, gateway.smallestUnits(await drafts.currencyOf(order)))

@@ -36,7 +36,7 @@ export interface TransactionDoc {
   audit?: object
   /** The charged payment method; its ids are the gateway's. */
   means?: PaymentMeans & { last_four?: string }
-  /** Of a refund: the sale, and the gateway's id of it. */
+  /** The refunded sale and its ID at the gateway. */
   sale?: { id: string; charge_id: string }
   result?: TransactionResult
   ledger_id?: string

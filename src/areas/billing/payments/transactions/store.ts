@@ -90,7 +90,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       amount,
     ]),
 
-  /** Stores an imported transaction in place of an earlier import. */
+  /** Stores an imported transaction and replaces an earlier import. */
   import: (set: ChangeSet, transaction: Transaction) =>
     set.add(insertImported(transactionRowOf(transaction))).record({
       accountId: transaction.accountId,
@@ -115,7 +115,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
     return transaction
   },
 
-  /** The newest sale at a type of bookkeeper of which so much is left. */
+  /** The newest sale of a type of billing provider with at least this amount left. */
   async refundable(accountId: string, bookkeeperType: string, amount: number) {
     const rows = await scan(
       `SELECT ${shownTransactions.columns} FROM transactions
@@ -141,7 +141,7 @@ export const createTopupStore = ({ all }: Store) => ({
     return (row?.last_at as number | undefined) ?? 0
   },
 
-  /** Of several concurrent top-ups one succeeds. */
+  /** If several top-ups run concurrently, one succeeds. */
   claim: (set: ChangeSet, accountId: string, before: number, now: number) =>
     set.run(
       `INSERT INTO topups (account_id, last_at) VALUES ($1, $3)

@@ -63,7 +63,7 @@ export const createAuditStore = ({ all, scan }: Store) => ({
       .record({ accountId, kind: 'service_audit', id: entry.id, action: 'created' })
   },
 
-  /** Stores an imported entry in place of an earlier import. */
+  /** Stores an imported entry and replaces an earlier import. */
   import(set: ChangeSet, accountId: string, entry: AuditEntry) {
     this.remove(set, accountId, entry.id)
     this.add(set, accountId, entry)

@@ -187,7 +187,7 @@ const itemFigures = ({ plan, quantity, billable, rate, single, cumulative }: Fig
   cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
 })
 
-/** What a line has of an item that is not there. */
+/** The fields of a line whose item does not exist. */
 const nothing = {
   quantity: 0,
   billable: 0,

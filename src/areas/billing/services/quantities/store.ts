@@ -44,7 +44,7 @@ interface QuantityRow {
   category: string
   item: string
   own: number
-  /** Of the sub-accounts. */
+  /** Quantities of the sub-accounts. */
   below: number
 }
 

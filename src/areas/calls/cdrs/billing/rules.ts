@@ -22,7 +22,7 @@ export const callsService = 'per-minute-voip'
 /** What a new leg costs, or uses up of an allotment. */
 export interface NewCall {
   accountId: string
-  /** Of its row. */
+  /** The ID of its row. */
   id: string
   debit: CallDebit | undefined
   included: IncludedCall | undefined
@@ -103,7 +103,7 @@ const callMetadataOf = (record: Cdr) => {
 
 type PaidRow = Pick<CdrRow, 'id' | 'created' | 'duration_seconds'>
 
-/** Undefined if nobody pays per minute or the cost is zero. */
+/** Undefined if no account pays per minute or the cost is zero. */
 const debitOf = (record: Cdr, row: PaidRow): CallDebit | undefined => {
   const payers = payersOf(record)
   if (!payers.account && !payers.reseller) return undefined

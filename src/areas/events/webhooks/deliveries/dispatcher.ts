@@ -24,7 +24,7 @@ interface Deps extends DepsOf<'store' | 'feed' | 'log'> {
 
 const eventsAtOnce = 500
 const deliveriesAtOnce = 1000
-// Events that no hook wants move the mark only once for so many.
+// Unwanted events move the mark only once in this number.
 const notedEvery = 1000
 
 const maxKnown = 5000

@@ -177,7 +177,7 @@ const columnOf = (path: string) =>
 
 const plainReasons: ReadonlySet<string> = new Set(['not_found', 'not_reconcilable'])
 
-/** What stands in the column `error` of a row that failed. */
+/** The content of the column `error` of a failed row. */
 export const errorTextOf = (failure: Failure): string => {
   if (isFailure(failure, validationError))
     return `bad field(s) ${Object.keys(failure.details.problems).map(columnOf).join(' ')}`

@@ -207,7 +207,7 @@ const notConfigured: CarrierReply = {
 // Services that cannot take numbers back answer so. The request is not repeated.
 const knowsNoReleases = new Set([404, 405, 501])
 
-/** Only a response tells that something was not done. */
+/** Only a response proves that nothing was done. */
 const carrierReplyOf = (error: unknown): CarrierReply => {
   if (!(error instanceof PhonebookError)) throw error
   const { isAnswer, isDown, message } = error

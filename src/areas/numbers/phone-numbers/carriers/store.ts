@@ -13,7 +13,7 @@ const numberColumn = (rows: { number: string }[]) => rows.map(({ number }) => nu
 
 const takers = shape({ carrier: oneOf(['knm_managed', 'knm_inum']), takenBy: text() })
 
-/** Numbers of carriers with their stock here. Each query reads a range of its own partial index. */
+/** Numbers of carriers whose stock is here. Each query reads a range of its partial index. */
 export const createStock = ({ all }: Store) => ({
   async available(carrier: CarrierModule, range: NumberRange) {
     const sql = `SELECT number FROM numbers WHERE state = 'available' AND carrier = $1 AND number >= $2 AND number < $3

@@ -65,7 +65,9 @@ export const createLocalities = (store: Store) => {
       return edition && key !== '' ? citiesOf(await rows.cities(edition.generation, country, key)) : {}
     },
 
-    /** Replaces all rows at once. Of two rows with one prefix the later one counts. Returns the number of rows. */
+    /**
+     * Replaces all rows at once. If two rows have one prefix, the later one counts. Returns the number of rows.
+     */
     async replaceAll(author: Author, batches: AsyncIterable<readonly Locality[]>): Promise<number> {
       const generation = newId(store.clock.now())
       const lengths = new Set<number>()
