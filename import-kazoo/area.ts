@@ -38,7 +38,7 @@ export const kazooArea = area({
     const keeping = createPreservedDocuments(store)
 
     const accountAdoption = adoptions.account
-    if (!accountAdoption) throw new Error('nobody takes in accounts')
+    if (!accountAdoption) throw new Error('no importer for accounts')
     const accountOrMaster: Importer = {
       ...accountAdoption,
       async put(set, arrival) {

@@ -216,13 +216,13 @@ describe('a list of areas', () => {
 
   it('has what an area needs above it', () => {
     expect(() => assemble([above, base], tools)).toThrow(
-      'above needs base, which has to stand above it in the list',
+      'above needs base, which must be above it in the list',
     )
   })
 
   it('has whoever collects something below those who contribute it', () => {
     expect(() => assemble([collector, contributor('late')], tools)).toThrow(
-      'late contributes schemas: it has to stand above collector',
+      'late contributes schemas: list it above collector',
     )
   })
 

@@ -166,7 +166,7 @@ const textOf = (compared: Compared) =>
     ...questionLines(compared),
     '',
     `${compared.accounts} of ${compared.of_accounts} accounts, ${sumOfQuestions(compared, 'asked')} answers, ${sumOfQuestions(compared, 'different')} different.`,
-    'Not held against each other:',
+    'Not compared:',
     ...disregarded.map(({ why }) => `  ${why}`),
   ].join('\n')
 

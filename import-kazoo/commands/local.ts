@@ -234,7 +234,7 @@ const textOf = (compared: ComparedWithDatabase) => {
     return `${name.padEnd(24)} ${one} ${other} ${there === here ? 'the same' : formatCount(here - there)}`
   })
   return [
-    `${source}, held against the store of this machine at ${new Date(systemClock.now()).toISOString()}`,
+    `${source}, compared with the store of this machine at ${new Date(systemClock.now()).toISOString()}`,
     '',
     ...differenceLines(compared),
     ...(different > 0 ? [''] : []),

@@ -24,7 +24,7 @@ export interface ExportFolder {
 const makeEmpty = async (path: string) => {
   await mkdir(path, { recursive: true, mode: ownFolder })
   const found = await readdir(path)
-  if (found.length > 0) throw new Refusal(`${path} is not empty: an export goes into a folder of its own`)
+  if (found.length > 0) throw new Refusal(`${path} is not empty: name a new or empty folder`)
   await chmod(path, ownFolder)
 }
 
@@ -69,7 +69,7 @@ export const openExportFolder = async (path: string): Promise<ExportFolder> => {
 const meanings = {
   password_missing:
     'users have to choose a new password: of the old one nothing is stored that a Kazoo takes',
-  second_factor_missing: 'users have to set up their second factor anew',
+  second_factor_missing: 'users must set up their second factor again',
   webhook_on: 'webhooks are on: while both systems run, both of them call',
   payment_pending: 'payments are open: of these the bookkeeper has to be asked',
 } as const

@@ -169,7 +169,7 @@ const rowChapters = ({ store: { records }, months }: Deps, rows: ExportRows, rep
           yield* exportedRows(months.documents(month), exportCall)
         } catch (error) {
           if (!(error instanceof Failure)) throw error
-          throw new Refusal(`the call records of ${month} went elsewhere meanwhile: export once more`)
+          throw new Refusal(`the call records of ${month} were moved during the export: export again`)
         }
       }
     },

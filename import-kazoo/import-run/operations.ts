@@ -77,7 +77,7 @@ const requireWhole = ({ plan, elsewhere, allowMissing }: Facts) => {
   const [first] = elsewhere
   if (first && !allowMissing)
     throw new Refusal(
-      `some of it lies elsewhere: ${first.database}/${first.id} names the connections ${first.old}. --allow-missing goes on without`,
+      `some data is stored elsewhere: ${first.database}/${first.id} names the connections ${first.old}. --allow-missing skips them`,
     )
 }
 
@@ -94,8 +94,7 @@ const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states
 
   const newSet = async () => {
     const master = await store.records.claimant(masterClaim)
-    if (!master)
-      throw new Refusal('the store has no master account: start the server once, and import beside it')
+    if (!master) throw new Refusal('the store has no master account: start the server once before the import')
     const set = new ChangeSet(author)
     set.summary = { accountId: master.accountId, kind: 'kazoo_import', id: 'state', action: 'edited' }
     return { set: set.record(set.summary), masterId: master.accountId }
@@ -121,14 +120,12 @@ const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states
     begin: (source: Source, begun: number, narrowing: ImportScope) =>
       change(async (set, masterId) => {
         if ((await store.cdrs.months()).length > 0)
-          throw new Refusal(
-            'the store holds call records: an import needs one that holds nothing but a first start',
-          )
+          throw new Refusal('the store contains call records: an import needs a new store')
         try {
           set.add(...(await keepState(store)))
         } catch (error) {
           if (!(error instanceof TooMuch)) throw error
-          throw new Refusal(`an import needs a store that holds nothing but a first start: ${error.message}`)
+          throw new Refusal(`an import needs a new store: ${error.message}`)
         }
         const account = await store.records.find(masterId, 'account', masterId)
         if (account && account.tally > 0)

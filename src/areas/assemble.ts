@@ -32,7 +32,7 @@ const createCollectors = () => {
   return {
     assertOpen(name: string, made: Contributions) {
       for (const [kind, collector] of collectors)
-        if (made[kind]) throw new Error(`${name} contributes ${kind}: it has to stand above ${collector}`)
+        if (made[kind]) throw new Error(`${name} contributes ${kind}: list it above ${collector}`)
     },
     note({ name, collects }: Area) {
       for (const kind of collects) collectors.set(kind, name)
@@ -92,7 +92,7 @@ export const assemble = <const List extends readonly Area[]>(
   const create = (one: Area) => {
     if (all.has(one.name)) throw new Error(`two areas are called ${one.name}`)
     const missing = one.needs.find((needed) => !offers.has(needed))
-    if (missing) throw new Error(`${one.name} needs ${missing.name}, which has to stand above it in the list`)
+    if (missing) throw new Error(`${one.name} needs ${missing.name}, which must be above it in the list`)
     const made = one.create(tools, (needed) => offers.get(needed), collected)
     collectors.assertOpen(one.name, made)
     collectors.note(one)

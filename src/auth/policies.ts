@@ -193,7 +193,7 @@ const changeProblem = (list: readonly unknown[], { actor, before, peer }: ProxyC
   if (!speaksForAccount(actor)) return { forbidden: { message: 'Only an admin may change this' } }
   const isOwn = before?.id === actor.accountId || (actor.user !== undefined && before?.id === actor.user.id)
   if (!isOwn || list.length === 0 || isAmong(list, peer)) return undefined
-  const message = `This request comes from ${peer}: whoever sends it would be locked out`
+  const message = `This request comes from ${peer}: its sender would be locked out`
   return { invalid: { message, value: peer } }
 }
 

@@ -233,7 +233,7 @@ export const createBatches = <Detail>(deps: Deps<Detail>) => {
       return 'done'
     } catch (error) {
       // The next look retries it.
-      log.write('error', `a ${runs.kind} was left where it stands`, {
+      log.write('error', `a ${runs.kind} was stopped in its place`, {
         [`${runs.kind}_id`]: key.id,
         account_id: key.accountId,
         error: describeError(error),

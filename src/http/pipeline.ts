@@ -283,7 +283,7 @@ const readWaiting = async (exchange: RequestContext, waitingBody: WaitingBody) =
   takeContent(exchange, bytes)
   const verb = request.method === 'POST' ? verbIn(exchange.body.envelope.verb) : undefined
   if (verb && verb !== exchange.method) {
-    const message = `The verb of a body of more than ${unjudged} bytes must stand in the query`
+    const message = `The verb of a body of more than ${unjudged} bytes must be in the query`
     throw invalid({ verb: { invalid: { message, value: verb } } })
   }
 }

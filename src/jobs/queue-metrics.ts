@@ -56,7 +56,7 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
   )
   const tries = metrics.counter({
     name: 'crosspoint_jobs_tries_total',
-    help: 'Errands that were tried, by how they stood then.',
+    help: 'Attempted jobs by result.',
     labels: ['queue', 'state'],
   })
 

@@ -298,7 +298,7 @@ export const createQueue = ({ metrics, ...deps }: Deps) => {
 
   const performerFor = (kind: string): Performer => {
     const performer = performers.get(kind)
-    if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
+    if (!performer) throw new Error(`no worker for jobs of the kind ${kind}`)
     const span = { name: `errand ${kind}`, kind: 'consumer' } as const
     return (work, signals) =>
       inLaterSpan(

@@ -101,7 +101,7 @@ const forwardingFields = {
   require_keypress: flag({ default: true, description: 'Ask the called party to press 1' }),
   direct_calls_only: flag({ default: false, description: 'Leave calls of groups and queues alone' }),
   ignore_early_media: flag({ default: true }),
-  substitute: flag({ default: true, description: 'Ring the number instead of the endpoint, not beside it' }),
+  substitute: flag({ default: true, description: 'Ring only the number, not the endpoint' }),
 }
 
 const forwarding = (description: string) =>
@@ -114,7 +114,7 @@ const CallForward = closed(
     failover: flag({ description: 'Forward only while the endpoint is offline' }),
     unconditional: forwarding('Every call'),
     busy: forwarding('Calls to a busy endpoint'),
-    no_answer: forwarding('Calls that nobody takes'),
+    no_answer: forwarding('Unanswered calls'),
     selective: open({
       enabled: flag(),
       number: text(0, 35),

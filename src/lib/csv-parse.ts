@@ -91,7 +91,7 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans |
     if (isLineEnd(bytes[behind])) return { spans, next: behind + 1 }
     if (bytes[behind] !== comma) {
       const isOther = otherSeparator.test(bytes.toString('latin1', behind, behind + 1))
-      throw new CsvMistake(isOther ? commasOnly : 'text stands behind a closing quote')
+      throw new CsvMistake(isOther ? commasOnly : 'text follows a closing quote')
     }
     at = behind + 1
   }

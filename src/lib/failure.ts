@@ -310,7 +310,7 @@ export const tooManyRequests = named(
 export const overloaded = named(
   503,
   'overloaded',
-  () => ({ message: 'too many answers are under way' }),
+  () => ({ message: 'the server is sending too many responses. Retry after the Retry-After delay' }),
   retryAfter,
 )
 

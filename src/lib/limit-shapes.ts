@@ -77,7 +77,7 @@ export const OperatorLimits = open(
     allow_prepay: flag({ description: 'Calls are paid by the minute from the balance' }),
     allow_postpay: flag({ description: 'The balance may go below nothing' }),
     max_postpay_amount: dollars('How far below nothing the balance may go'),
-    reserve_amount: dollars('What of the balance has to be left when a call begins'),
+    reserve_amount: dollars('Balance that must be left when a call begins'),
     soft_limit_inbound: flag({ description: 'Inbound calls beyond all limits are let through' }),
     soft_limit_outbound: flag({ description: 'Outbound calls beyond all limits are let through' }),
     allotments: Allotments,

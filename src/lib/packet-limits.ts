@@ -55,6 +55,6 @@ const sectionProblems = (limits: Readonly<Json>, at: string): Problems[] =>
 
 export const accountLimitProblems = (limits: Readonly<Json>, at = ''): Problems =>
   joinProblems(
-    strayIn(limits, sections, 'The limits of an account stand in its sections account and device', at),
+    strayIn(limits, sections, 'The limits of an account are in its sections account and device', at),
     ...sectionProblems(limits, at),
   )

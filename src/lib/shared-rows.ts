@@ -68,7 +68,7 @@ export const openSharedRows = (
   const lock = (set: number) => {
     for (let looks = 1; Atomics.compareExchange(locks, set, 0, 1) !== 0; looks += 1) {
       if (looks % looksBeforeRest === 0) Atomics.wait(locks, set, 1, restMilliseconds)
-      if (looks > maxLooks) throw new Error('whoever had the lock of shared rows has ended with it')
+      if (looks > maxLooks) throw new Error('the thread with the lock of shared rows has ended')
     }
   }
 

@@ -60,7 +60,7 @@ const farewellMs = 3000
 const expired: MailRefusal = {
   isFinal: true,
   isServerDown: false,
-  reason: 'nobody has a use for it any more',
+  reason: 'it has expired',
 }
 
 const loggedBy = ({ accountId, payload }: QueuedMailJob) => payload.loggedBy ?? accountId

@@ -3,7 +3,7 @@ import { createHttpGateway } from './http-gateway.ts'
 import { createStripeGateway } from './stripe-gateway.ts'
 
 const nothingToCharge = async () =>
-  declined('invalid_bookkeeper', 'this bookkeeper keeps a balance and charges nobody')
+  declined('invalid_bookkeeper', 'this billing provider keeps a balance and charges no payment method')
 
 /** The built-in bookkeeper: a balance that is credited and debited here, without an outside payer. */
 const creditGateway: Gateway = {

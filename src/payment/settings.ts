@@ -24,7 +24,7 @@ export const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
   Type.Record(Type.String(), keys, {
     default: {},
     description:
-      'Account id of a bookkeeper’s vendor -> what holds for its bookkeepers, instead of all the rest',
+      'Account ID of a billing provider’s vendor -> settings of its billing providers, instead of all others',
   })
 
 const httpSync = Type.Object(
@@ -53,7 +53,7 @@ const stripeKeys = {
   publishable_key: Type.Optional(
     Type.String({ minLength: 1, maxLength: 512, description: 'Given to browsers that take a card' }),
   ),
-  api_url: address('In place of https://api.stripe.com'),
+  api_url: address('Instead of https://api.stripe.com'),
   webhook_secret: Type.Optional(
     Type.String({
       minLength: 1,

@@ -115,7 +115,7 @@ const placeFiles = (folder: string, dataDir: string, files: readonly string[]) =
 const placeStore = async ({ config, environment }: Surroundings, { store, manifest }: Unpacked) => {
   if (config.databaseUrl) return restorePostgres({ url: config.databaseUrl, environment }, store)
   if ((await upgradeOfSqlite(store)) !== manifest.upgrade)
-    throw damaged('its store is not the one that its manifest tells of')
+    throw damaged('its store does not match its manifest')
   link(store, join(config.dataDir, storeName))
 }
 

@@ -27,7 +27,7 @@ const AuthModule = open({
   scopes: list(scope, {
     maxItems: 200,
     description:
-      'What tokens that are got this way may be used for, as with named API keys; empty: everything. They do not bind the master account',
+      'Scopes of tokens from this sign-in method, as for named API keys; empty: all. They do not apply to the master account',
   }),
   multi_factor: MultiFactor,
 })
@@ -42,13 +42,13 @@ const modules = {
 
 export const AuthModules = closed(modules, {
   default: {},
-  description: 'By way to sign in, what holds for it instead',
+  description: 'Settings by sign-in method',
 })
 export type AuthModules = Static<typeof AuthModules>
 
 /** What of the settings by way to sign in the schema cannot say. */
 export const moduleProblems = (modules: unknown): Problems => {
   if (memberOf(modules, 'cb_api_auth', 'multi_factor', 'enabled') !== true) return {}
-  const message = 'Nobody is there to be asked for a second factor with an API key'
+  const message = 'API keys cannot answer a second factor'
   return { 'auth_modules.cb_api_auth.multi_factor.enabled': { invalid: { message, value: true } } }
 }

@@ -42,7 +42,7 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
   ),
   max_form_fields: wholeNumber(
     { minimum: 10, maximum: 100_000, default: 1000, unit: 'fields' },
-    'Fields of a form (application/x-www-form-urlencoded) that is sent in place of JSON',
+    'Fields of a form (application/x-www-form-urlencoded) sent instead of JSON',
   ),
   max_connections: wholeNumber(
     { minimum: 10, default: 10_000, unit: 'connections' },
@@ -72,11 +72,11 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
   ),
   answer_bytes_per_account: wholeNumber(
     { minimum: 1_000_000, default: 64_000_000, unit: 'bytes' },
-    'Bytes of answers that are under way to the clients of one account; more wait, and then get 429',
+    'Bytes of responses being sent to the clients of one account; further ones wait, then get 429',
   ),
   answer_bytes: wholeNumber(
     { minimum: 3_000_000, default: 192_000_000, unit: 'bytes' },
-    'Bytes of answers that are under way to all clients of a process; more get 503. The last third is for accounts with nothing under way',
+    'Bytes of responses being sent to all clients of a process; further ones get 503. The last third is for accounts without responses in progress',
   ),
   answer_wait_s: wholeNumber(
     { minimum: 0, maximum: 600, default: 10 },
@@ -95,14 +95,14 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     default: 1,
     ...unit('throttling tokens'),
     description:
-      'What a request costs: a number (0: nothing costs anything), or numbers by account, endpoint and method, of which negative ones are passed over',
+      'Token cost of a request: a number (0: all requests are free), or numbers by account, endpoint and method; negative ones are ignored',
   }),
   user_auth_tokens: tokens(
     35,
     'What a sign-in with a password costs, and each call of a recovery, unless token_costs names a price',
   ),
   api_auth_tokens: tokens(35, 'What a sign-in with an API key costs, unless token_costs names a price'),
-  derivation_tokens: tokens(5, 'What a request costs more that sets a password or a PIN'),
+  derivation_tokens: tokens(5, 'Additional token cost of a request that sets a password or a PIN'),
   default_language: Type.String({
     default: 'en-US',
     description: 'Language of accounts that name none and have none above them, and of sign-in answers',
@@ -132,7 +132,7 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
   recovery_ui_hosts: Type.Array(Type.String(), {
     default: [],
     description:
-      'Hosts that recovery mails may link to beside those of brands whose DNS is set up; `*`: whatever whoever asks says',
+      'Hosts that recovery emails may link to, in addition to those of brands whose DNS is set up; `*`: any requested host',
   }),
   mail_from: Type.String({
     default: 'crosspoint@localhost',
@@ -179,7 +179,7 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     default: 'md5',
     description: 'The digest of user name and password in Basic credentials',
   }),
-  default_allow_anonymous_quickcalls: flag(false, 'Let anybody start a quickcall with GET'),
+  default_allow_anonymous_quickcalls: flag(false, 'Allow quickcalls with GET without a token'),
 })
 
 const auth = section('Signing in: tokens, what is kept of attempts, locks, guesses', {
@@ -195,7 +195,7 @@ const auth = section('Signing in: tokens, what is kept of attempts, locks, guess
   ),
   renew: flag(true, 'Let a token be renewed'),
   reset_identity_secret_on_rehash: flag(true, 'A new password ends the sessions of the user'),
-  generate_username_if_empty: flag(true, 'Make up a user name when only a password is given'),
+  generate_username_if_empty: flag(true, 'Generate a user name if only a password is given'),
   lock_account_on_failed_attempts: flag(false, 'Refuse sign-in after too many failures'),
   failed_attempts_until_lock: wholeNumber(
     { minimum: 1, default: 10, unit: 'failures' },
@@ -207,7 +207,7 @@ const auth = section('Signing in: tokens, what is kept of attempts, locks, guess
   ),
   guesses_at_once: wholeNumber(
     { minimum: 1, default: 100, unit: 'guesses' },
-    'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
+    'Wrong passwords for one account that are checked in a burst, from all networks without earlier sign-ins',
   ),
   guesses_of_network: wholeNumber(
     { minimum: 1, default: 20, unit: 'guesses' },
@@ -233,7 +233,7 @@ const auth = section('Signing in: tokens, what is kept of attempts, locks, guess
 const keptDays = (fallback: number, description: string) =>
   wholeNumber({ minimum: 0, maximum: 36_500, default: fallback }, description)
 
-const events = section('How long events and audit are kept, and who is told', {
+const events = section('Retention of events and audit log, and their subscribers', {
   events_retention_days: keptDays(31, 'How long events are kept; 0: for ever'),
   audit_retention_days: keptDays(0, 'How long audit entries are kept; 0: for ever'),
   amqp: Type.Object(
@@ -272,7 +272,7 @@ const bucketKeys = {
   }),
   inactivity_timeout_s: wholeNumber(
     { minimum: 1, default: 600 },
-    'A bucket that nobody used for so long is full again',
+    'Time after which an unused bucket is full again',
   ),
   ipv6_site_factor: wholeNumber(
     { minimum: 1, default: 8, unit: 'times' },

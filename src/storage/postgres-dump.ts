@@ -163,7 +163,7 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
     const run = runnerOn(client)
     if (await isDistributed(client))
       throw new Refusal(
-        'the store lies on several servers, of which one dump shows no one moment: save them with citus_create_restore_point and the archive of each',
+        'the store is on several servers, and one dump is not consistent: save them with citus_create_restore_point and the archive of each',
       )
     await checkTool('pg_dump', await majorVersionOf(run))
     const snapshot = await begin(run)

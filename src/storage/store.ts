@@ -251,7 +251,7 @@ export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   metrics.counted(
     {
       name: 'crosspoint_store_cache_lookups_total',
-      help: 'Records looked up by their id, by whether they were at hand.',
+      help: 'Records looked up by ID, by whether they were cached.',
       labels: ['result'],
     },
     () => {

@@ -30,7 +30,7 @@ export const createThreadRpc = (port: MessagePort | Worker, answers: ThreadRepli
   const answer = async (asks: number, name: string, content: unknown) => {
     try {
       const give = answers[name]
-      if (!give) throw new Error(`nobody answers to ${name}`)
+      if (!give) throw new Error(`no handler for ${name}`)
       const { content: given, transfer = [] } = await give(content as never)
       port.postMessage({ answers: asks, content: given } satisfies Message, transfer)
     } catch (error) {

@@ -268,7 +268,7 @@ describeAnyEngine('Call records in files', (engine) => {
     )
     expect(bare).toEqual({ everybody: without, page: without, stream: without })
     const told = world.logEntries.filter(
-      ({ message }) => message === 'events are told without their call records',
+      ({ message }) => message === 'events are sent without their call records',
     )
     const records = legs.map(({ call_id }) => `202511-${call_id}`)
     const line = { level: 'warn', fields: { account_id: account.id, records } }

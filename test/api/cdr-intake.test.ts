@@ -174,7 +174,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       'custom_channel_vars.account_id: there is no such account',
       expect.stringMatching(/^duration_seconds: /),
       'timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed',
-      'interaction_time: lies before the year 2000 (Gregorian seconds are wanted)',
+      'interaction_time: before the year 2000; use Gregorian seconds',
       'interaction_time: lies in the future',
     ])
     expect(answer).toSucceedWith({ ...nothing, accepted: 2, rejected: expect.anything(), rejected_total: 9 })

@@ -32,7 +32,7 @@ describeAnyEngine('configs of accounts', (engine) => {
         expect(answer).toFailWith(404, 'bad_identifier', {
           message: 'bad identifier',
           cause: 'phone.client',
-          reason: 'this document holds for the whole system',
+          reason: 'this document applies to the whole system',
         })
     })
     await world.operator.delete('/v2/system_configs/crossbar.configs')

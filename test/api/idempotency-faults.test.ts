@@ -317,7 +317,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
 
   const isUnderWay = (answer: Answer) => {
     expect(answer).toFailWith(409, 'idempotency_conflict', {
-      message: 'a request with this key is under way',
+      message: 'a request with this Idempotency-Key is still running. Retry after 1 second',
     })
     expect(answer.headers['retry-after']).toBe('1')
   }

@@ -6,7 +6,7 @@ import { eventually } from '../support/run/eventually.ts'
 import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const now = { perform_migration: 'now' }
-const description = 'Counts anew what the account has, for its services'
+const description = 'Counts the items of the account again for its services'
 
 describeAnyEngine('Migrations', (engine) => {
   const world = useWorld(engine)
@@ -50,11 +50,10 @@ describeAnyEngine('Migrations', (engine) => {
   it('are listed with what each does', async () => {
     expect(await world.ada.get(`${world.acme.path}/migrations`)).toSucceedWith({
       derive_sign_in_secrets:
-        'Derives the stored sign-in keys of users anew with the strongest parameters; passwords stay as they are',
+        'Derives stored sign-in keys of users again with the strongest parameters; passwords do not change',
       normalise_numbers:
         'Writes phone numbers, their countries and classifiers as the rules of today have it',
-      rebuild_cdr_months:
-        'Counts the statistics and checks the costs of call detail records anew from the stored records',
+      rebuild_cdr_months: 'Recalculates statistics and checks costs from the stored call detail records',
       recount_services: description,
       repair_used_by: 'Puts right what phone numbers are used by, and the features that follow from settings',
     })

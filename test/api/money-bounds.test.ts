@@ -179,7 +179,7 @@ describeAnyEngine('sums of money', (engine) => {
   it('are never booked as what is carried over', async () => {
     const account = await world.account(world.reseller)
     const source = { service: 'rollovers', id: '202601' }
-    const message = 'Balances are carried over by themselves: rollovers cannot be booked'
+    const message = 'Balances are carried over automatically: rollovers cannot be booked'
     expect(await world.unchanged(() => book(account, 'credit', 1, { source }))).toFailWith(
       400,
       'validation error',

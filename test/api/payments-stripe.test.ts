@@ -341,7 +341,7 @@ describeAnyEngine('cards', (engine) => {
           {
             status: 'declined',
             reason: 'never_arrived',
-            message: 'the bookkeeper never heard of it',
+            message: 'the billing provider does not know it',
             retryable: false,
           },
         ],

@@ -329,7 +329,7 @@ describeEngines('payments', (engine) => {
     })
     const tooMuch = await world.unchanged(() => refund(6.5, sold.id))
     expect(tooMuch).toFailWith(400, 'validation error', {
-      amount: { maximum: { message: 'No sale has so much left to be refunded', target: 6, value: 6.5 } },
+      amount: { maximum: { message: 'No sale has this amount left to refund', target: 6, value: 6.5 } },
     })
     const many = await Promise.all(Array.from({ length: 8 }, () => refund(1.5)))
     expect(many.filter(({ status }) => status === 201)).toHaveLength(4)

@@ -119,7 +119,7 @@ describeAnyEngine('items of plans', (engine) => {
     const at = (prefix: string) => ({
       [`${prefix}plan.ledgers.per-minute-voip.markup_type`]: {
         forbidden: {
-          message: 'What ledgers tell of is not marked up: rates price it when it happens',
+          message: 'Ledger entries have no markup: rates price calls when they happen',
           value: 'percentage',
         },
       },
@@ -146,7 +146,7 @@ describeAnyEngine('items of plans', (engine) => {
   it('are assigned without a contract', async () => {
     const account = await world.account(world.reseller)
     const id = await planOf({ devices: {} })
-    const message = 'Plans are assigned without contracts: overrides say what holds for an account'
+    const message = 'Plans are assigned without contracts: use overrides'
     const contract = { until: 63_999_999_999 }
     const services = `${account.path}/services`
     const add = () => world.ross.post(services, { add: [{ id, contract }] })

@@ -126,7 +126,7 @@ describeAnyEngine('security settings', (engine) => {
     const { admin, path } = await place()
     const auth_modules = { cb_api_auth: { multi_factor: { enabled: true } } }
     const rule = {
-      invalid: { message: 'Nobody is there to be asked for a second factor with an API key', value: true },
+      invalid: { message: 'API keys cannot answer a second factor', value: true },
     }
     const field = 'auth_modules.cb_api_auth.multi_factor.enabled'
     const settings = '/v2/system_configs/crossbar.auth'

@@ -195,7 +195,7 @@ describeEngines('tasks', (engine) => {
 
     it.each([
       ['a quote that is not closed', 'prefix,rate_cost\n1,"2', 'a quote is not closed'],
-      ['text behind a quote', 'prefix,rate_cost\n"1"x,2', 'text stands behind a closing quote'],
+      ['text behind a quote', 'prefix,rate_cost\n"1"x,2', 'text follows a closing quote'],
       [
         'quoted cells with semicolons between them',
         '"prefix";"rate_cost"\n"49";"0,02"',

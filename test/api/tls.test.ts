@@ -182,7 +182,7 @@ describeAnyEngine('TLS', (engine) => {
     )
     expect(errors).toMatchObject([
       {
-        message: 'the TLS settings cannot be used: HTTPS goes on with the old certificate',
+        message: 'the TLS settings cannot be used: HTTPS continues with the old certificate',
         fields: {
           problems: [
             {

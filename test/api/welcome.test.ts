@@ -105,7 +105,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
       const account = await world.account()
       const { texts, person } = await withHosts(hosts, () => newcomerIn(account))
       expect(texts).toHaveLength(1)
-      expect(texts.join()).toContain('Whoever made it tells you how to sign in.')
+      expect(texts.join()).toContain('The admin who created it tells you how to sign in.')
       expect(texts.join()).not.toContain('recovery=')
       const resets = await world.server.store.all(
         `SELECT id FROM records WHERE kind = 'password_reset' AND id = '${person.id}'`,

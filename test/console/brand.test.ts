@@ -202,7 +202,7 @@ describeAnyEngine('a brand in the console', (engine) => {
       await expect.poll(() => logo.getByRole('button', { name: 'Save logo' }).isDisabled()).toBe(true)
       await chooseFile(page, file, { name: 'logo.png', mimeType: 'image/png', buffer: svg })
       await pressOn(page, logo.getByRole('button', { name: 'Save logo' }))
-      await logo.getByText('The file is not the image it is said to be').waitFor()
+      await logo.getByText('The file content does not match its type').waitFor()
     })
   })
 })

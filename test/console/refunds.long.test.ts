@@ -56,7 +56,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     const first = await ask(page, '26')
     await world.unchanged(async () => {
       await page.keyboard.press('Enter')
-      await first.getByText('No sale has so much left to be refunded').waitFor()
+      await first.getByText('No sale has this amount left to refund').waitFor()
     })
     expect(bookkeeper.calls.filter(({ body }) => body.operation === 'refund')).toEqual([])
     await typeInto(page, first.getByRole('textbox', { name: 'Amount' }), '10.5')

@@ -150,7 +150,7 @@ describeAnyEngine('people in the console', (engine) => {
         expect(await save.isDisabled()).toBe(true)
         await chooseFile(page, file, pictureOf(Buffer.from('<svg onload="alert(1)"/>')))
         await pressOn(page, save)
-        await page.getByText('The file is not the image it is said to be').waitFor()
+        await page.getByText('The file content does not match its type').waitFor()
       })
       await chooseFile(page, file, pictureOf(png))
       await page.getByRole('img', { name: 'Preview' }).waitFor()

@@ -181,7 +181,7 @@ describeAnyEngine('a body of more than 64 kB', (engine) => {
     const misplaced = {
       verb: {
         invalid: {
-          message: 'The verb of a body of more than 65536 bytes must stand in the query',
+          message: 'The verb of a body of more than 65536 bytes must be in the query',
           value: 'PUT',
         },
       },

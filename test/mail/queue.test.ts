@@ -233,9 +233,7 @@ describeAnyEngine('the mail queue', (engine) => {
     await deliver()
     expect(smtp.mails).toEqual([])
     expect(await waiting()).toEqual([])
-    expect(await attempts()).toMatchObject([
-      { outcome: 'given_up', reply: 'nobody has a use for it any more' },
-    ])
+    expect(await attempts()).toMatchObject([{ outcome: 'given_up', reply: 'it has expired' }])
   })
 
   it('lets nobody wait until a flood of letters of another account is sent', async () => {

@@ -154,9 +154,7 @@ describeEngines('crosspoint export kazoo', (engine) => {
     const before = textsIn(folder)
     const refused = await house.exporting(folder)
     expect({ status: refused.status, output: refused.output }).toEqual({ status: 1, output: '' })
-    expect(refused.errors).toBe(
-      `crosspoint: ${folder} is not empty: an export goes into a folder of its own\n`,
-    )
+    expect(refused.errors).toBe(`crosspoint: ${folder} is not empty: name a new or empty folder\n`)
     expect(textsIn(folder)).toEqual(before)
     const other = join(house.place.dataDir, 'way-back-again')
     const again = await house.exporting(other)

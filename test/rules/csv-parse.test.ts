@@ -133,7 +133,7 @@ describe('the CSV parser', () => {
 
   it.each([
     ['a quote that is not closed', 'a,"b\nc,d\n', 'a quote is not closed'],
-    ['text behind a closing quote', 'a,"b"c\n', 'text stands behind a closing quote'],
+    ['text behind a closing quote', 'a,"b"c\n', 'text follows a closing quote'],
     ['a row without end', `a,"${'b'.repeat(1_000_001)}`, 'a row is longer than 1000000 bytes'],
     ['a row of too many cells', `a\n${','.repeat(10_000)}`, 'a row has more than 10000 cells'],
   ])('refuses %s', (_what, text, message) => {

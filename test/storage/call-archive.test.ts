@@ -368,7 +368,7 @@ describeEngines('A month of call records that others move', (engine) => {
     }
     await expect(drained(monthsWith({ reading }).lines(early))).rejects.toMatchObject({
       kind: { name: 'datastore_conflict' },
-      details: { message: 'the month was archived or dropped meanwhile' },
+      details: { message: 'the month was archived or dropped during the read' },
     })
   })
 

@@ -155,11 +155,10 @@ const envelopeFields = {
     properties: {
       warnings: {
         type: 'array',
-        description:
-          'What of the request has no effect: keys that nothing reads, and values without an effect',
+        description: 'Parts of the request without an effect: unread keys, and values without an effect',
         items: {
           type: 'object',
-          properties: { path: text('Of the key, with dots'), message: text('Why it has no effect') },
+          properties: { path: text('Path of the key, with dots'), message: text('Why it has no effect') },
         },
       },
     },

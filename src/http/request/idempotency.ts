@@ -254,7 +254,10 @@ const passing = new Set([408, 409, 429])
 const isLasting = (status: number) => status < 500 && !passing.has(status)
 
 const underWay = () =>
-  failure(idempotencyConflict, { message: 'a request with this key is under way', retryAfterSeconds: 1 })
+  failure(idempotencyConflict, {
+    message: 'a request with this Idempotency-Key is still running. Retry after 1 second',
+    retryAfterSeconds: 1,
+  })
 
 const otherRequest = () => failure(idempotencyConflict, { message: 'this key was used for another request' })
 

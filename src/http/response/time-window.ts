@@ -11,7 +11,7 @@ import { collectionListing, type Listing, type PageRequest } from './listing.ts'
 const tooWide = (seconds: number, isEndSent: boolean) =>
   isEndSent
     ? `created_from and created_to are more than ${seconds} seconds apart`
-    : `created_from is more than ${seconds} seconds ago: send a created_to, too, at most so much later`
+    : `created_from is more than ${seconds} seconds ago: send created_to as well, at most that much later`
 
 /** The window of a list. Without `created_from` it is `usualSeconds` wide, or as wide as allowed. */
 export const timeWindow = (

@@ -100,7 +100,7 @@ export const multipartFields = (bytes: Buffer, contentType: string, most: number
   const fields: FormField[] = []
   let at = firstPart(bytes, boundary)
   while (!startsWith(bytes, Buffer.from('--'), at)) {
-    if (!startsWith(bytes, lineEnd, at)) throw badForm('text stands behind a boundary')
+    if (!startsWith(bytes, lineEnd, at)) throw badForm('text follows a boundary')
     const from = at + lineEnd.length
     const headLength = bytes.subarray(from, from + maxHeadBytes).indexOf(headEnd)
     if (headLength < 0) throw badForm('a part has no head, or one that is too long')

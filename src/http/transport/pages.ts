@@ -122,7 +122,7 @@ const networksTimeoutMs = 2000
 
 const isDirect = ({ headers }: IncomingMessage) => proxyHeaders.every((name) => headers[name] === undefined)
 
-const refusal = `figures are told to clients that connect directly, from system_configs/crossbar metrics_networks\n`
+const refusal = `metrics are only for clients that connect directly from system_configs/crossbar metrics_networks\n`
 
 export const metricsPage = ({ text, networks }: FiguresDeps): PlainPage => {
   let known: readonly string[] = []

@@ -111,7 +111,7 @@ const createPort = (
     async serve(wanted: TlsSettings) {
       const { credentials, problems } = await inspectTls(wanted, dataDir)
       if (!credentials) {
-        const kept = serving ? 'HTTPS goes on with the old certificate' : 'HTTPS is not served'
+        const kept = serving ? 'HTTPS continues with the old certificate' : 'HTTPS is not served'
         return complain(`the TLS settings cannot be used: ${kept}`, { problems: reasonsOf(problems) })
       }
       if (serving?.wantedPort !== wanted.ssl_port) return open(wanted, credentials)

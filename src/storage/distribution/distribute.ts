@@ -19,7 +19,7 @@ const requireCitus = async (run: Run) => {
     throw new Refusal('the database has no workers: add them with citus_add_node(host, port)')
   if (!nodes.some(({ is_coordinator }) => is_coordinator))
     throw new Refusal(
-      'the coordinator has not been told its own address: call citus_set_coordinator_host(host, port)',
+      'the coordinator does not know its address: call citus_set_coordinator_host(host, port)',
     )
 }
 

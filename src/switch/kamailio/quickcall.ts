@@ -235,7 +235,7 @@ export const ringPhones = async (
   try {
     const ends = await Promise.all(attempts.map((attempt) => ring(attempt).catch(failed)))
     const known = ends.filter((end) => end !== undefined)
-    return known.find((end) => end.device_id !== undefined) ?? known.at(-1) ?? failed('nobody was called')
+    return known.find((end) => end.device_id !== undefined) ?? known.at(-1) ?? failed('no party was called')
   } finally {
     clearTimeout(timer)
   }

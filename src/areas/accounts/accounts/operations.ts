@@ -111,7 +111,7 @@ const createTreeChanges = (deps: AccountDeps) => {
       if (isSuperduper(actor)) return
       const { allow_sibling_listing: allowed } = await settings.of(accountsSettings)
       if (allowed && account.id !== actor.accountId) return
-      const cause = 'siblings are listed by whoever is above, where the operator allows it'
+      const cause = 'only parent accounts may list siblings, if the operator allows it'
       throw failure(forbidden, { cause })
     },
 
@@ -120,7 +120,7 @@ const createTreeChanges = (deps: AccountDeps) => {
       const { allow_move: rule } = await settings.of(accountsSettings)
       if (rule === 'tree' && isAbove(actor, account) && isWithin(actor, target)) return
       const cause =
-        'accounts are moved by the operator, or, where allow_move is tree, by whoever is above both places'
+        'only the operator may move accounts, or, if allow_move is tree, an account above both parents'
       throw failure(forbidden, { cause })
     },
 

@@ -226,7 +226,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       run: ({ account }) => new ListResponse(tree(account, false, descendantRow)),
     }),
     get(`${anAccount}/siblings`, {
-      summary: 'List the accounts beside an account, itself included',
+      summary: 'List the siblings of an account, including itself',
       ...listing,
       run: async ({ actor, account }) => {
         await accounts.assertSiblingsVisible(actor, account)

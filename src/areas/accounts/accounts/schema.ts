@@ -82,7 +82,7 @@ const fields = {
   trial_expires: integer({
     minimum: 1,
     description:
-      'From when on nobody is let in (Gregorian seconds). Only resellers above and the operator may set it, or lift it with null',
+      'Time after which no user can sign in (Gregorian seconds). Only resellers above and the operator can set it or remove it with null',
   }),
   voicemail: Voicemail,
   zones: anyObject(),

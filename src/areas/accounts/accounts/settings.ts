@@ -2,12 +2,12 @@ import { Type } from 'typebox'
 import { choice } from '../../../lib/schema.ts'
 import { flag, section, settingsDocument } from '../../../settings/keys.ts'
 
-const accountsSection = section('What accounts are made with, and who may move and list them', {
+const accountsSection = section('Defaults of new accounts, and who may move and list accounts', {
   account_realm_suffix: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 240,
-      description: 'What realms that are made up end with; absent: the realm of the master account',
+      description: 'Suffix of generated realms; absent: the realm of the master account',
     }),
   ),
   ensure_unique_name: flag(true, 'Refuse an account name that is taken'),
@@ -16,12 +16,12 @@ const accountsSection = section('What accounts are made with, and who may move a
   allow_move: choice(['superduper', 'tree'], {
     default: 'superduper',
     description:
-      'Who moves accounts: the operator alone, or also whoever is above both the account and its new parent',
+      'Who may move accounts: only the operator, or also an account above both the account and its new parent',
   }),
   default_timezone: Type.Optional(
     Type.String({
       description:
-        'Of accounts that say nothing, nor a reseller above them; absent: that of the master account',
+        'For accounts without a value, if no reseller above has one; absent: that of the master account',
     }),
   ),
 })

@@ -54,7 +54,7 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
       run: ({ path }) => new ListResponse(listing(path.account_id)),
     }),
     put(onAccount, {
-      summary: 'Make a named API key; the answer tells it, and nothing else ever does',
+      summary: 'Create a named API key; only this response contains it',
       allow: accountAdmin,
       body: ApiKey,
       tellsOnce: true,

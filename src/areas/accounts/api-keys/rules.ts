@@ -29,7 +29,7 @@ export const keyProblems = (
 }
 
 export const beyondKey = 'An API key cannot make or change one that may do more than itself'
-export const beyondScopes = 'Whoever has scopes cannot make or change a key that may do more'
+export const beyondScopes = 'A caller with scopes cannot create or change a key with more rights'
 
 /** A caller cannot grant scopes that it does not have. */
 export const excessProblems = (doc: KeyLimits, of: KeyLimits, message: string): Problems => {

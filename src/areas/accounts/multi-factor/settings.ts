@@ -25,7 +25,7 @@ const passkeys = section('Passkeys', {
   hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
     default: [],
     maxItems: 1000,
-    description: 'Further hosts of this server, each with passkeys of its own',
+    description: 'Further hosts of this server, each with separate passkeys',
   }),
   challenge_s: wholeNumber(
     { minimum: 30, maximum: 3600, default: 300 },

@@ -14,18 +14,18 @@ const keys = {
   records: countSetting('records', 'Records of one kind that an account may have'),
   records_of_kind: counts('The same for one kind: device, user, alert, number, task and the like'),
   sub_accounts: countSetting('accounts', 'Accounts below one, at whatever depth'),
-  file_bytes: bytes('Of logos, icons, texts and photos together'),
-  task_input_bytes: bytes('Of the inputs of all tasks that an account keeps'),
+  file_bytes: bytes('Total of logos, icons, texts and photos'),
+  task_input_bytes: bytes('Total of the inputs of all tasks of an account'),
 }
 
-const quotas = section('What accounts may have; whatever would pass one is refused', {
+const quotas = section('Quotas of accounts; a request that exceeds one is refused', {
   record_bytes: wholeNumber(
     { minimum: 1000, maximum: 16_000_000, default: 1_000_000, unit: 'bytes' },
-    'JSON text of a record, of whatever kind and whoever writes it',
+    'JSON text of any record, for every caller',
   ),
   record_values: wholeNumber(
     { minimum: 100, maximum: 1_000_000, default: 20_000, unit: 'values' },
-    'Values of a record, of whatever kind and whoever writes it; an object or array among others counts twice',
+    'Values of any record, for every caller; objects and arrays within others count twice',
   ),
   records: { ...keys.records, default: 100_000 },
   records_of_kind: { ...keys.records_of_kind, default: { webhook: 100, resource: 200, connectivity: 200 } },
@@ -35,7 +35,7 @@ const quotas = section('What accounts may have; whatever would pass one is refus
   accounts: Type.Record(
     Type.String({ maxLength: 32 }),
     Type.Partial(Type.Object(keys), { additionalProperties: true }),
-    { default: {}, description: 'Account id -> what holds for this account instead' },
+    { default: {}, description: 'Account ID -> quotas of this account' },
   ),
 })
 

@@ -11,7 +11,7 @@ export const newUserNotice = notice('new_user', {
     'user.email': macro('Mail address', 'Of the user', 'ada@acme.example'),
     instructions: macro(
       'Instructions',
-      'What to do with the link, or that there is none',
+      'Instructions for the link, or that there is none',
       'Open this address within 24 hours to choose your password:',
     ),
     link: secret('Link', 'Leads to a password; empty where no host is set up for it', exampleLink),
@@ -37,7 +37,7 @@ export const passwordRecoveryNotice = notice('password_recovery', {
   },
   subject: 'Password recovery',
   ...body(
-    'Somebody asked for a new password for the user {{user.username}} of the account {{account.name}}.',
+    'A new password was requested for the user {{user.username}} of the account {{account.name}}.',
     'If it was you, open this address within {{link.minutes}} minutes:',
     '<{{link}}>',
     'If it was not you, nothing has to be done: the password stays as it is.',

@@ -52,7 +52,7 @@ import {
 const KeyRow = open({ id: must(anyText()) }, { title: 'Signing key row' })
 const Key = open(
   { id: must(anyText()), public_key_pem: must(anyText()) },
-  { title: 'Signing key', description: 'What tokens are verified with' },
+  { title: 'Signing key', description: 'The public keys that verify tokens' },
 )
 
 const onKeys = '/v2/auth/keys'

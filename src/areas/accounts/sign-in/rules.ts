@@ -19,7 +19,7 @@ export const welcomeValues = (doc: UserDoc, address: string, link: string | unde
   'user.email': address,
   instructions:
     link === undefined
-      ? 'Whoever made it tells you how to sign in.'
+      ? 'The admin who created it tells you how to sign in.'
       : 'Open this address within 24 hours to choose your password:',
   link: link ?? '',
 })
@@ -51,7 +51,7 @@ const linkProblem = (url: string, isAllowed: boolean) => {
   if (linkHost(url) === undefined)
     return { wrong_format: { message: 'Must be a http or https address', value: url, format: 'uri' } }
   const message =
-    'Recovery mails may not link to this host: it has to stand in recovery_ui_hosts of the settings, or to belong to a brand'
+    'Recovery emails may not link to this host: add it to recovery_ui_hosts of the settings, or to a brand'
   return isAllowed ? undefined : { forbidden: { message, cause: url } }
 }
 

@@ -23,7 +23,7 @@ export const UserAuth = open(
     ),
     method: choice(digestMethods, {
       default: 'md5',
-      description: 'May also stand beside `data`, or in the query',
+      description: 'Also accepted next to `data`, or in the query',
     }),
     account_name: text(1, 128),
     account_realm: text(4, 253, { pattern: '^[.\\w_-]+$' }),
@@ -59,7 +59,7 @@ export const LoginResult = open(
       description: 'The scopes that the token is bound to, with spaces between; absent: none',
     }),
     recovery_codes: list(anyText(), {
-      description: 'Beside the first code of a second factor: each is good once in its place',
+      description: 'Returned with the first code of a second factor: each replaces a code once',
     }),
   },
   { title: 'Login result' },
@@ -88,7 +88,7 @@ export const RecoveryRequest = open(
   { title: 'Password recovery' },
 )
 
-export const RecoveryAnswer = anyText({ description: 'The same sentence for everybody' })
+export const RecoveryAnswer = anyText({ description: 'The same message in every case' })
 
 export const Redemption = open(
   { reset_id: must(text(40, 250, { pattern: '^[a-fA-F0-9]{40,250}$' })) },

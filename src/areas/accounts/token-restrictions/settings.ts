@@ -3,7 +3,7 @@ import { anyObject } from '../../../lib/schema.ts'
 import { dataByName, section, settingsDocument } from '../../../settings/keys.ts'
 
 const tokenRestrictions = section(
-  'What tokens of accounts without restrictions of their own may be used for',
+  'Token restrictions of accounts without their own',
   {
     // An object schema with properties, even an empty one, would add a default that hides the values at the top
     // level.

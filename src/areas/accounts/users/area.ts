@@ -35,7 +35,7 @@ export const usersArea = area({
       migrations: {
         derive_sign_in_secrets: {
           description:
-            'Derives the stored sign-in keys of users anew with the strongest parameters; passwords stay as they are',
+            'Derives stored sign-in keys of users again with the strongest parameters; passwords do not change',
           plan: createKeyRenewal(tools.store, tools.deriver),
           // Users who sign in need the same few threads.
           accountsAtOnce: 1,

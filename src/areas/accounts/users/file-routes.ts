@@ -22,7 +22,7 @@ const assertImage = ({ contentType, bytes }: Image): string => {
   const claimsImage = contentType.startsWith('image/')
   if (found && (!claimsImage || contentType === found)) return found
   throw invalid({
-    file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
+    file: { invalid: { message: 'The file content does not match its type', cause: contentType } },
   })
 }
 

@@ -228,7 +228,7 @@ const strengths: readonly (readonly [string, RegExp])[] = [
 /** What a password lacks. A ready digest shows nothing of it, so it will not do where strength is asked for. */
 export const strengthProblems = ({ password, credentials }: Secrets): Problems => {
   if (password === undefined)
-    return credentials === undefined ? {} : insecure('credentials', ['a password that can be judged'])
+    return credentials === undefined ? {} : insecure('credentials', ['a password that the server can check'])
   const missing = strengths.filter(([, pattern]) => !pattern.test(password)).map(([name]) => name)
   return missing.length > 0 ? insecure('password', missing) : {}
 }

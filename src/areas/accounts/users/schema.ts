@@ -110,7 +110,7 @@ export const DeletedUser = Type.Object(
         open(
           {
             type: must(anyText()),
-            id: must(anyText({ description: 'Of a phone number the number' })),
+            id: must(anyText({ description: 'The number, for phone numbers' })),
             status: must(anyText()),
           },
           { title: 'Removed object' },

@@ -1,6 +1,6 @@
 import { flag, section, settingsDocument } from '../../../settings/keys.ts'
 
-const passwords = section('What new passwords have to be; accounts may ask more or less of their own users', {
+const passwords = section('Rules for new passwords; accounts can set their own', {
   should_enforce_strength: flag(
     false,
     'New passwords have ten characters at least, among them a digit, a lower and an upper case letter and another one',

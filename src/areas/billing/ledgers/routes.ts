@@ -49,7 +49,7 @@ const requestProblems = async ({
   ...(source?.service === rolloverService && {
     'source.service': {
       forbidden: {
-        message: `Balances are carried over by themselves: ${rolloverService} cannot be booked`,
+        message: `Balances are carried over automatically: ${rolloverService} cannot be booked`,
         value: source.service,
       },
     },

@@ -69,7 +69,7 @@ export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
 
   return [
     get(onAccount, {
-      summary: 'Read the limits of an account; what holds after all stands in the metadata',
+      summary: 'Read the limits of an account; the metadata has the effective limits',
       allow: accountMember,
       subject: place,
       answers: LimitsRecord,
@@ -87,7 +87,7 @@ export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
         shown(call, await limits.replace(call.author, call.account, call.subject.record, call.data)),
     }),
     get(ofOperator, {
-      summary: 'Read what the operator allows this account, beside what its plans say',
+      summary: 'Read the operator limits of an account',
       ...operating,
       run: ({ subject: { record } }) => (record ? shownOperator(record) : {}),
     }),
@@ -145,7 +145,7 @@ export const allotmentRoutes = ({ allotments, limits }: RouteDeps): Route[] => {
       run: ({ account }) => allotments.of(account),
     }),
     post(base, {
-      summary: 'Replace what is included, beside what the plans of the account say',
+      summary: 'Replace the allotments of an account, in addition to those of its plans',
       allow: ownReseller,
       subject,
       body: Allotments,

@@ -40,7 +40,7 @@ export const paymentsArea = area({
       'Change: the invoice is paid; extra, next to `invoice.issued`, if the balance covers it at once. Record: `invoice`. `after`: its row in the list',
   },
   describes: {
-    invoices: 'What accounts owe for a month, and what was given back of it.',
+    invoices: 'Monthly invoices of accounts, and credit notes.',
     transactions: 'Money that moves at bookkeepers.',
   },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },

@@ -9,7 +9,7 @@ const billingNotice = <const M extends Macros>(
 ) => notice(id, { friendlyName, category: 'billing', to: 'admins', macros, subject, ...body(...paragraphs) })
 
 const transactionMacros = {
-  'transaction.id': macro('Transaction id', 'Of the payment', '202601-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
+  'transaction.id': macro('Transaction id', 'ID of the payment', '202601-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
   'transaction.type': macro('Kind', 'sale or refund', 'sale'),
   'transaction.amount': macro('Amount', 'With its currency', '25 USD'),
   'transaction.description': macro('Description', 'What it is for', 'Automatic top-up'),
@@ -19,7 +19,7 @@ const invoiceMacros = {
   'invoice.id': macro('Invoice id', 'Of the invoice', '202602-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
   'invoice.number': macro('Number', 'Of the invoice', '2026-000123'),
   'invoice.total': macro('Total', 'With its currency', '25 USD'),
-  'invoice.to_pay': macro('To pay', 'What of it is still to be paid', '25 USD'),
+  'invoice.to_pay': macro('To pay', 'Amount due', '25 USD'),
   'invoice.due': macro('Due', 'The day on which it is due', '2026-02-15'),
 } as const satisfies Macros
 
@@ -74,7 +74,7 @@ export const paymentGraceNotice = billingNotice(
   dunningMacros,
   'Invoice {{invoice.number}} has to be paid by {{payment.next}}',
   '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken, and it is not tried again: {{payment.reason}}',
-  'Unless it is paid by {{payment.next}}, the account is not in good standing any more.',
+  'Unless it is paid by {{payment.next}}, the account loses its good standing.',
 )
 
 export const accountDelinquentNotice = billingNotice(

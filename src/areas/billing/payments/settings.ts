@@ -20,7 +20,8 @@ const invoices = section('Invoices and credit notes', {
     Type.String({
       minLength: 1,
       maxLength: 4096,
-      description: 'Path of a TrueType font for PDF, in place of DejaVu Sans: for scripts that it has not',
+      description:
+        'Path of a TrueType font for PDF files instead of DejaVu Sans, for scripts that DejaVu Sans lacks',
     }),
   ),
   vendors: vendors(Type.Object({ number_prefix: Type.Optional(numberPrefix()) })),
@@ -29,7 +30,7 @@ const invoices = section('Invoices and credit notes', {
 const dunningDays = (fallback: number, description: string) =>
   wholeNumber({ minimum: 0, maximum: 365, default: fallback }, description)
 
-const dunning = section('What happens to invoices that are not paid', {
+const dunning = section('Steps for unpaid invoices', {
   attempt_days: Type.Array(Type.Integer({ minimum: 1, maximum: 365 }), {
     default: [3, 7, 14],
     maxItems: 20,
@@ -47,7 +48,7 @@ const dunning = section('What happens to invoices that are not paid', {
 const topup = section('Automatic top-ups', {
   enable: Type.Boolean({
     default: false,
-    description: 'Top accounts up by themselves, as their `topup` says',
+    description: 'Top up accounts automatically by their `topup`',
   }),
 })
 

@@ -19,7 +19,7 @@ const placeQuery = { ratedeck_id: 'The ratedeck that the rate has to belong to' 
 const questionQuery = {
   direction: 'inbound or outbound',
   caller_id_number: 'Who calls',
-  options: 'What the rate has to offer, separated by commas',
+  options: 'Options that the rate must have, separated by commas',
 }
 
 const queryText = (query: URLSearchParams, name: string) => query.get(name) || undefined

@@ -42,7 +42,7 @@ const fields = {
   weight: integer({
     minimum: 1,
     maximum: 100,
-    description: 'Of rates of one prefix the lowest counts; 1 is best',
+    description: 'If rates have one prefix, the lowest wins; 1 is best',
   }),
   direction: uniqueList(choice(['inbound', 'outbound']), { description: 'Without it both' }),
   routes: list(text(1, 256), {
@@ -51,7 +51,7 @@ const fields = {
   }),
   options: list(text(1, 128), {
     maxItems: 100,
-    description: 'What it offers: a call that asks for more is not for it',
+    description: 'Options: calls that need others do not use it',
   }),
   caller_id_numbers: text(0, 4096, {
     pattern: '^[0-9+:]*$',

@@ -8,14 +8,14 @@ const rates = section('Prices of calls: which rate of a number counts', {
     minLength: 1,
     maxLength: 64,
     description:
-      'The ratedeck of accounts to whom neither services, plans nor their reseller give one, and of rates that name none',
+      'The ratedeck of accounts without one from services, plans or reseller, and of rates that name none',
   }),
-  sort_by_weight: flag(true, 'Of rates of one prefix take the lowest weight; else the highest cost'),
+  sort_by_weight: flag(true, 'If rates have one prefix, use the lowest weight; else the highest cost'),
   filter_list: Type.Array(
     choice(['direction', 'route_options', 'routes', 'caller_id_numbers', 'reseller', 'version']),
     {
       default: ['direction', 'route_options', 'routes', 'caller_id_numbers', 'reseller'],
-      description: 'What of a rate has to fit a call, beside its prefix',
+      description: 'Further conditions of a rate for a call, in addition to its prefix',
     },
   ),
   rate_version: Type.Optional(Type.String({ description: 'The rate_version that filter version asks for' })),

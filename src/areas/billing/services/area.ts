@@ -52,7 +52,7 @@ export const servicesArea = area({
   },
   describes: {
     service_plans: 'What resellers sell by.',
-    services: 'What accounts are sold, what they have of it, what that costs, and who is told of it.',
+    services: 'Plans of accounts, their quantities and charges, and their billing providers.',
   },
   needs: { accounts: accountsArea },
   settings: [servicesSettings, httpSyncSettings, stripeSettings],

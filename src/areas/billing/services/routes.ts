@@ -65,7 +65,7 @@ interface Given {
 /** Nothing reads contracts. */
 const contractProblems = (contract: object | undefined, path: string): Problems => {
   if (Object.keys(contract ?? {}).length === 0) return {}
-  const message = 'Plans are assigned without contracts: overrides say what holds for an account'
+  const message = 'Plans are assigned without contracts: use overrides'
   return { [path]: { forbidden: { message } } }
 }
 
@@ -169,7 +169,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: (call) => services.setStanding(call, call.data),
     }),
     get(`${base}/summary`, {
-      summary: 'Read the invoices of an account as they stand',
+      summary: 'Read the current invoices of an account',
       isLong: true,
       allow: accountMember,
       produces: ['text/csv'],
@@ -209,7 +209,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: ({ account, data }) => services.quote(account, data),
     }),
     post('/v2/services/quote', {
-      summary: 'Price plans of the master account for somebody who has nothing yet; nothing is saved',
+      summary: 'Price plans of the master account for a new account; nothing is saved',
       allow: superduper,
       body: ServicesChange,
       judge: judgeChange,
@@ -223,7 +223,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: async ({ account }) => (await services.find(account))?.doc.manual ?? {},
     }),
     post(`${base}/manual`, {
-      summary: 'Set counts by hand in place of the own ones',
+      summary: 'Set manual quantities of an account',
       allow: ownReseller,
       body: Quantities,
       answers: Quantities,
@@ -238,13 +238,13 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: (call) => services.setManual(call, call.data, 'replace', call.subject),
     }),
     get(`${base}/overrides`, {
-      summary: 'Read what holds for this account in place of what its plans say',
+      summary: 'Read the price overrides of an account',
       allow: accountMember,
       answers: PlanOverrides,
       run: async ({ account }) => (await services.find(account))?.doc.overrides ?? {},
     }),
     post(`${base}/overrides`, {
-      summary: 'Set what holds for this account in place of what its plans say',
+      summary: 'Replace the price overrides of an account',
       allow: ownReseller,
       body: PlanOverrides,
       warns: ({ data }) => overridesWarnings(data),
@@ -255,7 +255,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       },
     }),
     patch(`${base}/overrides`, {
-      summary: 'Change some of what holds for this account; null takes away',
+      summary: 'Change price overrides of an account; null removes',
       allow: ownReseller,
       subject: stored('overrides'),
       body: PlanOverrides,
@@ -267,7 +267,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       },
     }),
     post(`${base}/{plan_id}`, {
-      summary: 'Assign a plan, or change what holds for it on this account',
+      summary: 'Assign a plan, or change its overrides',
       ...selling,
       body: PlanAssignment,
       judge: judgeAssignment,

@@ -33,13 +33,13 @@ const ratedeck = open({ id: text(1, 128), name: text(1, 128) })
 
 const TaxStanding = closed(
   {
-    jurisdiction: jurisdiction('Where the account is, like US or US-CA: taxes of there hold for it'),
+    jurisdiction: jurisdiction('Location such as US or US-CA: its taxes apply'),
     exempt: either([flag(), list(text(1, 128), { maxItems: 100 })], {
       description: 'From all taxes, or from those with these ids',
     }),
     exemption_number: text(1, 128, { description: 'What the account proves its exemption with' }),
   },
-  { title: 'Tax standing', description: 'How the account stands to taxes' },
+  { title: 'Tax standing', description: 'Tax settings of the account' },
 )
 export type TaxStatus = Static<typeof TaxStanding>
 
@@ -103,7 +103,7 @@ export const ServicesAnswer = open({
   bookkeeper: must(
     open(
       { id: must(anyText()), type: must(anyText()), vendor_id: must(anyText()) },
-      { description: 'Who keeps the books of plans that name nobody' },
+      { description: 'The billing provider of plans that name none' },
     ),
   ),
   ratedeck,

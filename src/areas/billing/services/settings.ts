@@ -17,29 +17,29 @@ const servicesSection = section('Plans, charges and standing', {
   ),
   merge_strategy_priority: Type.Object(
     {
-      simple: priority(10, 'Of plans whose merge.strategy is simple'),
-      recursive: priority(25, 'Of plans whose merge.strategy is recursive'),
-      cumulative: priority(50, 'Of plans whose merge.strategy is cumulative'),
+      simple: priority(10, 'Priority of plans whose merge.strategy is simple'),
+      recursive: priority(25, 'Priority of plans whose merge.strategy is recursive'),
+      cumulative: priority(50, 'Priority of plans whose merge.strategy is cumulative'),
     },
     {
       default: {},
       description:
-        'Of plans of one account that are merged in different ways, the larger one is laid over the smaller',
+        'If plans of one account have different merge strategies, the larger priority overrides the smaller',
     },
   ),
   own_topup_without_gateway: flag(
     false,
-    'Customers whose bookkeeper charges nobody may top themselves up: money that nobody has paid',
+    'Customers whose billing provider charges nobody may top up themselves: the credit is not paid by anyone',
   ),
   should_save_master_audit_logs: flag(false, 'Keep audit entries of the master account too'),
   currency: Type.String({
     default: 'USD',
     pattern: '^[A-Z]{3}$',
-    description: 'Of all money (ISO 4217). Amounts are not converted when it changes',
+    description: 'Currency of all amounts (ISO 4217). Amounts are not converted when it changes',
   }),
   sync_buffer_period: wholeNumber(
     { minimum: 0, maximum: 86_400, default: 600, unit: 'seconds' },
-    'Seconds in which changes of an invoice are gathered before its bookkeeper is told',
+    'Seconds in which changes of an invoice are collected before they are sent to its billing provider',
   ),
 })
 

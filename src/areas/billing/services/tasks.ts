@@ -50,8 +50,8 @@ export const createServiceTasks = (accounts: Accounts, quantities: QuantityReade
     input: 'none',
     description: 'List per-month descendant account quantities',
     doc: [
-      'What each account below had of each item when a month began and when it ended.',
-      'Nothing stands where there was nothing yet, or where the month still lasts.',
+      'The quantities of each sub-account by item at the beginning and end of a month.',
+      'Cells are empty if there was no item yet, or the month has not ended.',
     ].join('\n'),
     allow: accountAdmin,
     columns: monthColumns,

@@ -66,12 +66,12 @@ export const AppDescription = Type.Object(
     ),
     api_url: address('Where the app finds its API; absent: clients take the one they know'),
     source_url: address('Where the app is loaded from; absent: clients bring it along'),
-    masqueradable: setting(true, 'Whether it can be used in the place of an account below'),
-    published: setting(true, 'Whether anybody sees it'),
+    masqueradable: setting(true, 'Whether it can be used for a sub-account'),
+    published: setting(true, 'Whether it is visible'),
     allowed_users: Type.Optional(
       choice(['all', 'admins'], {
         description:
-          'Who has the app in accounts that neither installed nor uninstalled it; absent: nobody before it is installed',
+          'Users of the app in accounts that neither installed nor uninstalled it; absent: none before it is installed',
       }),
     ),
     author: optionalText(256, 'Who made it'),
@@ -81,7 +81,7 @@ export const AppDescription = Type.Object(
     urls: Type.Optional(
       Type.Object(
         { documentation: address('What describes it'), howto: address('What shows it') },
-        { additionalProperties: true, description: 'Where more is said of it' },
+        { additionalProperties: true, description: 'URL of more information' },
       ),
     ),
     phase: optionalText(32, 'Such as `alpha`, `beta`'),
@@ -113,9 +113,9 @@ const appFields = {
   source_url: anyText(),
   masqueradable: must(flag()),
   allowed_users: choice(['all', 'admins', 'specific'], {
-    description: 'Who has it; absent: it is not installed',
+    description: 'Its users; absent: it is not installed',
   }),
-  users: list(open({ id: must(id()) }), { description: 'Beside allowed_users' }),
+  users: list(open({ id: must(id()) }), { description: 'In addition to allowed_users' }),
   phase: anyText(),
 }
 

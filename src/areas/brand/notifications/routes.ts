@@ -148,7 +148,7 @@ const levelRoutes = (
         new ListResponse(shortListing((await notifications.all(levelOf(call))).map(notificationRow))),
     }),
     put(all, {
-      summary: 'Give a notice a version of its own',
+      summary: 'Set an account’s version of a notice',
       allow: writes,
       body: NewNotification,
       answers: NotificationRecord,
@@ -160,7 +160,7 @@ const levelRoutes = (
       },
     }),
     del(all, {
-      summary: 'Remove every version of its own: all notices are again as they are above',
+      summary: 'Remove all versions of an account: the inherited notices apply again',
       allow: writes,
       answers: Removed,
       run: (call) => notifications.removeAll(call.author, levelOf(call)),
@@ -208,7 +208,7 @@ const levelRoutes = (
       },
     }),
     del(one, {
-      summary: 'Remove the version of its own: the notice is again as it is above',
+      summary: 'Remove an account’s version of a notice: the inherited one applies again',
       allow: writes,
       subject,
       answers: NotificationRecord,

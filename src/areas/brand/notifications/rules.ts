@@ -38,7 +38,11 @@ export const subjectProblems = (subject: string, names: Names): Problems => {
 export const recipientProblems = (to: Rule, names: Names): Problems => {
   const isSecret = Object.values(names).some((name) => name.isSecret)
   if (isSecret && to.type !== undefined && to.type !== 'original') {
-    return { 'to.type': { forbidden: { message: 'What it says is for one person only', cause: to.type } } }
+    return {
+      'to.type': {
+        forbidden: { message: 'This notice contains personal data: use `original`', cause: to.type },
+      },
+    }
   }
   if (to.type === 'specified' && !to.email_addresses?.length) {
     const required = { message: 'Field is required but missing', value: 'email_addresses' }

@@ -74,8 +74,8 @@ const notificationHead = {
   friendly_name: must(anyText()),
   category: must(choice(['account', 'billing', 'system', 'user'])),
   enabled: must(flag()),
-  macros: must(keyed(Macro, { description: 'What may stand in double braces' })),
-  account_overridden: flag({ description: 'Present when the account has a version of its own' }),
+  macros: must(keyed(Macro, { description: 'Names allowed in double braces' })),
+  account_overridden: flag({ description: 'Present if the account has its own version' }),
 }
 
 export const NotificationRow = open(notificationHead, { title: 'Notification row' })

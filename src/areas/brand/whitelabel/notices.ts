@@ -6,7 +6,7 @@ export const emailVerificationNotice = notice('email_verification', {
   to: 'original',
   macros: {
     email: macro('Address', 'The address to be verified', 'support@acme.example'),
-    code: secret('Code', 'What proves that the mail was read', '1234'),
+    code: secret('Code', 'The code that proves that the email was read', '1234'),
     'code.minutes': macro('Minutes', 'How long the code is good', '60'),
   },
   subject: 'Verify your sender address',

@@ -88,7 +88,7 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
 
 const domainsOfAccount = '/v2/accounts/{account_id}/whitelabel/domains'
 const domainsOfSystem = '/v2/whitelabel/domains'
-const domainQuery = { domain: 'The domain, before it stands in the settings' }
+const domainQuery = { domain: 'The domain, before it is saved in the settings' }
 
 export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[] => [
   get(domainsOfAccount, {
@@ -99,7 +99,7 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
     run: ({ path, request }) => domains.expanded(request.value('domain'), path.account_id),
   }),
   post(domainsOfAccount, {
-    summary: 'Look up the DNS records of the domain: what is there beside what should be',
+    summary: 'Look up the DNS records of the domain: found and required values',
     allow: accountMember,
     query: { ...domainQuery, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
     answers: DomainChecks,

@@ -45,7 +45,7 @@ const brandFields = {
   conference_public_domain: hostField('The host at which conferences are joined'),
   fake_api_url: link('The address of the API as developers are shown it'),
   hide_credits: flag({ default: false }),
-  hide_powered: flag({ default: false, description: 'Hides the notice of who made the software' }),
+  hide_powered: flag({ default: false, description: 'Hides the name of the software' }),
   hide_registration: flag({ default: false, description: 'Hides the registration of new accounts' }),
   inbound_trunks_price: price('Price of an inbound trunk'),
   outbound_trunks_price: price('Price of an outbound trunk'),

@@ -10,13 +10,13 @@ const whitelabel = section('What resellers set up in DNS', {
   }),
   check_domains_hours: wholeNumber(
     { unit: 'hours', default: 24, minimum: 0, maximum: 744 },
-    'How often the DNS records of each brand are looked up, so that subscribers are told (domain.failed) when one that was right is so no more; 0: never',
+    'How often the DNS records of each brand are looked up, so that a record that became wrong is reported (domain.failed); 0: never',
   ),
   spf_mechanisms: Type.Array(Type.String({ maxLength: 256 }), {
     default: [],
     maxItems: 20,
     description:
-      'What the SPF record of a sender has to hold, so that receivers take its mail from this server',
+      'Required content of a sender’s SPF record, so that receivers accept its email from this server',
   }),
 })
 

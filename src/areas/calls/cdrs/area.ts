@@ -88,8 +88,7 @@ export const cdrsArea = area({
       taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),
       migrations: {
         rebuild_cdr_months: {
-          description:
-            'Counts the statistics and checks the costs of call detail records anew from the stored records',
+          description: 'Recalculates statistics and checks costs from the stored call detail records',
           plan: createCdrRebuild(store),
           accountsAtOnce: 8,
         },

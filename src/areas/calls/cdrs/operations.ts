@@ -86,7 +86,7 @@ export const createCdrs = ({ store, settings, archive, metrics, log }: Deps) => 
       if (untold.length > 0) {
         metrics.untold(untold.length)
         const facts = { account_id: accountId, records: untold.sort() }
-        log.write('warn', 'events are told without their call records', facts)
+        log.write('warn', 'events are sent without their call records', facts)
       }
       return texts
     },

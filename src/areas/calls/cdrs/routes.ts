@@ -37,8 +37,7 @@ const recordsOf = ({ stream, sent }: Pick<Call, 'stream' | 'sent'>) =>
 
 export const cdrIntakeRoutes = (intake: Intake): Route[] => [
   put('/v2/cdrs', {
-    summary:
-      'Store call detail records, one JSON object a line or a list. What is there already stays as it is',
+    summary: 'Store call detail records, one JSON object per line or a list. Stored records stay unchanged',
     allow: superduper,
     body: CdrRecords,
     judgesItself: true,

@@ -81,7 +81,7 @@ const CustomChannelVars = open(
     call_priority: anyText(),
     media_recordings: typed(['string', 'array']),
   },
-  { description: 'Properties of the platform, and whatever else the switch was told to keep' },
+  { description: 'Properties of the platform, and others that the switch sends' },
 )
 
 /** One leg of a call. Unknown fields are kept. */
@@ -152,7 +152,7 @@ export const Cdr = open(
         packets_lost: packets('Packets of voice that have not'),
         jitter_ms: packets('How unevenly they came, in milliseconds'),
       },
-      { description: 'What the phone of this leg has said of the voice when it hung up' },
+      { description: 'Voice quality reported by the phone of this leg at hang-up' },
     ),
     recording_url: anyText(),
     switch_hostname: anyText(),
@@ -230,6 +230,6 @@ export const IntakeReport = open(
     ),
     rejected_total: recordCount('How many were refused'),
   },
-  { title: 'What became of call detail records' },
+  { title: 'Results of call detail records' },
 )
 export type IntakeReport = Static<typeof IntakeReport>

@@ -24,13 +24,13 @@ const cdr = section('Which call records are stored, and for how long', {
   archive_after_months: Type.Optional(
     wholeNumber(
       { minimum: 1, maximum: 1200 },
-      'Whole months that stay in the store beside the current one; older ones are moved to the archive; absent: all stay',
+      'Whole months in the store besides the current one; older ones move to the archive; absent: all stay',
     ),
   ),
   retention_months: Type.Optional(
     wholeNumber(
       { minimum: 1, maximum: 1200 },
-      'Whole months that are kept beside the current one; absent: all',
+      'Whole months that are kept besides the current one; absent: all',
     ),
   ),
 })

@@ -31,7 +31,7 @@ export const alertsArea = area({
     'balance.low':
       "Change: the balance is not over `notifications.low_balance.threshold` of the account (default 5 if mail is wanted): once when it becomes so, then once a day. Record: `low_balance`, with the account's id. `after`: `balance`, `threshold`",
   },
-  describes: { alerts: 'What people are to be told.' },
+  describes: { alerts: 'Messages for the users of accounts.' },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

@@ -22,7 +22,7 @@ const expired = (value: unknown): Problems => ({
 
 export const alertRoutes = (alerts: Alerts): Route[] => [
   get(all, {
-    summary: 'List what the people of an account are to be told',
+    summary: 'List the alerts of an account',
     allow: accountMember,
     answers: AlertRow,
     list: true,
@@ -52,7 +52,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
     run: async ({ actor, account, path }) => one(await alerts.get(actor, account, path.alert_id)),
   }),
   del(oneAlert, {
-    summary: 'Take an alert away; who is one of many takes it out of their own sight',
+    summary: 'Clear an alert; a recipient among many hides it for themselves',
     allow: accountMember,
     answers: AlertRecord,
     run: async ({ author, actor, account, path }) =>

@@ -7,7 +7,7 @@ import { auditOfRecords, auditRoutes } from './routes.ts'
 export const auditArea = area({
   name: 'audit',
   kinds: { audit: 'removal of old entries of the audit log' },
-  describes: { audit: 'What was changed, by whom, and from what to what.' },
+  describes: { audit: 'Changes of records, with author, old and new values.' },
   create(tools) {
     const audit = createAudit(tools)
     return {

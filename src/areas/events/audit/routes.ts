@@ -12,7 +12,7 @@ const base = '/v2/accounts/{account_id}/audit'
 
 export const auditRoutes = (audit: Audit): Route[] => [
   get(base, {
-    summary: 'List what was changed in an account, by whom, newest first',
+    summary: 'List changes in an account, newest first',
     allow: accountAdmin,
     outlivesAccount: true,
     query: {
@@ -79,7 +79,7 @@ export const auditOfRecords = (audit: Audit, routes: readonly Route[]): Route[] 
     const resource = path.split('/')[resourceAt + 1]
     if (resource === undefined) throw new Error(`${path} names no resource`)
     return get(`${path}/audit`, {
-      summary: 'List what was changed of this record, by whom, newest first',
+      summary: 'List changes of a record, newest first',
       // Records that belong to no account are changed by the master account only.
       allow: record.owner === 'nobody' ? superduper : spec.allow,
       ...(spec.namedKeys ? { namedKeys: spec.namedKeys } : {}),

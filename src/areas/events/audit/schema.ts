@@ -21,7 +21,7 @@ const actor = closed({
   type: must(choice(['user', 'api_key', 'impersonator', 'task', 'system'])),
   id: anyText({
     description:
-      "Of the user, the task or the named key; of an account's one key the account's. The system has none",
+      'ID of the user, task or named key; for an account’s one key that of the account. The system has none',
   }),
   account_id: anyText({ description: 'The account that the actor is of' }),
   as: open({ id: anyText(), account_id: anyText() }, { description: 'Whom an impersonator acted as' }),
@@ -38,26 +38,24 @@ export const AuditEntry = closed(
   {
     id: must(id()),
     account_id: must(
-      anyText({ description: 'The account whose record it was; the master account of what is nobody’s' }),
+      anyText({ description: 'The account of the record; the master account for records of the system' }),
     ),
     at: must(gregorian('When it was committed')),
     actor: must(actor),
-    request_id: must(
-      anyText({ description: 'Of the request, or what the server calls what it does by itself' }),
-    ),
+    request_id: must(anyText({ description: 'ID of the request, or the name of the server’s own job' })),
     action: must(choice(['created', 'edited', 'deleted'])),
     record: must(
       closed({
         kind: must(anyText()),
         id: must(anyText()),
-        name: must(anyText({ description: 'What people call it; its id where nobody calls it anything' })),
+        name: must(anyText({ description: 'Its name; its ID if it has none' })),
       }),
     ),
-    changes: must(list(change, { description: 'What differs; secrets are shown as ***' })),
+    changes: must(list(change, { description: 'Changed values; secrets are shown as ***' })),
     sequence: must(anyText({ description: 'Its place in the order of everything: the id of its event' })),
     digest: must(digest('SHA-256 over the digest before it and what the entry says')),
     previous_digest: must(
-      either([digest('Of the entry before it in the account'), Type.Null()], {
+      either([digest('Digest of the previous entry of the account'), Type.Null()], {
         description: 'null of the first entry of an account',
       }),
     ),
@@ -70,6 +68,6 @@ export const RemovedEntries = closed({
   entries: must(integer({ minimum: 1 })),
   until: must(gregorian('When the last of them was committed')),
   sequence: must(anyText({ description: 'The place of the last of them' })),
-  digest: must(digest('Of the last of them, to which the first entry that is left refers')),
+  digest: must(digest('Digest of the last of them, to which the first remaining entry refers')),
 })
 export type RemovedEntries = Static<typeof RemovedEntries>

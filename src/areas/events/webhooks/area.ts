@@ -28,7 +28,7 @@ export const webhooksArea = area({
     'webhook.replayed':
       'Change: an admin asked for a replay of a webhook. Record: `webhook`. `after`: the request',
   },
-  describes: { webhooks: 'Who is told of events outside, and what came of it.' },
+  describes: { webhooks: 'Webhooks of accounts and their deliveries.' },
   needs: { accounts: accountsArea, alerts: alertsArea },
   settings: [webhookSettings],
   notices: [webhookDisabledNotice],

@@ -47,7 +47,7 @@ const causeOf = ({ id }: Pick<WebhookRecord, 'id'>) => `webhook/${id}`
 
 const alertOf = ({ accountId, doc }: WebhookRecord): Alert => ({
   title: 'Webhook switched off',
-  message: `The webhook ${doc.name} has failed for a whole day and is switched off until somebody enables it.`,
+  message: `The webhook ${doc.name} has failed for a whole day and is disabled until an admin enables it.`,
   category: 'webhook_disabled',
   level: 'warning',
   from: [{ type: 'account', value: accountId }],
@@ -61,7 +61,12 @@ const eventOf = async (feed: Deps['feed'], attempt: Attempt) => {
   const event = sequence === undefined ? undefined : await feed.one(sequence)
   if (event) return event
   throw invalid({
-    attempt_id: { gone: { message: 'What was told then is not kept any more', value: attempt.id } },
+    attempt_id: {
+      gone: {
+        message: 'attempt_id: the event of this attempt has expired and cannot be resent',
+        value: attempt.id,
+      },
+    },
   })
 }
 
@@ -229,7 +234,7 @@ export const createWebhooks = (deps: Deps) => {
       const event = sampleFor(hook.doc, hook.accountId, now)
       const errand = { eventId: `test-${randomHex(8)}`, event, attempts: 0, since: now }
       const tried = await courier.send(hook, errand, new AbortController().signal)
-      if (!tried) throw new Error('a call that nobody gave up was given up')
+      if (!tried) throw new Error('a call was canceled without a request')
       const attempt = { ...tried.attempt, retries_left: 0 }
       await store.writeUnrecorded([attempts.add(hook.accountId, attempt)])
       return attempt

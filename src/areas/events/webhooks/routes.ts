@@ -65,9 +65,9 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
     called: ['a webhook', 'webhooks'],
     row: WebhookRow,
     routes: everyOperation(accountAdmin, {
-      create: { summary: 'Have somebody outside told of events' },
+      create: { summary: 'Create a webhook' },
       patch: { summary: 'Change a webhook' },
-      delete: { summary: 'Remove a webhook, and what it was still to be told' },
+      delete: { summary: 'Remove a webhook with its pending deliveries' },
     }),
     shown: extrasOf,
     afterChange: async (_call, hook) => webhooks.catchUp(hook),
@@ -102,7 +102,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       run: () => answer({ data: sampleNames }),
     }),
     get('/v2/webhooks/samples/{sample_id}', {
-      summary: 'Show what a kind of webhook is told',
+      summary: 'Show sample events of a kind of webhook',
       allow: anyone,
       answers: Sample,
       list: true,
@@ -153,7 +153,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       judge: async ({ sent }) => replayProblems(sent),
       run: async ({ author, subject: hook, data }) => {
         await webhooks.replay(author, hook, data)
-        return accepted('the webhook is told again')
+        return accepted('the deliveries of the webhook continue')
       },
     }),
   ]

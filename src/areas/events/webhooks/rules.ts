@@ -57,7 +57,7 @@ const modifier = (friendlyName: string, items: readonly string[]) => ({
   items,
 })
 
-const fromSwitch = 'Waits for a telephone switch that tells of it'
+const fromSwitch = 'Requires a telephone switch that reports it'
 
 export const webhookKinds = (noticeIds: readonly string[]): WebhookKind[] => [
   kindOf(all, 'All', 'Every event once, but for call records'),
@@ -70,7 +70,7 @@ export const webhookKinds = (noticeIds: readonly string[]): WebhookKind[] => [
   kindOf('channel_hold', 'Channel hold', fromSwitch),
   kindOf('channel_unhold', 'Channel unhold', fromSwitch),
   kindOf('mms', 'MMS', fromSwitch),
-  kindOf('notifications', 'Notifications', 'What people are told by mail', {
+  kindOf('notifications', 'Notifications', 'Emails to users', {
     type: modifier('Notice', noticeIds),
   }),
   kindOf('object', 'Object', 'A record is created, edited or deleted', {

@@ -25,7 +25,7 @@ const SecuritySettings = open({
   sha256_key: text(1, 512, { ...readableSecret, description: 'Signs what is sent' }),
   previous_key: text(1, 512, {
     ...readableSecret,
-    description: 'Signs beside it, while receivers learn the new one',
+    description: 'Signs additionally, until receivers use the new one',
   }),
 })
 
@@ -40,7 +40,7 @@ const fields = {
   ),
   hook: must(
     text(1, 128, {
-      description: 'What it is told: all, a hook of GET /v2/webhooks, an event type, or <kind>.*',
+      description: 'Its events: all, a hook of GET /v2/webhooks, an event type, or <kind>.*',
     }),
   ),
   http_verb: choice(['get', 'post', 'put'], { default: 'post' }),
@@ -55,14 +55,14 @@ const fields = {
     description: '0: what fails is not repeated. Any other value: it is repeated for three days',
   }),
   enabled: flag({ default: true }),
-  include_subaccounts: flag({ default: false, description: 'It is told of the accounts below as well' }),
+  include_subaccounts: flag({ default: false, description: 'Includes events of sub-accounts' }),
   include_internal_legs: flag({
     default: true,
-    description: 'false: it is not told of call records of legs that a switch made to itself',
+    description: 'false: excludes call records of legs that a switch made to itself',
   }),
-  version: choice(['v1', 'v2'], { default: 'v1', description: 'The form of what it is told' }),
+  version: choice(['v1', 'v2'], { default: 'v1', description: 'Format of the events' }),
   custom_data: keyed(anyText(), {
-    description: 'Added to what it is told; type and action say which events of some hooks are meant',
+    description: 'Added to the events; type and action select events of some hooks',
   }),
   custom_request_headers: keyedBy(headerName, headerValue, {
     ...readableSecret,
@@ -98,25 +98,25 @@ export const WebhookKind = open(
     id: must(anyText()),
     name: must(anyText()),
     description: must(anyText()),
-    modifiers: must(anyObject({ description: 'What its custom_data has to say' })),
+    modifiers: must(anyObject({ description: 'Required keys of its custom_data' })),
   },
   { title: 'Kind of webhook' },
 )
 export type WebhookKind = Static<typeof WebhookKind>
 
-export const Sample = anyObject({ description: 'What a hook of that kind is told, in version 1' })
+export const Sample = anyObject({ description: 'Sample events of that kind, in version 1' })
 
-export const SampleNames = list(anyText(), { description: 'Of which kinds there are samples' })
+export const SampleNames = list(anyText(), { description: 'Kinds with samples' })
 
 export const ReEnable = open({ 're-enable': must(flag()) }, { title: 'Enabling webhooks again' })
 export type ReEnable = Static<typeof ReEnable>
 
 export const Replay = open(
   {
-    attempt_id: id({ description: 'What was tried then is sent once more' }),
+    attempt_id: id({ description: 'The event of this attempt is sent again' }),
     after: text(16, 16, {
       pattern: '^[0-9]*$',
-      description: 'Every event behind this sequence that the hook would have been told is sent',
+      description: 'Every event of the hook after this sequence is sent',
     }),
   },
   { title: 'Telling a webhook again' },

@@ -7,7 +7,7 @@ const webhooks = section('Telling webhooks of events', {
   ),
   deliveries_at_once: wholeNumber(
     { minimum: 1, maximum: 64, default: 8, unit: 'deliveries' },
-    'How many events, of different records, one receiver is told of at the same time',
+    'Concurrent deliveries to one receiver, of different records',
   ),
 })
 

@@ -20,13 +20,13 @@ const Bindings = closed(
 export const OpenWebSocket = open(
   {
     websocket_session_id: must(anyText()),
-    account_id: must(anyText({ description: 'Whose tokens were sent over it' })),
-    bindings: must(list(anyText({ description: 'What those tokens are subscribed to' }))),
+    account_id: must(anyText({ description: 'Accounts of the tokens sent over it' })),
+    bindings: must(list(anyText({ description: 'Subscriptions of these tokens' }))),
     timestamp: must(gregorian('When it was opened')),
     source: must(anyText({ description: 'The address of the client' })),
     destination: must(anyText({ description: 'The node that it is open to' })),
     name: anyText({ description: 'What the client calls it' }),
-    metadata: anyObject({ description: 'What the client has said of it' }),
+    metadata: anyObject({ description: 'Description by the client' }),
   },
   { title: 'OpenWebSocket' },
 )

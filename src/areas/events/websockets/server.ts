@@ -21,7 +21,7 @@ export const createWebSocketServer = ({ feed, store, settings, directory, node, 
   let isJudging = false
 
   const notJudged = (error: unknown) =>
-    log.write('warn', 'tokens of WebSockets could not be judged', { error: describeError(error) })
+    log.write('warn', 'tokens of WebSockets could not be checked', { error: describeError(error) })
 
   const judgeAll = async () => {
     await store.fence()

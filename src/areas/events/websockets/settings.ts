@@ -37,11 +37,11 @@ const blackhole = section(
     ),
     idle_timeout_s: seconds(
       3600,
-      'A connection without subscriptions that has asked for nothing for so long is closed',
+      'Time after which a connection without subscriptions and requests is closed',
     ),
     ping_interval_s: seconds(
       30,
-      'A silent client is pinged after so long, and cut off when it is silent for as long again',
+      'Time after which a silent client is pinged; after the same time without a response it is disconnected',
     ),
   },
 )

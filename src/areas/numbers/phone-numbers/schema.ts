@@ -60,7 +60,7 @@ export const numberStates = [
 ] as const
 
 const Cnam = open({
-  display_name: text(1, 15, { description: 'Name shown to those who are called' }),
+  display_name: text(1, 15, { description: 'Name shown to called parties' }),
   inbound_lookup: flag({ description: 'Look up the names of callers' }),
 })
 
@@ -94,7 +94,7 @@ export const E911 = open(
     postal_code: must(anyText()),
     region: must(text(2, 2, { description: 'Two-letter abbreviation' })),
     status: choice(['INVALID', 'GEOCODED', 'PROVISIONED', 'REMOVED', 'ERROR'], {
-      description: 'Set by the server, once a provider has said something; absent: nobody has registered it',
+      description: 'Set by the server after a response of a provider; absent: not registered',
     }),
     street_address: must(anyText({ description: 'House number and street' })),
   },
@@ -123,7 +123,7 @@ const Porting = open(
 
 const NumberFailover = open(
   { e164: anyText({ description: 'A number' }), sip: anyText({ description: 'A SIP address' }) },
-  { description: 'Where calls go when nobody can take them; for numbers of trunks' },
+  { description: 'Destination of calls that the trunk does not take; for numbers of trunks' },
 )
 
 const Prepend = open(
@@ -132,7 +132,7 @@ const Prepend = open(
     name: anyText({ description: 'Put before the name of a caller' }),
     number: anyText({ description: 'Put before the number of a caller' }),
   },
-  { description: 'What those who are called see before the caller' },
+  { description: 'Prefix of the caller ID for called parties' },
 )
 
 const Ringback = open(
@@ -163,14 +163,14 @@ const numberFields = {
   sms: Messages,
   carrier_name: text(1, 30, { description: 'Sets the carrier; operators only' }),
   cnam: Cnam,
-  create_with_state: choice(numberStates, { description: 'Of a new number; in_service without it' }),
+  create_with_state: choice(numberStates, { description: 'State of a new number; default in_service' }),
   e911: E911,
   porting: Porting,
 }
 
 const lists = {
-  features_allowed: list(anyText(), { description: 'Of this number alone; operators only' }),
-  features_denied: list(anyText(), { description: 'Of this number alone; operators only' }),
+  features_allowed: list(anyText(), { description: 'For this number only; operators only' }),
+  features_denied: list(anyText(), { description: 'For this number only; operators only' }),
 }
 
 export const PhoneNumber = open(

@@ -7,9 +7,9 @@ import { carrierModules, numberModules } from './carriers/carrier.ts'
 const numberSearchKeys = {
   carrier_modules: Type.Array(choice(carrierModules), {
     default: ['knm_local'],
-    description: 'Carriers that are asked for numbers beside the own stock',
+    description: 'Carriers that are searched in addition to the stock',
   }),
-  unauthorized_numbers_lookup: flag(false, 'Let anybody search for numbers without a token'),
+  unauthorized_numbers_lookup: flag(false, 'Allow number searches without a token'),
 }
 
 const featureNames = (description: string) =>
@@ -29,7 +29,7 @@ const numberFeatureKeys = {
 const pattern = (description: string) => Type.String({ minLength: 1, maxLength: 256, description })
 
 const numberingKeys = {
-  reconcile_regex: Type.Optional(pattern('What a number has to look like after normalisation (RE2)')),
+  reconcile_regex: Type.Optional(pattern('Pattern of a number after normalisation (RE2)')),
   e164_converters: Type.Optional(
     Type.Record(
       Type.String(),
@@ -38,8 +38,7 @@ const numberingKeys = {
         suffix: Type.Optional(Type.String({ maxLength: 16, description: 'Put behind' })),
       }),
       {
-        description:
-          'Pattern (RE2) -> what is put around its last group; in order, in place of the standard ones',
+        description: 'Pattern (RE2) -> text around its last group; in order, instead of the standard ones',
       },
     ),
   ),
@@ -48,7 +47,7 @@ const numberingKeys = {
       Type.String(),
       Type.Object(
         {
-          regex: pattern('What numbers of this kind look like (RE2); its last group is what is printed'),
+          regex: pattern('Pattern of numbers of this kind (RE2); its last group is printed'),
           friendly_name: Type.Optional(Type.String({ maxLength: 128, description: 'Shown to people' })),
           pretty_print: Type.Optional(
             Type.String({
@@ -60,7 +59,7 @@ const numberingKeys = {
         },
         { additionalProperties: true },
       ),
-      { description: 'Kinds of numbers in order, in place of the standard ones' },
+      { description: 'Kinds of numbers in order, instead of the standard ones' },
     ),
   ),
 }
@@ -80,7 +79,7 @@ const numberLifeKeys = {
   ),
   released_state: choice(['available', 'released'], {
     default: 'available',
-    description: 'State of a number that nobody owns any more',
+    description: 'State of a number that lost its owner',
   }),
   should_age: flag(false, 'Released numbers age before they are available'),
   should_permanently_delete: flag(false, 'Released numbers leave the inventory'),
@@ -91,7 +90,7 @@ const numberLifeKeys = {
   mms_carriers: carriers('Carriers whose numbers may have the feature mms'),
 }
 
-const numberManager = section('Phone numbers: their form, where they come from, what becomes of them', {
+const numberManager = section('Phone numbers: format, carriers, states', {
   ...numberSearchKeys,
   ...numberFeatureKeys,
   ...numberingKeys,

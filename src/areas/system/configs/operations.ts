@@ -81,7 +81,7 @@ export const createAccountConfigs = (tools: Deps) => {
     const { hidden_documents: hidden } = await settings.of(configsSettings)
     const isHidden = hidden.some((one) => name === one || name.startsWith(`${one}.`))
     if (!Object.hasOwn(documents, name) && !isHidden) return
-    throw failure(badIdentifier, { cause: name, reason: 'this document holds for the whole system' })
+    throw failure(badIdentifier, { cause: name, reason: 'this document applies to the whole system' })
   }
 
   const systemValues = async (name: string): Promise<Json> => {

@@ -77,7 +77,7 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
     post(one, { summary: 'Replace the values of an account', ...writing('whole') }),
     patch(one, { summary: 'Change values of an account', ...writing('changed') }),
     del(one, {
-      summary: 'Delete the values of an account: those from above hold again',
+      summary: 'Delete the values of an account: inherited values apply again',
       allow: accountAdmin,
       subject,
       answers: AccountConfigRecord,

@@ -33,7 +33,7 @@ export const schemasArea = area({
         }),
       }),
       put('/v2/schemas/{schema_name}/validation', {
-        summary: 'Hold data against a schema: the answer shows it with its defaults',
+        summary: 'Validate data against a schema: the response shows it with defaults',
         allow: anyToken,
         body: anyObject(),
         answers: anyObject(),

@@ -101,7 +101,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       run: () => new ListResponse(names),
     }),
     get(one, {
-      summary: 'Read a settings document, its default section filled with the values nobody set',
+      summary: 'Read a settings document; its default section includes default values',
       record: { kind: 'system_config' },
       ...onOne,
       query: { with_defaults: { flag: 'true fills every section' } },
@@ -121,7 +121,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       body: SystemConfigSections,
     }),
     del(one, {
-      summary: 'Delete a settings document: its defaults hold again',
+      summary: 'Delete a settings document: its defaults apply again',
       ...onOne,
       run: async ({ author, subject: config }) => {
         const record = await configs.remove(author, config)
@@ -129,7 +129,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       },
     }),
     get(section, {
-      summary: 'Read a section of a settings document, filled with what lies below it',
+      summary: 'Read a section of a settings document, filled with inherited values',
       ...onSection,
       run: ({ subject: config, path }) => {
         const values = configs.readSection(config, path.section)

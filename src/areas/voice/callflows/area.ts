@@ -71,7 +71,7 @@ const callflowRoutes = (callflows: Callflows) => {
 export const callflowsArea = area({
   name: 'callflows',
   kinds: { callflow: 'callflows' },
-  describes: { callflows: 'What happens to calls, by the number that is called.' },
+  describes: { callflows: 'Rules for calls by called number.' },
   needs: { phoneNumbers: phoneNumbersArea },
   create({ store }, { phoneNumbers: { numbers } }) {
     const callflows = createCallflows({ store, numbers })

@@ -8,7 +8,7 @@ const Flow = open(
     module: must(
       text(1, 64, { description: 'device, user, ring_group, callflow, resources, response, ...' }),
     ),
-    data: anyObject({ default: {}, description: 'What the module is told' }),
+    data: anyObject({ default: {}, description: 'Parameters of the module' }),
     children: anyObject({ description: 'What follows, by how the module ended; `_`: whatever else' }),
   },
   { description: 'What is done with a call' },
@@ -40,7 +40,7 @@ const fields = {
 export const callflowShape = recordShape(fields, {
   title: 'Callflow',
   description: 'What happens to calls of some numbers. Other fields are kept',
-  computed: { metadata: anyObject({ readOnly: true, description: 'What the ids in the flow are called' }) },
+  computed: { metadata: anyObject({ readOnly: true, description: 'Names of the IDs in the flow' }) },
 })
 export const { record: CallflowRecord, computed: callflowReadOnly } = callflowShape
 

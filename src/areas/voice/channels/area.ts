@@ -24,18 +24,18 @@ const listing = { isLong: true, allow: accountMember, answers: list(Channel), fa
 
 const channelRoutes = (channels: Channels, devices: Devices, records: Records): Route[] => [
   get(all, {
-    summary: 'List the calls of an account that go on',
+    summary: 'List the calls in progress of an account',
     ...listing,
     run: async ({ account }) => listed(await channels.ofAccount(account)),
   }),
   get(`${onAccount}/devices/{device_id}/channels`, {
-    summary: 'List the calls of a device that go on',
+    summary: 'List the calls in progress of a device',
     ...listing,
     subject: ({ path }) => devices.get(path.account_id, path.device_id),
     run: async ({ account, subject }) => listed(await channels.ofDevice(account, subject)),
   }),
   get(`${onAccount}/users/{user_id}/channels`, {
-    summary: 'List the calls of a user that go on',
+    summary: 'List the calls in progress of a user',
     ...listing,
     subject: async ({ path }) => {
       const user = await records.find(path.account_id, userKind, path.user_id)
@@ -45,7 +45,7 @@ const channelRoutes = (channels: Channels, devices: Devices, records: Records): 
     run: async ({ account, subject }) => listed(await channels.ofUser(account, subject.id)),
   }),
   get(oneChannel, {
-    summary: 'Read a call that goes on',
+    summary: 'Read a call in progress',
     allow: accountMember,
     answers: Channel,
     fails: edgeFails,
@@ -68,7 +68,7 @@ const channelRoutes = (channels: Channels, devices: Devices, records: Records): 
 
 export const channelsArea = area({
   name: 'channels',
-  describes: { channels: 'Calls that go on.' },
+  describes: { channels: 'Calls in progress.' },
   needs: { devices: devicesArea },
   create: (tools, { devices }) => ({
     routes: channelRoutes(createChannels({ ...tools, devices }), devices, tools.store.records),

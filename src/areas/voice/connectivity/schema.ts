@@ -34,7 +34,7 @@ const Options = open({
     ...formerNumberFormats,
     default: 'npan',
     description:
-      'How numbers are told to the server: +14155550100, 4155550100, 14155550100, without the plus, or as its user name',
+      'Format of called numbers: +14155550100, 4155550100, 14155550100, without the plus, or its user name',
   }),
   ip: text(1, 253, {
     description: 'Where calls are sent to, instead of where it is registered or its `auth.ip`',

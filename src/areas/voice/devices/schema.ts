@@ -71,7 +71,7 @@ const keyTypes = ['none', 'line', 'parking', 'personal_parking', 'presence', 'sp
 const PhoneKey = open({
   type: choice(keyTypes),
   value: typed(['string', 'integer', 'object'], {
-    description: 'Whom or what the key is about; with a label: an object of label and value',
+    description: 'Target of the key; with a label: an object of label and value',
   }),
 })
 

@@ -20,7 +20,7 @@ interface Deps {
 
 export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Route[] => [
   get('/v2/edge', {
-    summary: 'Tell an edge proxy what holds for a packet',
+    summary: 'Authorize a packet for an edge',
     allow: anyToken,
     price: { is: 'free' },
     query: {

@@ -33,7 +33,7 @@ const Limits = open({ per_minute: must(Counters), per_second: must(Counters) })
 export const EdgeAnswer = open(
   {
     account_id: id({
-      description: 'Whose realm it is; absent when it is nobody of whom the caller may know',
+      description: 'The account of the realm; absent if there is none that the caller may see',
     }),
     device_id: id({ description: 'Absent when the realm has no such user name' }),
     owner_id: id({ description: 'The user who owns the device' }),
@@ -71,7 +71,7 @@ export const CarrierAnswer = open(
   {
     allowed: must(flag()),
     resource_id: id({ description: 'The carrier that the address belongs to' }),
-    account_id: id({ description: 'Whose carrier it is; absent when it is one of the whole system' }),
+    account_id: id({ description: 'The account of the carrier; absent for carriers of the whole system' }),
     reason: must(anyText({ description: '`carrier`, `carrier_of_account` or `unknown_address`' })),
     max_age_s: must(integer({ description: 'Seconds that the answer may be kept' })),
   },
@@ -83,7 +83,7 @@ export type CarrierAnswer = Static<typeof CarrierAnswer>
 export const EdgeExportRow = open(
   {
     username: anyText({
-      description: 'The SIP user name; without it and without an address: whoever the realm does not know',
+      description: 'The SIP user name; without it and without an address: unknown senders of the realm',
     }),
     address: anyText({ description: 'Where packets come from that are known by that' }),
     ...EdgeAnswer.properties,
@@ -155,8 +155,8 @@ export const EdgeReportsTaken = open(
     records: must(IntakeReport),
     refusals: must(
       open({
-        told: count('Refusals that are told in the feeds of their accounts'),
-        repeated: count('Refusals like one that was told within the last minute'),
+        told: count('Refusals reported in the feeds of their accounts'),
+        repeated: count('Refusals equal to one reported within the last minute'),
         unknown: count('Refusals of realms that no account has'),
         rejected: must(Rejected),
       }),
@@ -169,6 +169,6 @@ export const EdgeReportsTaken = open(
       { description: 'When some were reported' },
     ),
   },
-  { title: 'What became of the reports of an edge' },
+  { title: 'Results of the reports of an edge' },
 )
 export type EdgeReportsTaken = Static<typeof EdgeReportsTaken>

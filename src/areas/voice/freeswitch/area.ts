@@ -17,7 +17,7 @@ const xml = 'text/xml'
 
 const freeswitchRoutes = ({ answer }: SwitchDocuments): Route[] => [
   post('/v2/edge/freeswitch', {
-    summary: 'Answer mod_xml_curl of FreeSWITCH: who signs in, and what becomes of a call',
+    summary: 'Respond to mod_xml_curl of FreeSWITCH: directory and dialplan',
     allow: superduper,
     price: { is: 'free' },
     body: SwitchQuestion,

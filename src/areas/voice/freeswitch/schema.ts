@@ -4,7 +4,7 @@ import { anyText, multiline, must, open } from '../../../lib/schema.ts'
 export const SwitchQuestion = open(
   {
     section: must(anyText({ description: '`directory`, `dialplan` or `configuration`' })),
-    action: anyText({ description: 'directory: what for. `sip_auth`: somebody signs in' }),
+    action: anyText({ description: 'directory: the purpose. `sip_auth`: a phone signs in' }),
     user: anyText({ description: 'directory: the SIP user name' }),
     domain: anyText({ description: 'directory: the realm' }),
     ip: anyText({ description: 'directory: where the packet comes from' }),

@@ -8,7 +8,7 @@ const provisioner = section('The service that provisions phones', {
       pattern: '^https?://',
       maxLength: 2048,
       ...secretUrl,
-      description: 'Is told of every phone that is made, changed or removed; absent: nobody is',
+      description: 'Receives every created, changed or removed phone; absent: nothing is sent',
     }),
   ),
   authorization_header: Type.Optional(

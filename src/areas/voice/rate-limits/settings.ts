@@ -23,13 +23,13 @@ const limits = ({ per_minute, per_second }: EffectiveLimits, description: string
 
 const { account, device } = standardSystemLimits
 
-const frontier = section('SIP packet rates where neither account nor device have limits of their own', {
+const frontier = section('SIP packet limits if neither account nor device has limits', {
   rate_limits: Type.Object(
     {
-      account: limits(account, 'Accounts that have no limits of their own'),
+      account: limits(account, 'Accounts without limits'),
       device: limits(device, 'Devices for which neither they nor their account has limits'),
     },
-    { default: {}, description: 'What edges are told to let through' },
+    { default: {}, description: 'Access rules for edges' },
   ),
 })
 

@@ -36,7 +36,7 @@ const registrationRoutes = (registrations: Registrations): Route[] => [
     },
   }),
   del(all, {
-    summary: 'Forget the registrations of an account, so that its devices register anew',
+    summary: 'Delete the registrations of an account, so that its devices register again',
     isLong: true,
     allow: accountAdmin,
     answers: anyText(),

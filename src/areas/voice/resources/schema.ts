@@ -34,15 +34,15 @@ const Gateway = open({
   port: integer({
     minimum: 1,
     maximum: 65_535,
-    description: 'Without it the standard port, or what the DNS says of the name',
+    description: 'Default: the standard port, or the DNS record of the name',
   }),
-  transport: choice(['udp', 'tcp', 'tls'], { description: 'Without it UDP, or what the DNS says' }),
+  transport: choice(['udp', 'tcp', 'tls'], { description: 'Default: UDP, or the DNS record' }),
   proxy: text(1, 253, { description: 'Host name or address that calls are sent to instead of `server`' }),
   username: text(1, 128, { description: 'What this side signs in with' }),
   password: text(1, 128, readableSecret),
   realm: text(1, 253, { description: 'The realm the carrier asks credentials for; without it `server`' }),
-  prefix: aroundNumber('Stands in front of the number'),
-  suffix: aroundNumber('Stands behind the number'),
+  prefix: aroundNumber('Prefix of the number'),
+  suffix: aroundNumber('Suffix of the number'),
   invite_format: choice(['route', 'username', 'e164', 'npan', '1npan', 'strip_plus'], {
     ...formerNumberFormats,
     default: 'route',
@@ -88,7 +88,7 @@ const fields = {
   flags: uniqueList(text(1, 128), {
     maxItems: 100,
     default: [],
-    description: 'What it offers: a call that asks for more is not for it',
+    description: 'Options: calls that need others do not use it',
   }),
   require_flags: flag({ description: 'Calls that ask for nothing are not for it' }),
   ignore_flags: flag({ description: 'It takes calls whatever they ask for' }),
@@ -102,7 +102,7 @@ const fields = {
   }),
   inbound_ips: uniqueList(text(1, 64), {
     maxItems: 200,
-    description: 'Addresses and CIDRs that its calls come from, beside those of its gateways',
+    description: 'Addresses and CIDRs of its inbound calls, in addition to those of its gateways',
   }),
 }
 

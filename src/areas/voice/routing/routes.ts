@@ -13,8 +13,8 @@ export const routingRoutes = (routing: Routing): Route[] => [
     allow: anyToken,
     price: { is: 'free' },
     query: {
-      realm: 'The realm of whoever calls; without it, and without `account_id`, a carrier brings the call',
-      account_id: 'Instead of the realm: the account that `/v2/edge` has said for whoever calls',
+      realm: 'The realm of the caller; without it and without `account_id`, the call comes from a carrier',
+      account_id: 'Instead of the realm: the caller’s account in the response of `/v2/edge`',
       number: 'Required: what was dialled',
       from_device: 'The id of the device that calls',
       caller: 'The number that the caller gives itself',

@@ -46,7 +46,7 @@ const Target = open({
     description: 'When the next gateway is tried, if nothing rings at this one',
   }),
   failover_codes: list(integer(), { description: 'SIP codes after which the next gateway is tried' }),
-  account_id: id({ description: 'Whose it is, where that is another account' }),
+  account_id: id({ description: 'Its account, if it is another one' }),
   caller_id: CallerId,
 })
 
@@ -76,7 +76,7 @@ export const RouteAnswer = open(
     emergency: flag({ description: 'true for calls to emergency services' }),
     location: anyText({
       description:
-        'Of an emergency call: the address of the caller number (`e911`) as PIDF-LO, for the carrier',
+        'For an emergency call: the address of the caller number (`e911`) as PIDF-LO, for the carrier',
     }),
     variables: must(keyed(anyText(), { description: 'What the edge puts into the records of the call' })),
     left_out: must(
@@ -118,7 +118,7 @@ export const RunningCallReport = open(
     most_s: integer({
       minimum: 1,
       maximum: daySeconds,
-      description: 'Seconds that the edge lets it go on at most',
+      description: 'Maximum seconds that the edge lets it continue',
     }),
   },
   { title: 'Running call at an edge' },
@@ -156,7 +156,7 @@ export const RunningCallsAnswer = open(
       ),
     ),
   },
-  { title: 'What holds for running calls' },
+  { title: 'Limits of running calls' },
 )
 export type RunningCallsAnswer = Static<typeof RunningCallsAnswer>
 export type RunningCallAnswer = RunningCallsAnswer['calls'][number]

@@ -149,7 +149,7 @@ export const createEdgeFollower = (deps: Deps) => {
 
   const follower = createFollower(deps, {
     name: 'edge_generations',
-    complaint: 'SIP edges could not be told of changes',
+    complaint: 'SIP edges could not be notified of changes',
     gatherMs: 100,
     wanted: () => edgeSettings(settings),
     begin,
@@ -168,7 +168,7 @@ export const createEdgeFollower = (deps: Deps) => {
   metrics.gauge(
     {
       name: 'crosspoint_sip_edges',
-      help: 'SIP edges that this process tells of changes, by whether they are reached.',
+      help: 'SIP edges that this process notifies of changes, by whether they are reached.',
       labels: ['state'],
     },
     () => {

@@ -92,7 +92,7 @@ export const generationOf = (sequence: number) => (sequence % largest) + 1
 
 export const edgeAlert = (host: string, reason: string, masterId: string): Alert => ({
   title: 'A SIP edge cannot be reached',
-  message: `${host} is not told of changes, and cannot be asked: ${reason}`,
+  message: `${host} is not notified of changes and does not respond: ${reason}`,
   category: 'sip_edge',
   from: [{ type: 'account', value: masterId }],
   to: [{ type: masterId, value: 'admins' }],

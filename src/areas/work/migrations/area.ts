@@ -22,11 +22,11 @@ import { createMigrations, type Migrations } from './operations.ts'
 import { reachIn, reachProblems } from './store.ts'
 
 const by = {
-  auth_account_id: anyText({ description: 'The account of whoever asked for it' }),
+  auth_account_id: anyText({ description: 'The account of the requester' }),
   auth_account_name: anyText(),
   auth_user_id: anyText({ description: 'Absent when an API key asked' }),
   auth_user_name: anyText(),
-  original_auth_account_id: anyText({ description: 'Who acted as somebody else' }),
+  original_auth_account_id: anyText({ description: 'The impersonator' }),
   original_auth_owner_id: anyText(),
 }
 
@@ -108,14 +108,14 @@ const migrationRoutes = (migrations: Migrations): Route[] => [
     run: () => migrations.list(),
   }),
   get(migrationPath, {
-    summary: 'Tell whether a migration was performed, by whom and when, and how far its last run is',
+    summary: 'Read the state of a migration and of its last run',
     record: { kind: 'migration' },
     allow: accountAdmin,
     answers: MigrationSummary,
     run: ({ account, path }) => migrations.read(account, path.migration_id),
   }),
   post(migrationPath, {
-    summary: 'Perform a migration; 202 when it takes more than two seconds and goes on in the background',
+    summary: 'Run a migration; 202 if it takes more than two seconds and continues in the background',
     allow: accountAdmin,
     body: MigrationOrder,
     judge: async ({ request }) => reachProblems((name) => request.value(name)),
@@ -136,7 +136,7 @@ const migrationRoutes = (migrations: Migrations): Route[] => [
 export const migrationsArea = area({
   name: 'migrations',
   kinds: { migration: 'migrations', migration_run: 'runs of migrations' },
-  describes: { migrations: 'Things of accounts that are put right when somebody asks for it.' },
+  describes: { migrations: 'Repairs of stored records on request.' },
   collects: ['migrations'],
   create(tools, _needs, collected) {
     const migrations = createMigrations({ ...tools, ...collected })

@@ -155,7 +155,7 @@ const createReading = ({ actions, actionOf, tasks: { tasks, runs } }: Core) => {
       const action = actionOf(task)
       if (action?.readers?.allows(reader.actor, reader.account, {}) === false)
         throw failure(forbidden, {
-          cause: 'the files of this task are read by those who may make such a task',
+          cause: 'only callers who may create such a task may read its files',
         })
       if (name === 'in.csv') return contents(runs.parts.read(task, 'in.csv'))
       const run = await runs.run(task)

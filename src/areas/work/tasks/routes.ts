@@ -124,7 +124,7 @@ const routesBelow = <const Root extends string>(
       summary: 'Make a task: CSV body, JSON records, or no input',
       allow: make,
       query: {
-        category: 'What the task is about',
+        category: 'Description of the task',
         action: 'What it does',
         file_name: 'Name of the input file',
         dry_run: { flag: 'Every row is checked, nothing is changed' },

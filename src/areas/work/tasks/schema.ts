@@ -50,20 +50,20 @@ export const TaskRecord = open({
   success_count: integer(),
   failure_count: integer(),
   csvs: list(anyText(), { description: 'Names of the CSVs that can be read' }),
-  dry_run: flag({ description: 'Rows are judged, nothing is changed' }),
+  dry_run: flag({ description: 'Rows are validated, nothing is changed' }),
   accept_charges: flag({
-    description: 'Of a started task whose rows may cost something: whether whoever started it agreed to that',
+    description: 'For a started task whose rows may cause charges: whether they were accepted at the start',
   }),
   charges: list(ForeseenCharge, {
     description:
-      'What a dry run that has ended would charge if all its rows were agreed to at once, for the accounts that pay and that the reader may see; only where one task is read',
+      'Charges of a finished dry run if all its rows are accepted at once, for paying accounts that the reader may see; only when a single task is read',
   }),
   retry_of: anyText({ description: 'The task whose failed rows these are' }),
   continuation_of: anyText({ description: 'The stopped task with whose next row it begins' }),
   continued_by: anyText({
     description: 'The task that does the rows which this one, stopped, never reached',
   }),
-  parameters: anyObject({ description: 'What an action without input was told' }),
+  parameters: anyObject({ description: 'Parameters of an action without input' }),
   estimated_seconds_left: integer({ description: 'While it runs and its pace is known' }),
 })
 

@@ -7,7 +7,7 @@ const tasks = section('Background tasks', {
   ),
   rows_at_once: wholeNumber(
     { minimum: 1, maximum: 1000, default: 40, unit: 'rows' },
-    'Rows that are done in one transaction; progress is told, and a stop obeyed, between them',
+    'Rows of one transaction; progress and a stop take effect between transactions',
   ),
   keep_days: wholeNumber(
     { minimum: 1, maximum: 3650, default: 92 },
@@ -15,7 +15,7 @@ const tasks = section('Background tasks', {
   ),
   wait_after_row_ms: wholeNumber(
     { minimum: 0, maximum: 60_000, default: 0 },
-    'Pause after each row, which is then done by itself',
+    'Pause after each row, which is then processed alone',
   ),
 })
 

@@ -12,7 +12,7 @@ const WorkRecord = closed(
   {
     id: must(anyText({ description: 'One within its kind' })),
     kind: must(anyText({ description: 'mail, transactions, synchronization and the like' })),
-    account_id: must(anyText({ description: 'Whose it is; system when it is of no account' })),
+    account_id: must(anyText({ description: 'Its account; system if it has none' })),
     state: must(choice(['waiting', 'done', 'failed'])),
     attempts: must(integer({ description: 'How often it was tried' })),
     due: gregorian('When it is tried next; only while it waits'),
@@ -86,7 +86,7 @@ export const workRoutes = (queue: Queue): Route[] => {
       run: (call) => new ListResponse(listing(call)),
     }),
     get(jobPath, {
-      summary: 'Read how an errand stands',
+      summary: 'Read the state of a job',
       allow: superduper,
       answers: WorkRecord,
       run: async ({ path }) => workJson(await read(path)),

@@ -22,7 +22,7 @@ const assertThat = (holds: boolean, otherwise: string) => {
 /** The members of what the browser signed, by key. */
 const clientDataIn = (bytes: Buffer) => {
   const data: unknown = JSON.parse(bytes.toString())
-  assertThat(!memberOf(data, 'crossOrigin'), 'the page that asked stands in one of somebody else')
+  assertThat(!memberOf(data, 'crossOrigin'), 'the page is embedded in a page of another site')
   return (key: string) => String(memberOf(data, key))
 }
 
@@ -52,8 +52,8 @@ export const readAssertion = (
   assertThat(said.length >= shortest, 'the authenticator says too little')
   assertThat(said.subarray(0, 32).equals(sha256(party.id)), 'the passkey is of another domain')
   const has = (flag: number) => (said.readUInt8(32) & flag) !== 0
-  assertThat(has(flags.present), 'nobody was there')
-  assertThat(has(flags.verified) || !isVerifying, 'the authenticator has not recognised anybody')
+  assertThat(has(flags.present), 'the authenticator reports no user')
+  assertThat(has(flags.verified) || !isVerifying, 'the authenticator did not verify the user')
   const counter = said.readUInt32BE(33)
   const signed = Buffer.concat([said, sha256(data)])
   assertThat(

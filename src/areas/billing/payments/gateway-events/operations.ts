@@ -177,11 +177,11 @@ const createHandling = (deps: EventDeps): JobKind<AboutEvent, Facts> => {
   }
 
   const refresh = async ({ type, vendorId, event }: AboutEvent, accountId: string | undefined) => {
-    if (event.kind !== 'means' || accountId === undefined) return done('nobody here has it')
+    if (event.kind !== 'means' || accountId === undefined) return done('no account here has it')
     const set = new ChangeSet(gatewayAuthor)
     const bookkeeper = { type, vendor_id: vendorId }
     const isKnown = await paymentTokens.refresh(set, accountId, { ...event, bookkeeper })
-    return isKnown ? done('the payment method is up to date', [set]) : done('nobody here has it')
+    return isKnown ? done('the payment method is up to date', [set]) : done('no account here has it')
   }
 
   return {

@@ -281,7 +281,8 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
       const attempt = invoice.attempt === '' ? undefined : await transactions.get(accountId, invoice.attempt)
       const rules = await settings.of(dunningSettings)
       const one: Case = { account, invoice, dunning: payload, rules, set, attempt }
-      if (attempt && isOpen(attempt)) return wait(one, 'a payment is under way', clock.now() + paymentCheckMs)
+      if (attempt && isOpen(attempt))
+        return wait(one, 'a payment is in progress', clock.now() + paymentCheckMs)
       if ((await progress.missingFor(invoice)) > 0) return step(one)
       await progress.payByBalance(set, invoice)
       return { state: 'done', sets: [set], outcome: 'covered by the balance' }

@@ -111,7 +111,7 @@ const finding = ({ store, rows, issuing, transactions }: InvoiceDeps) => {
     async assertNobodyPays(invoice: InvoiceDocument) {
       const attempt = await attemptOf(invoice)
       if (attempt && isOpen(attempt))
-        throw failure(datastoreConflict, { message: 'a payment of this invoice is under way' })
+        throw failure(datastoreConflict, { message: 'a payment of this invoice is in progress' })
     },
   }
 }

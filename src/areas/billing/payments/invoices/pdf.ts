@@ -244,7 +244,7 @@ const drawNote = (doc: Doc, { note, invoiceNumber }: CreditNoteSheet, paper: Pap
   const y = drawHead(doc, { title: 'Credit note', facts, account, issuer }, paper)
   if (reason !== undefined) plainText(doc).text(reason, margin, y, { width: right - margin })
   drawSums(doc, Math.max(doc.y, y) + 16, [
-    ...(taxes === 0 ? [] : [{ label: 'Of which taxes', text: money(taxes) }]),
+    ...(taxes === 0 ? [] : [{ label: 'Taxes included', text: money(taxes) }]),
     { label: `Given back (${currency})`, text: money(total), isBold: true },
   ])
 }

@@ -16,7 +16,7 @@ const TopupRequest = open({
 type TopupRequest = Static<typeof TopupRequest>
 
 export const ToppedUp = open({
-  transaction: anyObject({ description: 'Absent where nobody is charged' }),
+  transaction: anyObject({ description: 'Absent if no billing provider charges' }),
   ledger: anyObject({ description: 'The credit; absent while the bookkeeper has not said that it is paid' }),
 })
 

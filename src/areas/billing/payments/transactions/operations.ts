@@ -221,7 +221,7 @@ const gatewayCalls = ({ store, books, bookkeepers, log }: TransactionDeps) => {
     if (gateway.capabilities.tokens && !order.means)
       return declined('no_payment_token', 'no payment method available')
     if (!(await mayCharge(transaction)))
-      return declined('invalid_bookkeeper', 'the bookkeeper is not lent to whoever sells to the account')
+      return declined('invalid_bookkeeper', 'the billing provider is not lent to the seller of the account')
     return safely(() => gateway.charge(order))
   }
 
@@ -237,7 +237,7 @@ const gatewayCalls = ({ store, books, bookkeepers, log }: TransactionDeps) => {
       if (found.status !== 'absent') return found
       return maySend(transaction, store.clock.now())
         ? send(gateway, transaction)
-        : declined(neverArrived, 'the bookkeeper never heard of it')
+        : declined(neverArrived, 'the billing provider does not know it')
     },
   }
 }
@@ -397,7 +397,7 @@ const assertMayAct = (mayAct: MayAct, vendorId: string) => {
 const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {
   const left = sale?.type === 'sale' && sale.status === 'completed' ? sale.amount - sale.refunded : 0
   if (sale && left >= amount) return sale
-  const message = 'No sale has so much left to be refunded'
+  const message = 'No sale has this amount left to refund'
   throw invalid({
     amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
   })

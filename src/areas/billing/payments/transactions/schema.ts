@@ -20,7 +20,7 @@ export const TransactionRequest = open(
     metadata: anyObject(),
     order_id: text(1, 128, { description: 'Of whoever asks' }),
     transaction_id: text(1, 64, {
-      description: 'Of a refund: the sale. Absent: the newest one of which enough is left',
+      description: 'For a refund: the sale. Absent: the newest one with enough left',
     }),
   },
   { title: 'Transaction' },

@@ -16,7 +16,7 @@ const base = '/v2/accounts/{account_id}/services'
 const AuditRow = open({
   id: must(anyText()),
   status: must(anyText()),
-  reason: anyText({ description: 'Of a status other than completed' }),
+  reason: anyText({ description: 'Reason of a status other than completed' }),
   message: anyText({ description: 'The same in words' }),
   type: must(list(anyText())),
   summary: must(anyObject()),
@@ -72,8 +72,8 @@ export const serviceAuditRoutes = (audit: ServiceAudit, deps: DepsOf<'settings' 
     created_to: 'Gregorian seconds; now unless given',
   }
   const daysQuery = {
-    created_from: `${windowQuery.created_from}. The whole UTC day counts in which it lies`,
-    created_to: `${windowQuery.created_to}. The whole UTC day counts in which it lies`,
+    created_from: `${windowQuery.created_from}. The whole UTC day of that time counts`,
+    created_to: `${windowQuery.created_to}. The whole UTC day of that time counts`,
   }
   const common = { allow: accountMember, query: daysQuery, answers: list(anyObject()), isLong: true } as const
   const summing = { ...common, run: summaries }
@@ -90,7 +90,7 @@ export const serviceAuditRoutes = (audit: ServiceAudit, deps: DepsOf<'settings' 
         new ListResponse(auditListing(audit, account.id, await usualTimeWindow(deps, query))),
     }),
     get(`${base}/audit/{audit_id}`, {
-      summary: 'Read what changed on an invoice, by whom and why',
+      summary: 'List changes of an account’s invoice',
       record: { kind: 'service_audit' },
       allow: accountMember,
       answers: AuditAnswer,

@@ -42,7 +42,7 @@ export const createPlans = (store: Store, vendors: Vendors) => {
     problems: async ({ data }) => itemProblems(data.plan),
     async beforeWrite(set, { account, before, after }) {
       if (!before && !account.hidden.isReseller)
-        throw failure(forbidden, { message: 'only resellers have service plans of their own' })
+        throw failure(forbidden, { message: 'only resellers have service plans' })
       await vendors.assertMayUse(account, after.doc)
       if (before) set.errand(repricingOf(set, before, after, store.clock.now()))
     },

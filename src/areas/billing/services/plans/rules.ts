@@ -17,7 +17,7 @@ const taxProblems = (taxes: readonly unknown[], path: string): Problems => {
 // Ledgers book calls at their price when they happen.
 const markedUp = (path: string, value: unknown): Problems => {
   if (value === null) return {}
-  const message = 'What ledgers tell of is not marked up: rates price it when it happens'
+  const message = 'Ledger entries have no markup: rates price calls when they happen'
   return { [path]: { forbidden: { message, value } } }
 }
 

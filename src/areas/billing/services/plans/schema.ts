@@ -47,10 +47,8 @@ const Tax = closed(
   {
     name: must(text(1, 128)),
     rate: must(number({ minimum: 0, maximum: 100, description: 'Percent, at most four decimals' })),
-    tax_id: text(1, 128, { description: 'Tells the tax from others; its name when absent' }),
-    jurisdiction: jurisdiction(
-      'Where it holds, like US or US-CA, with all that lies there; everywhere when absent',
-    ),
+    tax_id: text(1, 128, { description: 'ID of the tax; its name if absent' }),
+    jurisdiction: jurisdiction('Jurisdiction such as US or US-CA, including its parts; everywhere if absent'),
     inclusive: flag({ description: 'The price contains it; others are added to the price' }),
   },
   { title: 'Tax' },
@@ -61,7 +59,7 @@ const ItemPlan = open({
   name: text(1, 128),
   as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
   rate: planDollars('For each billable unit when no tier matches'),
-  rates: tiers('For each billable unit: the smallest tier that is not exceeded holds for all of them'),
+  rates: tiers('Price per unit: the smallest tier that is not exceeded applies to all units'),
   flat_rate: planDollars('For all units together'),
   flat_rates: tiers('For all units together'),
   minimum: itemCount('Units that are billed at least'),
@@ -72,8 +70,8 @@ const ItemPlan = open({
   exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
   discounts: Discounts,
   prorate: open({
-    additions: flag({ description: 'What is added is charged at once for the days left of the month' }),
-    removals: flag({ description: 'What is removed is given back alike; holds with additions only' }),
+    additions: flag({ description: 'Additions are charged immediately for the remaining days of the month' }),
+    removals: flag({ description: 'Removals are refunded in the same way; requires additions' }),
   }),
   taxes: list(Tax, { maxItems: 20 }),
   quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
@@ -99,7 +97,7 @@ const messages = (kind: string, fallback: number) =>
         outbound: planDollars(`For each that goes out; ${fallback} without it`),
       }),
     },
-    { description: 'What each costs is told in the summary; messages are not sent, hence not charged, here' },
+    { description: 'The summary shows the price of each; this server sends no messages, so it charges none' },
   )
 
 export const MessagePrices = open({
@@ -120,7 +118,7 @@ const planParts = {
   }),
   bookkeeper: open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) }),
   ratedeck: open({ id: text(1, 128), name: text(1, 128) }),
-  applications: keyed(Application, { description: 'What accounts with the plan are offered, by id' }),
+  applications: keyed(Application, { description: 'Apps of accounts with the plan, by ID' }),
   limits: OperatorLimits,
   im: MessagePrices,
   asr: anyObject(),

@@ -105,7 +105,7 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
   /** Changes whenever accounts move in the tree or leave it. */
   async treeVersion(): Promise<number> {
     const turn = turns.first(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
-    if (!turn) throw new Error('nobody takes turns with the quantities')
+    if (!turn) throw new Error('the quantities have no turns')
     return turn.doneAt
   },
 

@@ -15,7 +15,7 @@ export const reconciliationArea = area({
       offers: reconciliation,
       routes: [
         post('/v2/accounts/{account_id}/services/reconciliation', {
-          summary: 'Count anew what an account has, and put its quantities right',
+          summary: 'Count the items of an account again and correct its quantities',
           allow: ownReseller,
           answers: anyObject(),
           run: async ({ author, account }) => {
@@ -26,7 +26,7 @@ export const reconciliationArea = area({
       ],
       migrations: {
         recount_services: {
-          description: 'Counts anew what the account has, for its services',
+          description: 'Counts the items of the account again for its services',
           plan: reconciliation.plan,
           accountsAtOnce: 8,
         },

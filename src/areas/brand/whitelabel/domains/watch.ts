@@ -101,7 +101,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
     round,
 
     note(author: Author, found: FoundChecks) {
-      afterwards.run('noting how a domain stands', () => note(author, found))
+      afterwards.run('storing the state of a domain', () => note(author, found))
     },
   }
 }

@@ -5,7 +5,7 @@ const email = text(0, 254, { format: 'email', description: 'Sender address' })
 
 const selector = text(0, 63, {
   pattern: '^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$',
-  description: 'The DKIM record stands at SELECTOR._domainkey.DOMAIN',
+  description: 'The DKIM record is at SELECTOR._domainkey.DOMAIN',
 })
 
 /** Without read-only fields, so that an echoed record is accepted. */

@@ -45,7 +45,7 @@ const foundType = (bytes: Buffer) => imageTypeOf(bytes) ?? (isIcon(bytes) ? 'ima
 const imageType = (kind: FileKind, { contentType, bytes }: SentFile) => {
   const found = foundType(bytes)
   const says = contentType.startsWith('image/')
-  const message = 'The file is not the image it is said to be'
+  const message = 'The file content does not match its type'
   if (!found || (says && plainType(contentType) !== found))
     throw invalid({ file: { invalid: { message, cause: contentType } } })
   if (!servedTypes[kind].includes(found)) throw failure(unsupportedMediaType, { accepted: uploadTypes[kind] })

@@ -88,7 +88,7 @@ export const createArchiveMetrics = (metrics: Metrics) => {
   })
   const untold = metrics.counter({
     name: 'crosspoint_call_archive_records_untold_total',
-    help: 'Call records that an event was told without, for their file could not be read.',
+    help: 'Events sent without their call record, because its file could not be read.',
   })
   return {
     read(outcome: 'done' | 'failed', seconds: number, count: number) {

@@ -49,7 +49,7 @@ import {
 export const countVerdicts = (metrics: Metrics) => {
   const records = metrics.counter({
     name: 'crosspoint_call_records_total',
-    help: 'Call records that came in, by what became of them.',
+    help: 'Received call records by result.',
     labels: ['source', 'outcome'],
   })
   return (source: IntakeSource) => (verdict: LegVerdict) =>

@@ -232,7 +232,7 @@ export const withFittingTimes = (record: Cdr): Cdr => {
 const timestampOf = (record: Cdr, { time }: Interaction) => legEndOf(record) ?? time
 
 const assertTime = (name: string, gregorian: number, now: number) => {
-  if (gregorian < earliest) reject(`${name}: lies before the year 2000 (Gregorian seconds are wanted)`)
+  if (gregorian < earliest) reject(`${name}: before the year 2000; use Gregorian seconds`)
   if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
 }
 
@@ -367,7 +367,7 @@ export const rowOf = (
   assertTime('interaction_time', interaction.time, now)
   assertTime('timestamp', created, now)
   if (Math.abs(created - interaction.time) > farthestApartSeconds)
-    reject('timestamp: lies more than 27 days from interaction_time')
+    reject('timestamp: more than 27 days from interaction_time')
   const row = { ...emptyRow }
   row.rest = layInto(row, record)
   row.account_id = accountId

@@ -97,7 +97,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
         yield rows.map((row) => ({ accountId: row.account_id, id: row.id, document: documentOf(row) }))
     } catch (error) {
       if (!(error instanceof MonthMoved)) throw error
-      throw failure(datastoreConflict, { message: 'the month was archived or dropped meanwhile' })
+      throw failure(datastoreConflict, { message: 'the month was archived or dropped during the read' })
     }
   }
 

@@ -107,7 +107,7 @@ const createAttempts = ({ store, feed, log, rows, attempts, courier }: Deps) => 
   const noteFault = async (delivery: Delivery, error: unknown): Promise<undefined> => {
     const { hookId, accountId, attempts: tries, since } = delivery
     const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
-    log.write('error', 'a webhook could not be told', facts)
+    log.write('error', 'a webhook delivery failed', facts)
     const dueAt = nextTry({ attempts: tries + 1, since, now: clock.now() })
     await note({ statements: rest(delivery, dueAt) })
   }
@@ -247,7 +247,7 @@ export const createSender = (deps: Deps): ScheduledJob => {
       .catch(async (error) => {
         if (signal.aborted) return
         const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
-        log.write('error', 'a webhook could not be told', facts)
+        log.write('error', 'a webhook delivery failed', facts)
         await wait(lookEveryMs, signal)
       })
       .finally(() => {

@@ -60,7 +60,7 @@ export const NumberQuery = open({ numbers: AskedNumbers }, { title: 'Numbers in 
 
 export const NumberChecks = keyed(anyText(), {
   title: 'Number checks',
-  description: '`success`, `error`, or what else the carrier says, by number',
+  description: '`success`, `error` or another status of the carrier, by number',
 })
 
 const lookupStatus = must(anyText({ description: '`success`, or what else the service says' }))
