@@ -69,9 +69,9 @@ const commonMacros = {
 } as const satisfies Macros
 
 export const userMacros = {
-  'user.first_name': macro('First name', 'Of the user', 'Ada'),
-  'user.last_name': macro('Last name', 'Of the user', 'Lovelace'),
-  'user.username': macro('User name', 'What the user signs in with', 'ada'),
+  'user.first_name': macro('First name', 'First name of the user', 'Ada'),
+  'user.last_name': macro('Last name', 'Last name of the user', 'Lovelace'),
+  'user.username': macro('User name', 'User name for the sign-in', 'ada'),
 } as const satisfies Macros
 
 /** Declared notices, by id. */

@@ -117,7 +117,7 @@ describeEngines('notifications', (engine) => {
     })
     const text = await ada.get(`${ofCustomer}/new_account`, accept('text/plain'))
     expect(text.headers['content-type']).toBe('text/plain; charset=utf-8')
-    expect(text.text).toContain('The account {{new_account.name}} was made below {{account.name}}.')
+    expect(text.text).toContain('The account {{new_account.name}} was created below {{account.name}}.')
     expect(text.text.length).toBe(answer.data.templates['text/plain'].length)
     const page = await ada.get(`${ofCustomer}/new_account?accept=text/html`)
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')

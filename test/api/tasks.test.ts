@@ -456,7 +456,7 @@ describeEngines('tasks', (engine) => {
       const mails = await mailsTo(world.place.dataDir, 'starter@acme.test')
       const [mail = '', ...more] = mails.filter((one) => one.includes('Subject: Task '))
       expect(more).toEqual([])
-      expect(mail).toContain('Subject: Task number_management/find ended: failure\r\n')
+      expect(mail).toContain('Subject: Task number_management/find finished: failure\r\n')
       expect(textOf(mail)).toMatch(/Input: numbers.csv\s+Status: failure\s+Rows done: 0\s+Rows failed: 1/)
     })
 

@@ -60,7 +60,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
     expect(text).toContain(
       [
         'Hello Zoe Ze,',
-        `a user was made for you in the account ${account.name}.`,
+        `an admin created a user for you in the account ${account.name}.`,
         `User name: ${username}\r\nRealm: ${account.realm}`,
         'Open this address within 24 hours to choose your password:',
         linkIn(text),

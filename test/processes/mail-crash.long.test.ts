@@ -49,7 +49,9 @@ describeEngines('a server that sends mail', (engine) => {
 
   const welcomed = () => [
     ...new Set(
-      smtp.mails.filter(({ message }) => message.includes('a user was made for you')).flatMap(({ to }) => to),
+      smtp.mails
+        .filter(({ message }) => message.includes('an admin created a user for you'))
+        .flatMap(({ to }) => to),
     ),
   ]
 

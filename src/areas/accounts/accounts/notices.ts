@@ -11,7 +11,7 @@ export const newAccountNotice = notice('new_account', {
   },
   subject: 'New account {{new_account.name}}',
   ...body(
-    'The account {{new_account.name}} was made below {{account.name}}.',
+    'The account {{new_account.name}} was created below {{account.name}}.',
     'Realm: {{new_account.realm}}\nId: {{new_account.id}}',
   ),
 })

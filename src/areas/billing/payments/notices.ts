@@ -16,8 +16,8 @@ const transactionMacros = {
 } as const satisfies Macros
 
 const invoiceMacros = {
-  'invoice.id': macro('Invoice id', 'Of the invoice', '202602-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
-  'invoice.number': macro('Number', 'Of the invoice', '2026-000123'),
+  'invoice.id': macro('Invoice id', 'ID of the invoice', '202602-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
+  'invoice.number': macro('Number', 'Number of the invoice', '2026-000123'),
   'invoice.total': macro('Total', 'With its currency', '25 USD'),
   'invoice.to_pay': macro('To pay', 'Amount due', '25 USD'),
   'invoice.due': macro('Due', 'The day on which it is due', '2026-02-15'),
@@ -25,7 +25,7 @@ const invoiceMacros = {
 
 const dunningMacros = {
   ...invoiceMacros,
-  'payment.reason': macro('Reason', 'Why it was not paid', 'Your card was declined.'),
+  'payment.reason': macro('Reason', 'Reason why it was not paid', 'Your card was declined.'),
   'payment.next': macro('Next', 'The day of the next step', '2026-02-18'),
 } as const satisfies Macros
 
@@ -34,7 +34,7 @@ export const transactionNotice = billingNotice(
   'Payment',
   transactionMacros,
   'Payment of {{account.name}}: {{transaction.amount}}',
-  '{{transaction.description}} of the account {{account.name}} was carried out.',
+  '{{transaction.description}} of the account {{account.name}} is complete.',
   'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
 )
 
@@ -43,7 +43,7 @@ export const transactionFailedNotice = billingNotice(
   'Failed payment',
   {
     ...transactionMacros,
-    'transaction.reason': macro('Reason', 'Why no money has moved', 'Your card was declined.'),
+    'transaction.reason': macro('Reason', 'Reason of the failure', 'Your card was declined.'),
   },
   'Payment of {{account.name}} failed: {{transaction.amount}}',
   '{{transaction.description}} of the account {{account.name}} failed: {{transaction.reason}}',
@@ -56,25 +56,25 @@ export const invoiceNotice = billingNotice(
   { ...invoiceMacros, 'invoice.status': macro('Status', 'open or paid', 'open') },
   'Invoice {{invoice.number}} of {{account.name}}: {{invoice.total}}',
   'Attached is the invoice {{invoice.number}} of the account {{account.name}}.',
-  'Total: {{invoice.total}}\nStill to be paid: {{invoice.to_pay}}\nDue: {{invoice.due}}',
+  'Total: {{invoice.total}}\nAmount due: {{invoice.to_pay}}\nDue date: {{invoice.due}}',
 )
 
 export const paymentRetryNotice = billingNotice(
   'payment_retry',
-  'Payment that is tried again',
+  'Payment retry',
   dunningMacros,
   'Invoice {{invoice.number}} could not be paid',
-  '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken: {{payment.reason}}',
-  'It is tried again on {{payment.next}}. To prevent that, pay it before, or see to it that the payment method works.',
+  '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be charged: {{payment.reason}}',
+  'The next attempt is on {{payment.next}}. Pay the invoice before, or check the payment method.',
 )
 
 export const paymentGraceNotice = billingNotice(
   'payment_grace',
-  'Last days to pay',
+  'Final payment deadline',
   dunningMacros,
-  'Invoice {{invoice.number}} has to be paid by {{payment.next}}',
-  '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be taken, and it is not tried again: {{payment.reason}}',
-  'Unless it is paid by {{payment.next}}, the account loses its good standing.',
+  'Pay invoice {{invoice.number}} by {{payment.next}}',
+  '{{invoice.to_pay}} for the invoice {{invoice.number}} of the account {{account.name}} could not be charged: {{payment.reason}}',
+  'There are no further attempts. If you do not pay by {{payment.next}}, the account is blocked for new orders.',
 )
 
 export const accountDelinquentNotice = billingNotice(
@@ -83,7 +83,7 @@ export const accountDelinquentNotice = billingNotice(
   dunningMacros,
   '{{account.name}} is not in good standing',
   'The invoice {{invoice.number}} of the account {{account.name}} was not paid: {{payment.reason}}',
-  'Until {{invoice.to_pay}} are paid, nothing more can be ordered.',
+  'The account cannot order anything until {{invoice.to_pay}} is paid.',
 )
 
 export const paymentDisputeNotice = billingNotice(
@@ -91,12 +91,12 @@ export const paymentDisputeNotice = billingNotice(
   'Disputed payment',
   {
     ...transactionMacros,
-    'payer.id': macro('Payer id', 'The account that had paid', '0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
+    'payer.id': macro('Payer id', 'The account that paid', '0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
     'payer.name': macro('Payer', 'Its name', 'Acme Branch'),
-    'dispute.id': macro('Dispute', 'As the payment processor calls it', 'dp_1'),
-    'dispute.amount': macro('Amount', 'That is disputed', '25 USD'),
-    'dispute.status': macro('Status', 'As the payment processor calls it', 'needs_response'),
-    'dispute.reason': macro('Reason', 'As the payment processor calls it', 'fraudulent'),
+    'dispute.id': macro('Dispute', 'Text of the payment processor', 'dp_1'),
+    'dispute.amount': macro('Amount', 'Disputed amount', '25 USD'),
+    'dispute.status': macro('Status', 'Text of the payment processor', 'needs_response'),
+    'dispute.reason': macro('Reason', 'Text of the payment processor', 'fraudulent'),
   },
   'Payment of {{payer.name}} is disputed: {{dispute.status}}',
   'A payment of the account {{payer.name}} ({{payer.id}}) is disputed.',

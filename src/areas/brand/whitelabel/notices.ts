@@ -7,12 +7,12 @@ export const emailVerificationNotice = notice('email_verification', {
   macros: {
     email: macro('Address', 'The address to be verified', 'support@acme.example'),
     code: secret('Code', 'The code that proves that the email was read', '1234'),
-    'code.minutes': macro('Minutes', 'How long the code is good', '60'),
+    'code.minutes': macro('Minutes', 'Validity of the code in minutes', '60'),
   },
   subject: 'Verify your sender address',
   ...body(
-    'The account {{account.name}} wants to send mail from {{email}}.',
-    'The verification code is {{code}}. It is good for {{code.minutes}} minutes.',
-    'If you know nothing about this, nothing has to be done: no mail will be sent from this address.',
+    'The account {{account.name}} wants to send email from {{email}}.',
+    'The verification code is {{code}}. It is valid for {{code.minutes}} minutes.',
+    'If you did not request this, ignore this email: no email will be sent from this address.',
   ),
 })

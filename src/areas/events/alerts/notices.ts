@@ -6,12 +6,12 @@ export const lowBalanceNotice = notice('low_balance', {
   to: 'admins',
   macros: {
     current_balance: macro('Balance', 'With its currency', '$3.20'),
-    threshold: macro('Threshold', 'Below it this is sent', '$5.00'),
+    threshold: macro('Threshold', 'Threshold of this notice', '$5.00'),
   },
   subject: 'The balance of {{account.name}} is low',
   ...body(
     'The balance of the account {{account.name}} is {{current_balance}}.',
-    'This is sent when it is {{threshold}} or less.',
+    'You get this notice when the balance is {{threshold}} or less.',
   ),
 })
 
@@ -20,9 +20,9 @@ export const alertNotice = notice('alert', {
   category: 'system',
   to: 'admins',
   macros: {
-    'alert.title': macro('Title', 'Of the alert', 'Low balance'),
-    'alert.message': macro('Message', 'What the alert says', 'The account is about to be blocked'),
-    'alert.category': macro('Category', 'What the alert is about', 'low_balance'),
+    'alert.title': macro('Title', 'Title of the alert', 'Low balance'),
+    'alert.message': macro('Message', 'Text of the alert', 'The account is about to be blocked'),
+    'alert.category': macro('Category', 'Category of the alert', 'low_balance'),
   },
   subject: '{{alert.title}}',
   ...body('An alert in the account {{account.name}}:', '{{alert.title}}', '{{alert.message}}'),
