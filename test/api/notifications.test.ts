@@ -257,7 +257,7 @@ describeEngines('notifications', (engine) => {
     const [mail, ...others] = await mailsTo(world.place.dataDir, chief)
     expect(others).toEqual([])
     expect(mail).toContain(`Subject: New account ${name}\r\n`)
-    expect(textOf(mail ?? '')).toContain(`The account ${name} was made below ${reseller.name}.`)
+    expect(textOf(mail ?? '')).toContain(`The account ${name} was created below ${reseller.name}.`)
   })
 
   it('say nothing to somebody else that is for one person only', async () => {
