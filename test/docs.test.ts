@@ -92,7 +92,6 @@ describe('the pages', () => {
       'needs a PostgreSQL of that name.',
       'needs a PostgreSQL with Citus.',
       'needs a broker at that address.',
-      'needs a browser with an authenticator.',
       'needs a cluster.',
       'needs a mail server of that name.',
       'needs an OpenSIPS.',

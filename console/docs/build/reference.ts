@@ -30,9 +30,9 @@ const overview = ({ version, description, groups }: Operations, openApiPath: str
     title: 'API',
     headings: groups.map(({ name }) => ({ level: 2, id: name, text: name })),
     html: `<h1>API</h1>
-<p>${total} operations in ${groups.length} groups, version ${escapeHtml(version)}. Each can be tried on its page.
-The ${link('start/first-steps.html', 'first steps')} are a session in the shell, ${link('guides/signing-in.html', 'signing in')} has a
-guide of its own, and ${link(openApiPath, 'openapi.json')} has all of it for generators.</p>
+<p>${total} operations in ${groups.length} groups, version ${escapeHtml(version)}. You can try each operation on its page.
+See also the ${link('start/first-steps.html', 'first steps')} in a shell, ${link('guides/sign-in.html', 'sign-in security')}, and
+${link(openApiPath, 'openapi.json')} for generators.</p>
 ${renderText(description)}
 ${groups.map(groupInOverview).join('\n')}`,
   }
