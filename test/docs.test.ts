@@ -36,7 +36,7 @@ describe('the pages', () => {
 
   it('are reached from the README, choices among them', () => {
     expect(linksIn('README.md')).toEqual(
-      expect.arrayContaining(['docs/README.md', 'docs/behaviour/choices.md', 'docs/reference/settings.md']),
+      expect.arrayContaining(['docs/README.md', 'docs/reference/compatibility-notes.md', 'docs/reference/settings.md']),
     )
   })
 
@@ -51,7 +51,7 @@ describe('the pages', () => {
   })
 
   it('list only existing tests in the table of promises', () => {
-    const rows = pageText('docs/reference/security.md').matchAll(/^\|.+\| (`[^|]+`) \|$/gm)
+    const rows = pageText('docs/reference/security-model.md').matchAll(/^\|.+\| (`[^|]+`) \|$/gm)
     const names = [...rows].flatMap(([, cell = '']) => cell.split(', ').map((name) => name.slice(1, -1)))
     const unknown = names
       .filter((name) => name !== 'npm run attack')
