@@ -34,7 +34,7 @@ describe('the pages', () => {
     expect([...listed]).toContain('docs/decisions')
   })
 
-  it('are reached from the README, choices among them', () => {
+  it('are reached from the README, compatibility notes among them', () => {
     expect(linksIn('README.md')).toEqual(
       expect.arrayContaining(['docs/README.md', 'docs/reference/compatibility-notes.md', 'docs/reference/settings.md']),
     )
