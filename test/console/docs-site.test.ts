@@ -103,11 +103,11 @@ describeOnce('the documentation at /docs', (engine) => {
 
   inFullRun(() => {
     it('has guides with anchors, code to copy by keyboard alone, and a dark side that is remembered', async () => {
-      const { page } = await visit('/docs/guides/tasks.html#dry-runs')
+      const { page } = await visit('/docs/guides/bulk-tasks.html#dry-runs')
       await expectForEverybody(page)
       await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
       await page.getByRole('button', { name: 'Copied' }).waitFor()
-      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('category=number_management')
       await pressOn(page, page.getByRole('button', { name: 'Dark' }))
       await page.reload()
       await page.getByRole('button', { name: 'Light' }).waitFor()
@@ -117,7 +117,7 @@ describeOnce('the documentation at /docs', (engine) => {
 
   inFullRun(() => {
     it('has a menu on a phone', async () => {
-      const { page } = await visit('/docs/guides/tasks.html', { width: 360 })
+      const { page } = await visit('/docs/guides/bulk-tasks.html', { width: 360 })
       const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Webhooks' })
       expect(await link.isVisible()).toBe(false)
       await pressOn(page, page.getByRole('button', { name: 'Menu' }))

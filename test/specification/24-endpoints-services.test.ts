@@ -1,4 +1,4 @@
-// Endpoints: services. What is paid and charged is told by docs/guides/billing.md.
+// Endpoints: services. Payments and charges: docs/guides/payments-and-invoices.md.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { expectNoStrangers, said, saidError } from '../support/matchers/said.ts'
