@@ -75,7 +75,7 @@ describe('the pages', () => {
   it('say of every block what it is', () => {
     const languages = new Set(pagePaths.flatMap((path) => blocksOf(path).map(({ language }) => language)))
     // Without a language: what the first start prints.
-    expect([...languages].sort()).toEqual(['', 'json', 'opensips', 'sh', 'xml'])
+    expect([...languages].sort()).toEqual(['', 'json', 'sh'])
   })
 
   it('have commands that are not run for these reasons alone', () => {
@@ -94,7 +94,6 @@ describe('the pages', () => {
       'needs a broker at that address.',
       'needs a cluster.',
       'needs a mail server of that name.',
-      'needs an OpenSIPS.',
       'needs an edge at that address.',
       'needs an empty Debian machine and root.',
       'needs an empty place.',
