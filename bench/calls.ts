@@ -1,6 +1,6 @@
 // node bench/calls.ts [--engine=sqlite] [--devices=1000] [--rate=50] [--seconds=60] [--talk=5]
 //
-// Calls of registered phones at ten addresses through Debian's Kamailio beside a real server, all limits as they are shipped. It needs kamailio with its modules (docs/guides/sip-edge.md)
+// Calls of registered phones at ten addresses through Debian's Kamailio beside a real server, all limits as they are shipped. It needs kamailio with its modules (docs/guides/kamailio.md)
 // and sip-tester.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
