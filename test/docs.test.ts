@@ -94,7 +94,6 @@ describe('the pages', () => {
       'needs a broker at that address.',
       'needs a cluster.',
       'needs a mail server of that name.',
-      'needs an edge at that address.',
       'needs an empty Debian machine and root.',
       'needs an empty place.',
       'needs another machine.',

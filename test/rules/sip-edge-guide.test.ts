@@ -10,7 +10,7 @@ const configuration = readdirSync(new URL('ops/kamailio', root))
   .map((name) => textOf(`ops/kamailio/${name}`))
   .join('\n')
 
-/** Whoever refuses names its reason here. */
+/** The files that name the reasons of refusals. */
 const sources = [
   configuration,
   textOf('src/areas/voice/edge/operations.ts'),
