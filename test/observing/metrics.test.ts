@@ -11,7 +11,7 @@ import { runTask } from '../support/world/task-runs.ts'
 import { addresses, passing } from '../support/world/throttled.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
 
-const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/observing.md'), 'utf8')
+const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/monitoring.md'), 'utf8')
 
 const lacking = lacks('promtool')
 

@@ -41,7 +41,7 @@ describeAnyEngine('the files for Prometheus and Grafana', (engine) => {
         (suffixes[type as keyof typeof suffixes] ?? ['']).map((suffix) => [name + suffix, name] as const),
       ),
     )
-    const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/observing.md'), 'utf8')
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/monitoring.md'), 'utf8')
     const labelsOf = (family: string) => {
       const [, cell = ''] = new RegExp(`^\\| \`${family}\` \\| \\w+ \\| ([^|]*)\\|`, 'm').exec(guide) ?? []
       return [...cell.replaceAll(/\([^)]*\)/g, '').matchAll(/`(\w+)`/g)].map(([, label = '']) => label)
