@@ -96,7 +96,6 @@ describe('the pages', () => {
       'needs a mail server of that name.',
       'needs an empty Debian machine and root.',
       'needs an empty place.',
-      'needs another machine.',
       'needs fail2ban and the rights to set it up.',
       'needs systemd and root.',
       'needs three servers of these names.',
