@@ -86,8 +86,6 @@ describe('the pages', () => {
       'needs Litestream; another test has it.',
       'needs a FreeSWITCH.',
       'needs a Kazoo; test/processes/kazoo-compare-database.test.ts has one.',
-      'needs a Kazoo; test/processes/kazoo-compare.test.ts has two servers.',
-      'needs a Kazoo; test/processes/kazoo-export.test.ts has a CouchDB.',
       'needs a Kazoo; test/processes/kazoo-import.test.ts has one.',
       'needs a PostgreSQL of that name.',
       'needs a PostgreSQL with Citus.',
