@@ -36,7 +36,11 @@ describe('the pages', () => {
 
   it('are reached from the README, compatibility notes among them', () => {
     expect(linksIn('README.md')).toEqual(
-      expect.arrayContaining(['docs/README.md', 'docs/reference/compatibility-notes.md', 'docs/reference/settings.md']),
+      expect.arrayContaining([
+        'docs/README.md',
+        'docs/reference/compatibility-notes.md',
+        'docs/reference/settings.md',
+      ]),
     )
   })
 
@@ -94,6 +98,7 @@ describe('the pages', () => {
       'needs a mail server of that name.',
       'needs an empty Debian machine and root.',
       'needs an empty place.',
+      'needs another machine.',
       'needs fail2ban and the rights to set it up.',
       'needs systemd and root.',
       'needs three servers of these names.',

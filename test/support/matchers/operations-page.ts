@@ -47,32 +47,49 @@ Every operation of the API, generated from the routes (\`npm run generate\`). Na
 document, and at \`/docs/api\` of a running server. Names follow a rule; exceptions are in
 [operation-names.ts](../../src/http/openapi/operation-names.ts).
 
-\`A\` stands for \`/v2/accounts/{account_id}\`. The last column names who may call the operation.
+\`A\` stands for \`/v2/accounts/{account_id}\`. The last column names who may call the operation, if it differs from the others of its section.
 `
 
 const mayCall = /^Who may call: (.*)\.$/m
 
 const cell = (text: string) => text.replaceAll('|', '\\|')
 
-const lineOf = ({ path, method, operation }: (typeof operations)[number]) => {
-  const { operationId: name, summary, description } = operation
+type Listed = (typeof operations)[number]
+
+const whoMayCall = ({ operation }: Listed) => mayCall.exec(operation.description)?.[1] ?? ''
+
+/** The policy of most operations of a section, which its table does not repeat. */
+const usualOf = (listed: readonly Listed[]) => {
+  const groups = [...Map.groupBy(listed, whoMayCall)].sort(([, a], [, b]) => b.length - a.length)
+  return groups[0]?.[0] ?? ''
+}
+
+const lineOf = (listed: Listed, usual: string) => {
+  const { path, method, operation } = listed
   const place = path.replace('/v2/accounts/{account_id}', 'A')
-  const who = mayCall.exec(description)?.[1] ?? ''
-  return `| \`${name}\` | ${method.toUpperCase()} \`${place}\` | ${cell(summary)} | ${cell(who)} |`
+  const who = whoMayCall(listed)
+  const cells = [
+    `\`${operation.operationId}\``,
+    `${method.toUpperCase()} \`${place}\``,
+    cell(operation.summary),
+  ]
+  return `| ${[...cells, who === usual ? '' : cell(who)].join(' | ')} |`
 }
 
 export const operationsPage = () => {
-  const sections = apiDocument.tags.map(({ name, description }) =>
-    [
+  const sections = apiDocument.tags.map(({ name, description }) => {
+    const listed = operations.filter(({ operation }) => operation.tags[0] === name)
+    const usual = usualOf(listed)
+    return [
       `## ${name}`,
       '',
-      description,
+      `${description} Who may call: ${usual}, if the last column is empty.`,
       '',
       '| Operation | Path | Does | Who |',
       '|---|---|---|---|',
-      ...operations.filter(({ operation }) => operation.tags[0] === name).map(lineOf),
+      ...listed.map((one) => lineOf(one, usual)),
       '',
-    ].join('\n'),
-  )
+    ].join('\n')
+  })
   return `${[opening, ...sections].join('\n').trimEnd()}\n`
 }
