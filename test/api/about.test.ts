@@ -5,7 +5,7 @@ import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 describeAnyEngine('about', (engine) => {
   const world = useWorld(engine)
 
-  it('tells any member of an account what the server is', async () => {
+  it('shows version, memory, uptime and runtime to any member of an account', async () => {
     const answer = await world.uli.get(`${world.acme.path}/about`)
     expect(answer).toSucceedWith({
       version,
@@ -15,7 +15,7 @@ describeAnyEngine('about', (engine) => {
     })
   })
 
-  it('tells it without an account only to superduper accounts', async () => {
+  it('answers at the path without an account only for superduper accounts', async () => {
     expect(await world.operator.get('/v2/about')).toSucceed()
     expect(await world.ross.get('/v2/about')).toFailWith(403, 'forbidden')
     expect(await world.anonymous.get('/v2/about')).toFailWith(401, 'invalid_credentials')

@@ -6,7 +6,7 @@ const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.7/32'], 
 describeAnyEngine('access lists', (engine) => {
   const world = useWorld(engine)
 
-  /** An account of its own and a device of its own: the same holds for both. */
+  /** A new account and a new device: the same rules apply to both. */
   const places = async () => {
     const account = await world.account()
     const device = await world.device(account)
@@ -70,7 +70,7 @@ describeAnyEngine('access lists', (engine) => {
     expect(await operator.get(`${device.path}/access_lists`)).toSucceedWith({ ...list, cidrs: [] })
   })
 
-  it('are judged in the record as they are at their own path, and nothing is stored', async () => {
+  it('are validated in the record by the same rules as at their own path, and a refusal stores nothing', async () => {
     const { operator } = world
     for (const path of await places()) {
       const record = path.replace('/access_lists', '')
@@ -161,7 +161,7 @@ describeAnyEngine('access lists', (engine) => {
     expect(await world.snapshot()).toEqual(before)
   })
 
-  it('carry a revision that If-Match is held against', async () => {
+  it('have a revision that the server compares with If-Match', async () => {
     const { operator } = world
     for (const path of await places()) {
       const first = await operator.post(path, list)
@@ -172,7 +172,7 @@ describeAnyEngine('access lists', (engine) => {
     }
   })
 
-  it('are written by whoever is first, where nothing is to be there: If-None-Match is *', async () => {
+  it('are written or deleted with If-None-Match: * only while none exist', async () => {
     const { operator } = world
     const headers = { 'if-none-match': '*' }
     for (const path of await places()) {

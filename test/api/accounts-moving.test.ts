@@ -165,7 +165,7 @@ describeEngines('deleting an account', (engine) => {
     const kept = Object.values(await world.snapshot())
       .flat()
       .filter((text) => text.includes(account.id))
-    // What has its call records removed when their time has come.
+    // This record makes the server delete the call records of the account when their retention ends.
     expect(kept.map((text) => JSON.parse(text).kind)).toEqual(['departed_calls'])
   })
 

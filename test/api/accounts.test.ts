@@ -68,7 +68,7 @@ describeAnyEngine('creating an account', (engine) => {
     expect(ids).toEqual(expect.arrayContaining([own.id, below.id]))
   })
 
-  it('makes up a realm below that of the master account, or with the suffix that the operator sets', async () => {
+  it('generates a realm below that of the master account, or with the suffix that the operator sets', async () => {
     const realmOf = async (more: Json = {}) =>
       (await world.ada.put('/v2/accounts', { name: freshName(), ...more })).data.realm
     expect(await realmOf()).toMatch(/^[0-9a-f]{6}\.master\.localhost$/)
@@ -230,7 +230,7 @@ describeAnyEngine('creating an account', (engine) => {
     expect(child.data.enabled).toBe(false)
   })
 
-  it('gives it an id of its own, whatever the body says', async () => {
+  it('gives it a new id and ignores the one in the body', async () => {
     const id = 'f'.repeat(32)
     const answer = await world.ada.put('/v2/accounts', {
       name: freshName(),
@@ -243,7 +243,7 @@ describeAnyEngine('creating an account', (engine) => {
     expect(answer.data.id).not.toBe(id)
   })
 
-  it('refuses an id that belongs to somebody', async () => {
+  it('refuses an id that another account already has', async () => {
     for (const { id } of [world.rival, world.acme, world.master]) {
       const answer = await world.unchanged(() => world.ada.put('/v2/accounts', { name: freshName(), id }))
       expect(answer).toFailWith(401, 'invalid_credentials')
@@ -391,7 +391,7 @@ describeAnyEngine('changing an account', (engine) => {
     expect(await own.get(world.rival.path)).toFailWith(403, 'forbidden')
   })
 
-  it('knows whether numbers may be added by each of its names, and by that which says something new', async () => {
+  it('accepts each of the three names of the flag for adding numbers, and uses the name whose value changes', async () => {
     const account = await world.account(world.acme)
     const patched = async (flags: Json) => {
       const { data } = await world.operator.patch(account.path, flags)
@@ -421,7 +421,7 @@ describeAnyEngine('changing an account', (engine) => {
     })
   })
 
-  it('tells how the account is billed, as the caller sees it', async () => {
+  it('shows how the account is billed, from the point of view of the caller', async () => {
     const mode = async (client: typeof world.ada) => (await client.get(world.acme.path)).data.billing_mode
     expect(await mode(world.ross)).toBe('limits_only')
     expect(await mode(world.ada)).toBe('manual')
@@ -436,7 +436,7 @@ describeAnyEngine('changing an account', (engine) => {
   })
 })
 
-describeAnyEngine('an account that says nothing of its time', (engine) => {
+describeAnyEngine('an account without a timezone', (engine) => {
   const world = useWorld(engine)
 
   it('takes the timezone of a reseller, else what the operator sets, else that of the master account', async () => {

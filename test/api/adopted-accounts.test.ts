@@ -61,7 +61,7 @@ describeAnyEngine('adopted accounts', (engine) => {
       available_apps: [],
       blacklists: [],
       caller_id: { internal: { name: '' }, external: { name: '' }, emergency: { name: '' } },
-      // The account says nothing of these.
+      // The account sets neither of these.
       timezone: 'UTC',
       language: 'en-US',
     })
@@ -85,13 +85,13 @@ describeAnyEngine('adopted accounts', (engine) => {
     expect(await treesBelow(world.master.path)).toMatchObject({ [id]: [world.master.id] })
   })
 
-  it('move with all below them, whether these come again or not, and everybody is counted once', async () => {
+  it('move with all accounts below them, whether those are imported again or not, and each account is counted once', async () => {
     const m = world.master.id
     const [p, q, a, b, c] = ['4', '5', '6', '7', '8'].map(idOf) as [string, string, string, string, string]
     const first = [account(p, [m]), account(q, [m]), account(a, [m, p]), account(b, [m, p, a])]
     await taker.take(world, ...first, account(c, [m, p, a, b]))
     const masterCount = (await world.server.areas.accounts.get(m)).tally
-    // `b` comes along with what it stands below from now on, `c` does not.
+    // `b` is imported again together with its new parent, `c` is not.
     await taker.take(world, account(a, [m, q]), account(b, [m, q, a]))
     expect(await treesBelow(`/v2/accounts/${q}`)).toEqual({ [a]: [m, q], [b]: [m, q, a], [c]: [m, q, a, b] })
     expect(await treesBelow(`/v2/accounts/${p}`)).toEqual({})
@@ -102,7 +102,7 @@ describeAnyEngine('adopted accounts', (engine) => {
       3,
       2,
     ])
-    // What stood below comes to stand above.
+    // The account that was below is now above.
     await taker.take(world, account(b, [m, q]), account(a, [m, q, b]), account(c, [m, q, b]))
     expect(await treesBelow(`/v2/accounts/${q}`)).toEqual({ [a]: [m, q, b], [b]: [m, q], [c]: [m, q, b] })
     expect([await tallyOf(q), await tallyOf(a), await tallyOf(b)]).toEqual([3, 0, 2])
@@ -150,7 +150,7 @@ describeAnyEngine('adopted accounts', (engine) => {
     expect((await world.server.areas.accounts.get(p)).tally).toBe(0)
   })
 
-  it('leave the master account in its place while somebody stands below it', async () => {
+  it('do not replace the master account while it has sub-accounts', async () => {
     const id = idOf('e')
     const facts = { nameClaim: 'late', isReseller: true, isSuperduper: true }
     const set = new ChangeSet({ requestId: 'run' })
@@ -164,7 +164,7 @@ describeAnyEngine('the master account of another system', (engine) => {
   const taker = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker.area] })
 
-  it('takes the place of the first one, whose admin goes on in it', async () => {
+  it('replaces the first master account, whose admin becomes its admin', async () => {
     const { server, anonymous } = world
     const first = world.master
     // The world has more than a store after its first start.
@@ -207,7 +207,8 @@ describeAnyEngine('the master account of another system', (engine) => {
     expect(users.data).toEqual([expect.objectContaining({ id: world.operator.id, username: 'operator' })])
     expect((await world.operator.get(first.path)).status).toBe(401)
 
-    // What belongs to nobody is the new master's, and so is what the old one's audit tells.
+    // The data of the system now belongs to the new master account, which can also read the audit log of the
+    // old one.
     expect(await server.store.standingOf('system')).toEqual({ accountId: id, tree: [] })
     expect((await operator.get(`${first.path}/audit`)).status).toBe(200)
     const patched = await operator.patch('/v2/system_configs/crossbar.accounts', {

@@ -36,7 +36,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     files?: Readonly<Record<string, Buffer>>
   }
 
-  /** What arrives when documents of an account are converted and their files read. */
+  /** The records to import, made from documents of an account and their files. */
   const arriving = (account: TestAccount, ...given: readonly Given[]): Arriving[] => {
     const bytesOf = new Map(given.map(({ id, files = {} }) => [id, files]))
     const documents = given.map(({ id, type, fields, files = {} }) => {
@@ -67,7 +67,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     expect(await world.unchanged(() => taker.take(world, ...all))).toEqual(all.map(() => false))
   }
 
-  it('make a brand with its files, which anybody sees at its domain', async () => {
+  it('make a brand with its files, which are public at its domain', async () => {
     const account = await world.account(world.acme)
     const png = Buffer.from(qrPng('a logo'))
     const domain = `brand${account.id.slice(-6)}.example`
@@ -88,7 +88,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     expect((await world.server.areas.services.quantities.of(account.id)).account).toMatchObject({
       branding: { whitelabel: 1 },
     })
-    // The newest form has no logo any more.
+    // The newest version has no logo.
     await taker.take(world, ...arriving(account, { ...brand, files: {} }))
     expect((await world.anonymous.get(`/v2/whitelabel/${domain}/logo`)).status).toBe(404)
     expect(await taker.remove(world, 'whitelabel', { accountId: account.id, id: 'whitelabel' })).toBe(true)
@@ -107,7 +107,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
       expect(problemOf(role, Buffer.from('<svg>'))).toBe('it is too large, or not of a kind that is shown')
   })
 
-  it('make a sender address that nobody may write as until it is confirmed', async () => {
+  it('make a sender address that cannot be used until it is confirmed', async () => {
     const account = await world.account(world.acme)
     const sender = { id: 'a'.repeat(32), type: '', fields: { email: 'a@b.example', verified: true } }
     await takeTwice(arriving(account, sender))
@@ -154,7 +154,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     expect(problemOf('x'.repeat(200_001))).toBe('it is larger than 200000 bytes')
   })
 
-  it('make packet limits, which stay when their account arrives anew', async () => {
+  it('make packet limits, which stay when their account is imported again', async () => {
     const id = 'b'.repeat(32)
     const tree = [world.master.id]
     const facts = {
@@ -196,7 +196,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     expect(await read('')).toEqual({})
   })
 
-  it('go on demanding a second factor that is not to be had here: nobody gets in, and nobody chooses another', async () => {
+  it('keep requiring a second factor that is not available here: the user cannot sign in or choose another one', async () => {
     const account = await world.account(world.acme)
     const md5 = createHash('md5').update('ann:secret').digest('hex')
     const provider = 'e'.repeat(32)
@@ -248,7 +248,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     )
     expect((await world.ada.get(`${account.path}/token_restrictions`)).data).toMatchObject({ restrictions })
     const config = await world.ada.get(`${account.path}/configs/auth.password`)
-    // What would not hold is left.
+    // The import drops values that the schema does not allow.
     expect(config.data.should_enforce_strength).toBe(true)
     expect(config.data.should_prevent_reuse).not.toBe('often')
     expect(await taker.remove(world, 'token_restrictions', { accountId: account.id, id: account.id })).toBe(

@@ -38,7 +38,7 @@ describeEngines('adopted users', (engine) => {
     },
   })
 
-  /** What Kazoo keeps of a password; the user name as it was then, capitals and all. */
+  /** The password digests that Kazoo stores, over the user name as it was then, including capitals. */
   const digestsOf = (username: string, password: string): UserFacts['digests'] => ({
     md5: createHash('md5').update(`${username}:${password}`).digest('hex'),
     sha: createHash('sha1').update(`${username}:${password}`).digest('hex'),
@@ -103,7 +103,7 @@ describeEngines('adopted users', (engine) => {
     expect(await taker.take(world, changed)).toEqual([true])
     expect(await keysOf()).toEqual(strengthened)
     expect((await signIn(account.name, credentialsOf('ann', 'secret-word'))).status).toBe(201)
-    // What comes in the place of strong keys is as strong.
+    // The keys that replace strong keys are as strong.
     await taker.take(world, { ...changed, facts: { digests: digestsOf('ann', 'other-word') } })
     expect((await keysOf()).map((key) => key.split(':')[0])).toEqual(['2', '2'])
     expect((await signIn(account.name, credentialsOf('ann', 'other-word'))).status).toBe(201)
@@ -140,7 +140,7 @@ describeEngines('adopted users', (engine) => {
     expect((await signIn(account.name, sha, 'sha')).status).toBe(401)
   })
 
-  it('take the name of somebody who was there before, and who still signs in', async () => {
+  it('take the user name of an existing user, who can still sign in', async () => {
     const account = await world.account(world.acme)
     const here = await world.admin(account, { username: 'admin', password: 'here-secret' })
     const theirs = user(account.id, 'admin', { facts: { digests: digestsOf('admin', 'there') } })

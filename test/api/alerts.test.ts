@@ -1,4 +1,4 @@
-// What people are told, by somebody or by the state of their account.
+// Alerts that callers create, and alerts that follow from the state of an account.
 import { afterEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -77,7 +77,7 @@ describeEngines('alerts', (engine) => {
     )
   })
 
-  it('cannot be made, and make none by themselves, while they are switched off', async () => {
+  it('are created neither by a request nor by the server while they are switched off', async () => {
     const { account, admin } = await customer()
     await world.configure('alerts', { enabled: false })
     const body = alertTo([{ type: 'all', value: 'all' }])
@@ -168,7 +168,7 @@ describeEngines('alerts', (engine) => {
     }
   })
 
-  it('are listed once to whoever they name twice', async () => {
+  it('are listed once for a user who matches several recipients', async () => {
     const alert = await raise([
       { type: 'all', value: 'all' },
       { type: world.acme.id, value: 'admins' },
@@ -199,7 +199,7 @@ describeEngines('alerts', (engine) => {
     )
   })
 
-  it('of an account are taken away by its admins, for everybody', async () => {
+  it('of an account are deleted by its admins for all its users', async () => {
     const alert = await raise([{ type: world.acme.id, value: 'all' }])
     const answer = await world.ada.delete(`${alertsOf(world.acme)}/${alert.id}`)
     expect(answer.status).toBe(200)
@@ -251,7 +251,7 @@ describeEngines('alerts', (engine) => {
     expect(others).toEqual([])
   })
 
-  /** An account with a plan, so that it is told about money. */
+  /** An account with a plan, so that alerts about money apply to it. */
   const customer = async (fields: Json = {}) => {
     const account = await world.account(world.reseller, fields)
     const admin = await world.admin(account, { email: `${account.id}@customer.test` })
@@ -275,7 +275,7 @@ describeEngines('alerts', (engine) => {
   const categoriesOf = async (who: Person, account: TestAccount) =>
     (await rowsFor(who, account)).filter(({ clearable }) => !clearable).map(({ category }) => category)
 
-  it('tell that the balance is below what the account says, as long as it is', async () => {
+  it('report a balance below the threshold of the account for as long as it is below', async () => {
     const { account, admin } = await customer({ notifications: { low_balance: { threshold: 5 } } })
     await book(account, 'credit', 4.99)
     const flat = {
@@ -334,7 +334,7 @@ describeEngines('alerts', (engine) => {
     return token
   }
 
-  it('tell that there is nothing to pay with, or not for long any more', async () => {
+  it('report that no payment token is set, or that it soon expires', async () => {
     const { account, admin } = await customer()
     await book(account, 'credit', 10)
     const money = async () =>

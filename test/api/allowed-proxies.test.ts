@@ -30,7 +30,7 @@ describeAnyEngine('allowed proxies', (engine) => {
     return { account, amy, key, basic: world.anonymous.with({ authorization: `Basic ${basic}` }), logIn }
   }
 
-  it('of an account hold for its tokens, keys and passwords, at once, and for nobody else', async () => {
+  it('of an account restrict its tokens, keys and passwords at once, and no others', async () => {
     const { account, amy, key, basic, logIn } = await placeIn()
     expect(await world.ross.patch(account.path, { allowed_proxy_ips: elsewhere })).toSucceed()
     for (const caller of [amy, key, basic])
@@ -42,7 +42,7 @@ describeAnyEngine('allowed proxies', (engine) => {
     expect(await logIn()).toSucceed()
   })
 
-  it('of an account hold for signing in with its API key', async () => {
+  it('of an account restrict sign-in with its API key', async () => {
     const { account } = await placeIn()
     const { data } = await world.ross.get(`${account.path}/api_key`)
     const logIn = () => world.anonymous.put('/v2/api_auth', { api_key: data.api_key })
@@ -52,7 +52,7 @@ describeAnyEngine('allowed proxies', (engine) => {
     expect(await logIn()).toSucceed()
   })
 
-  it('of a user hold for that user', async () => {
+  it('of a user restrict only that user', async () => {
     const { account, amy, key, logIn } = await placeIn()
     await world.ross.patch(amy.path, { allowed_proxy_ips: elsewhere })
     expect(await amy.get(amy.path)).toFailWith(403, 'forbidden', refusal)

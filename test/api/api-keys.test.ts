@@ -27,7 +27,7 @@ describeEngines('named API keys', (engine) => {
     return holding(answer.body.auth_token as string)
   }
 
-  it('are made, listed, read, changed and revoked; the key itself is told once', async () => {
+  it('are created, listed, read, changed and revoked, and show the key itself only once', async () => {
     const account = await customer()
     const expires = gregorian() + 3600
     const fields = { name: 'Provisioning', scopes: ['devices:write', 'cdrs:read'], networks: ['127.0.0.1'] }
@@ -192,7 +192,7 @@ describeEngines('named API keys', (engine) => {
     expect((await world.acmeKey.get(`${world.acme.path}/api_keys`)).status).toBe(200)
   })
 
-  it('with limits do not learn the one key of the account, nor become somebody else', async () => {
+  it('with limits cannot read the API key of the account or impersonate another user', async () => {
     const account = await customer()
     const user = await world.user(account)
     const limited = await make(account, { scopes: ['*'], networks: ['127.0.0.1'] })

@@ -100,7 +100,7 @@ describeAnyEngine('the apps store', (engine) => {
     expect(await world.operator.put('/v2/system_configs/apps_store', { default: store })).toSucceed()
   })
 
-  it('tells all of one app', async () => {
+  it('shows all details of one app', async () => {
     const { account, admin, recordOf, user } = await place()
     const { author, license, version, price, urls } = store.apps[accountsApp] as never
     const i18n = { 'en-US': words, 'de-DE': { label: 'Kunden' } }
@@ -115,7 +115,7 @@ describeAnyEngine('the apps store', (engine) => {
       })
   })
 
-  it('is installed for everybody, for admins or for some, and uninstalled', async () => {
+  it('installs an app for all users, for admins or for some users, and uninstalls it', async () => {
     const { account, admin, recordOf, user } = await place()
     const other = await world.user(account)
     const path = pathOf(account, voipApp)
@@ -137,7 +137,7 @@ describeAnyEngine('the apps store', (engine) => {
     expect(await idsSeenBy(user)).toEqual([])
   })
 
-  it('is had from the start where the operator says so, until the account says otherwise', async () => {
+  it('installs an app by default where the operator configures it, until the account changes that', async () => {
     const { account, admin, recordOf, user } = await place()
     const path = pathOf(account, reportsApp)
     const everybody = { allowed_users: 'all', users: [] }
@@ -171,7 +171,7 @@ describeAnyEngine('the apps store', (engine) => {
     expect(await admin.post(path, { users: crowd })).toBreak({ users: ['maxItems'] })
   })
 
-  it('holds a change against the revision that the client read', async () => {
+  it('refuses a change that is based on an old revision', async () => {
     const { account, admin } = await place()
     const path = pathOf(account, voipApp)
     const made = await admin.put(path, {})
@@ -190,7 +190,7 @@ describeAnyEngine('the apps store', (engine) => {
     expect((await admin.get(pathOf(account, voipApp))).data.users).toEqual([{ id: stays.id }])
   })
 
-  it('has an icon and screenshots: bytes of its own, or a way to where they are', async () => {
+  it('serves icons and screenshots as bytes, or redirects to their address', async () => {
     const { account, admin, user } = await place()
     const icon = await admin.get(pathOf(account, `${accountsApp}/icon`))
     expect([icon.status, icon.headers['content-type'], icon.text]).toEqual([
@@ -278,7 +278,7 @@ describeAnyEngine('the apps store', (engine) => {
     expect(await admin.post(list, {})).toBreak({ blacklist: ['required'] })
   })
 
-  it('stays on the blacklist of who did not put it there', async () => {
+  it('does not let an account remove an entry of the blacklist that an account above added', async () => {
     const { account, admin } = await place()
     const list = pathOf(account, 'blacklist')
     expect(await world.ross.post(list, { blacklist: [voipApp] })).toSucceed()
@@ -295,7 +295,7 @@ describeAnyEngine('the apps store', (engine) => {
     expect(await admin.post(list, { blacklist: [] })).toSucceed()
   })
 
-  it('is the affair of its account and of whoever is above', async () => {
+  it('is open only to its account and to accounts above it', async () => {
     const { account, admin, user } = await place()
     const path = pathOf(account, voipApp)
     await admin.put(path, { allowed_users: 'specific', users: [{ id: world.rex.id }] })
@@ -313,12 +313,12 @@ describeAnyEngine('the apps store', (engine) => {
         expect(refused).toFailWith(403, 'forbidden', notForCaller)
       }
     expect(await user.get(pathOf(account, 'blacklist'))).toFailWith(403, 'forbidden', notForCaller)
-    // Somebody who is named without being of the account has nothing of it.
+    // A user of another account gets no access, even when listed among the allowed users.
     expect(await idsSeenBy(world.rex)).toEqual([accountsApp, reportsApp, voipApp])
     expect((await world.rex.get(pathOf(world.rival, voipApp))).data.allowed_users).toBeUndefined()
   })
 
-  it('is told in the feed and in the audit, and goes with its account', async () => {
+  it('reports changes in the feed and the audit log, and is deleted with its account', async () => {
     const { account, admin } = await place()
     await admin.put(pathOf(account, voipApp), {})
     const doc = { apps: { [voipApp]: { allowed_users: 'all', users: [] } }, blacklist: [] }

@@ -27,7 +27,7 @@ describeEngines('the audit', (engine) => {
     return answer.data as Entry[]
   }
 
-  it('tells of each change who made it, from where and when, and what from what to what', async () => {
+  it('shows for each change the author, the address, the time, and the old and new values', async () => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
     const device = await world.device(account, { name: 'Hall', sip: { password: 'hall-secret' } })
@@ -147,7 +147,7 @@ describeEngines('the audit', (engine) => {
     expect((await auditOf(account, { kind: 'sample' }))[0]?.record.name).toBe('a-sample')
   })
 
-  it('shows what is nobody’s in the audit of the master account', async () => {
+  it('shows changes of records without an account in the audit of the master account', async () => {
     const made = await world.operator.put('/v2/rates', { prefix: 44, rate_cost: 0.1 })
     expect(
       await world.operator.patch('/v2/system_configs/events', { default: { events_retention_days: 30 } }),
@@ -162,7 +162,7 @@ describeEngines('the audit', (engine) => {
       })
   })
 
-  it('is for admins of the account and of those above it, and for nobody else', async () => {
+  it('is readable only by admins of the account and of the accounts above it', async () => {
     const account = await world.account(world.reseller)
     const [admin, user] = [await world.admin(account), await world.user(account)]
     const place = `${account.path}/audit`
@@ -209,7 +209,7 @@ describeEngines('the audit', (engine) => {
     )
   })
 
-  it('stands behind each record for whoever reads the record', async () => {
+  it('is available for each record to every reader of that record', async () => {
     const account = await world.account(world.reseller)
     const user = await world.user(account)
     const device = await world.device(account, { owner_id: user.id })

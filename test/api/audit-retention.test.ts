@@ -51,7 +51,7 @@ describeEngines('the retention of the audit', (engine) => {
     expect((await verified()).faults).toEqual([])
   })
 
-  it('leaves a line that says how much is gone, until when, and where the chain goes on', async () => {
+  it('leaves an entry with the number and the last time of the removed entries, and the chain continues from it', async () => {
     const account = await world.account(world.reseller)
     await world.device(account, { name: 'Old' })
     const old = await auditOf(account)
@@ -83,7 +83,7 @@ describeEngines('the retention of the audit', (engine) => {
     expect(await verified()).toMatchObject({ faults: [] })
   })
 
-  it('is as sound when nothing is left but the line, and goes on from there', async () => {
+  it('leaves a valid chain when only that entry is left, and the chain continues from it', async () => {
     const account = await world.account(world.reseller)
     days(40)
     await world.configure('events', { audit_retention_days: 30 })
@@ -145,7 +145,7 @@ describeEngines('the retention of the audit', (engine) => {
     expect((await verified()).faults).toEqual([])
   })
 
-  it('keeps the audit of an account that is gone readable for those who stood above it', async () => {
+  it('keeps the audit of a deleted account readable for the accounts that were above it', async () => {
     const account = await world.account(world.reseller, { name: 'Gone' })
     expect(await world.operator.delete(account.path)).toSucceed()
     days(40)

@@ -78,7 +78,7 @@ describeEngines('the audit log', (engine) => {
     expect(JSON.parse(String(entries[0]?.after_doc))).toMatchObject({ name: 'Hall', note: 'x'.repeat(2000) })
   })
 
-  it('tells what changed of an account that the record itself does not show', async () => {
+  it('records changes of an account that the record itself does not show', async () => {
     const { id, path } = await world.account()
     expect(await world.operator.put(`${path}/reseller`, {})).toSucceed()
     const promoted = await lastOf(id, 'account', id)

@@ -1,5 +1,5 @@
-// What holds for every history of plans, counts and payments: the preview is the bill, counts are those of a recount,
-// and the ledger adds up to nothing.
+// Properties of every history of plans, counts and payments: the preview equals the bill, counts equal a
+// recount, and the ledger sums to zero.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'

@@ -47,7 +47,7 @@ describeAnyEngine('bookkeepers of a plan', (engine) => {
   const lend = (vendor: TestAccount, ...to: string[]) =>
     world.operator.patch(vendor.path, { lends_bookkeepers_to: to })
 
-  it('are the seller’s own, whoever writes the plan', async () => {
+  it('must belong to the seller, no matter which caller writes the plan', async () => {
     const before = await world.snapshot()
     for (const person of [world.ross, world.operator])
       for (const vendorId of [neighbour.id, world.master.id, world.acme.id, 'f'.repeat(32)])
@@ -63,7 +63,7 @@ describeAnyEngine('bookkeepers of a plan', (engine) => {
     })
   })
 
-  it('are named by nothing that a reseller says for an account', async () => {
+  it('must belong to the seller in the services of an account too', async () => {
     const account = await world.account(world.reseller)
     const { id } = (await world.ross.put(plans(), plan())).data
     const services = `${account.path}/services`

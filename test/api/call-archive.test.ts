@@ -18,7 +18,7 @@ import { describeAnyEngine, type TestAccount, useWorld, type World } from '../su
 const round = 'cdr-archive'
 const month = 31 * 86_400
 
-/** What an answer says, without what tells it from all others. */
+/** The status and text of a response, without the parts that differ in every response. */
 const saysOf = ({ status, text }: Answer) => ({
   status,
   text: text.replace(/"(?:request_id|timestamp)":"[^"]*"/g, ''),
@@ -124,7 +124,7 @@ describeAnyEngine('Call records in files', (engine) => {
     return found
   }
 
-  it('are read as if they lay in the store, and the store has no more than the months it is told to keep', async () => {
+  it('are read as if they were in the store, which keeps only the configured months', async () => {
     const account = await world.account()
     const reader = await world.admin(account)
     const owner = await world.user(account)
@@ -184,7 +184,7 @@ describeAnyEngine('Call records in files', (engine) => {
     expect(data).toHaveLength(2)
   })
 
-  it('that cannot be read now are answered with 503, and all else goes on', async () => {
+  it('that cannot be read now return 503, and other requests still work', async () => {
     const account = await world.account()
     const reader = await world.admin(account)
     const other = await world.account()
@@ -213,7 +213,7 @@ describeAnyEngine('Call records in files', (engine) => {
     expect((await reader.get(lists, { query: wide })).data).toHaveLength(2)
   })
 
-  it('whose file cannot be read are told of without what is in it, and hold up no other event', async () => {
+  it('whose file cannot be read are reported as events without content, and delay no other event', async () => {
     const account = await world.account()
     const reader = await world.admin(account)
     const before = (await world.server.feed.all(0, 100_000)).at(-1)?.sequence ?? 0
@@ -248,7 +248,8 @@ describeAnyEngine('Call records in files', (engine) => {
       for (const [name, read] of Object.entries(readers)) found[name] = await read()
       return found
     }
-    // Each look counts what it could not read: nobody looks before the last event has its place.
+    // Each read counts the records that it could not read, so the test reads only after the last event has its
+    // sequence number.
     await eventually(
       () => world.server.store.all('SELECT id FROM audit_log WHERE sequence IS NULL LIMIT 1'),
       ({ length }) => length === 0,

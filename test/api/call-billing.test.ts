@@ -1,4 +1,4 @@
-// What a call costs when its record comes in, who pays it, and what was included.
+// The cost of a call when its record arrives, the account that pays it, and the part that allotments cover.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
@@ -263,7 +263,7 @@ describeEngines('calls', (engine) => {
     })
   })
 
-  it('that were paid elsewhere are stored, and nobody pays them again', async () => {
+  it('that were paid elsewhere are stored and not charged again', async () => {
     const account = await world.account(world.reseller)
     const leg = call(account, {}, { rate: 100 })
     async function* history() {
@@ -319,7 +319,7 @@ describeEngines('allotments', (engine) => {
     }
   })
 
-  it('that nobody has set are not used', async () => {
+  it('return 400 for the consumption when none are configured', async () => {
     const account = await world.account(world.reseller)
     expect(await world.ross.get(`${account.path}/allotments/consumed`)).toFailWith(
       400,

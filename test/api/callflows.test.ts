@@ -193,7 +193,7 @@ describeAnyEngine('callflows', (engine) => {
 
   it.each([
     ['of another account', () => own(world.rival)],
-    ['of nobody', async () => nextNumber()],
+    ['that no account has', async () => nextNumber()],
   ])('are refused a phone number %s, and nothing changes', async (_title, number) => {
     const { ada, acme } = world
     const cause = await number()
@@ -219,7 +219,7 @@ describeAnyEngine('callflows', (engine) => {
     expect(refused).toBreak({ numbers: ['unique'] })
   })
 
-  it('have each number once in an account: the second is told who has it', async () => {
+  it('have each number once in an account: the error for a second one names the first', async () => {
     const { ada, acme, rival, rex } = world
     const extension = nextExtension()
     const first = await made({ name: 'Sales', numbers: [extension] })
@@ -384,11 +384,11 @@ describeAnyEngine('callflows', (engine) => {
     expect(await world.unchanged(() => ada.put(`${acme.path}/callflows`, data))).toBreak(rules)
   })
 
-  it('may be as deep as is said', async () => {
+  it('may be as deep as the documented limit', async () => {
     expect(await made({ flow: chain(24) })).toMatchObject({ flow: chain(24) })
   })
 
-  it('are told of as events of their own kind', async () => {
+  it('have events for creating, editing and deleting', async () => {
     const account = await world.account(world.reseller)
     const { id, path } = await made({ numbers: ['100'] }, account)
     await world.operator.patch(path, { name: 'Told' })

@@ -17,7 +17,7 @@ it('an address that was found counts while another question about its name fails
       async find({ type }) {
         asked += 1
         if (type === 'A') return { records: ['198.51.100.9'], ttlSeconds: 86_400 }
-        if (isBroken) throw new DnsFault('silent', 'nobody answered')
+        if (isBroken) throw new DnsFault('silent', 'no answer')
         return { records: [], ttlSeconds: undefined }
       },
     },
@@ -74,7 +74,7 @@ describeAnyEngine('carriers that are named by a host', (engine) => {
   const stranger = { allowed: false, reason: 'unknown_address', max_age_s: 60 }
   const unsure = { ...stranger, max_age_s: 5 }
 
-  it('are known by the addresses that it has, for as long as the DNS says', async () => {
+  it('are recognised by the addresses of the host for the TTL that DNS returns', async () => {
     const host = newHost()
     leadsTo(host, '198.51.100.20')
     dns.set({ type: 'AAAA', name: host, data: '2001:db8:5::20', ttl: 600 })
@@ -109,7 +109,7 @@ describeAnyEngine('carriers that are named by a host', (engine) => {
     await world.operator.delete(path)
   })
 
-  it('are nobody while a look-up fails or is slow, which is soon asked again', async () => {
+  it('are unknown while a look-up fails or is slow, and the server soon repeats the look-up', async () => {
     const host = newHost()
     leadsTo(host, '198.51.100.40', 60)
     const { id, path } = await make('/v2', { server: host, port: 5060 })

@@ -356,14 +356,14 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
         ['alice', 'ringing', 'bob', 'consulting', 'carol'].map(idsOf(round)),
       )
     }
-    // Legs that belong to none of them, and a blind transfer, stay by themselves.
+    // Legs that belong to none of them, and a blind transfer, have separate interactions.
     const blind = fresh('transferred')
     await postLeg(blind)
     const [{ interaction_id: own } = {}] = [await stored(blind)]
     expect(all.map((cdr) => cdr.interaction_id)).not.toContain(own)
   })
 
-  it('tells of transfers, faxes and calls to the outside', async () => {
+  it('reports transfers, faxes and calls to the outside', async () => {
     const [transferred, fax, outbound] = [fresh('transferred'), fresh('fax'), fresh('outbound')]
     for (const leg of [transferred, fax, outbound]) await postLeg(leg)
     expect(await stored(transferred)).toMatchObject({
@@ -408,7 +408,7 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
     }
   })
 
-  it('is told in 400 what a person has to look at', async () => {
+  it('gets a 400 with a reason that a person can act on', async () => {
     const cases: [string, string, string][] = [
       ['{"variables": ', 'application/json', 'the body is not valid JSON'],
       ['{}', 'application/json', 'there are no variables in the body'],
@@ -454,7 +454,7 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
     expect(await post(`{"x":"${'y'.repeat(2_000_000)}"}`)).toEqual({ status: 413, body: { status: 'error' } })
   })
 
-  it('uses a secret that the master account reads and replaces, and nobody else', async () => {
+  it('uses a secret that only the master account can read and replace', async () => {
     const first = await secret()
     expect(first).toMatch(/^[\w-]{32}$/)
     expect((await world.ross.get('/v2/system_configs/ingest')).status).toBe(403)

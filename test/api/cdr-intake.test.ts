@@ -66,7 +66,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     expect(await key.put('/v2/cdrs', [legOf()])).toSucceedWith({ ...nothing, accepted: 1 })
   })
 
-  it('are taken from nobody else', async () => {
+  it('are accepted only from the operator', async () => {
     const body = linesOf([legOf()])
     for (const by of [world.ada, world.uli, world.ross, world.acmeKey]) {
       const answer = await world.unchanged(() => sendLines(body, by as typeof world.operator))
@@ -141,7 +141,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     expect(await send(leg, legOf(), leg)).toSucceedWith({ ...nothing, accepted: 2, duplicates: 1 })
   })
 
-  it('belong to accounts each by itself: the same call id in two accounts is two records', async () => {
+  it('are separate in each account: the same call id in two accounts makes two records', async () => {
     const mine = legOf()
     const theirs = { ...mine, custom_channel_vars: { account_id: world.rival.id } }
     expect(await send(mine, theirs)).toSucceedWith({ ...nothing, accepted: 2 })
@@ -205,7 +205,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     expect([deep, deeper].map((record) => JSON.stringify(record?.nested))).toEqual([kept, kept])
   })
 
-  it('lose what would be a prototype, wherever it stands', async () => {
+  it('lose a __proto__ key at any depth', async () => {
     const leg = legOf()
     const line = `${JSON.stringify(leg).slice(0, -1)},"__proto__":{"a":1},"other":{"__proto__":{"a":1},"b":2}}`
     expect(await sendLines(line)).toSucceedWith({ ...nothing, accepted: 1 })
@@ -406,7 +406,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     expect(stored?.custom_channel_vars).toEqual({ account_id: world.acme.id, kept: 2 })
   })
 
-  it('keep id, month and interaction together when a call goes on over the end of a month', async () => {
+  it('keep id, month and interaction together when a call continues past the end of a month', async () => {
     // Begun 2025-12-31T23:59:50Z, ended in January.
     const begun = 63_934_444_790
     const leg = legOf({ timestamp: begun + 600, duration_seconds: 600, interaction_id: `${begun}-edge` })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { storedCdrs, storedRows } from '../support/world/stored-cdrs.ts'
 import { buildWorld, describeEngines, useWorld } from '../support/world/world.ts'
 
-// The tests' clock stands at 2026-01-05.
+// The clock of the tests is set to 2026-01-05.
 const january = 63_934_444_800 + 86_400
 
 describeEngines('The retention of call detail records', (engine) => {
@@ -37,7 +37,7 @@ describeEngines('The retention of call detail records', (engine) => {
     await send(0, 1, 2, 3)
     await world.unchanged(() => world.server.rounds.runNow(round))
     expect(await ids()).toEqual(['202510-leg-of-3', '202511-leg-of-2', '202512-leg-of-1', '202601-leg-of-0'])
-    // So many months stay beside the current one, and the audit log tells what went.
+    // Two months stay in addition to the current one, and the audit log lists what was removed.
     await world.operator.patch('/v2/system_configs/cdr', { default: { retention_months: 2 } })
     await world.server.rounds.runNow(round)
     expect(await ids()).toEqual(['202511-leg-of-2', '202512-leg-of-1', '202601-leg-of-0'])
@@ -46,7 +46,7 @@ describeEngines('The retention of call detail records', (engine) => {
     await world.configure('cdr', { retention_months: 1 })
     await world.server.rounds.runNow(round)
     expect(await ids()).toEqual(['202512-leg-of-1', '202601-leg-of-0'])
-    // What is brought back is not counted twice.
+    // Records that are sent again are not counted twice.
     const sums = () => world.server.store.all('SELECT * FROM cdr_tallies ORDER BY 1, 2, 3, 4, 5')
     const before = await sums()
     await send(3)
@@ -160,11 +160,11 @@ describeEngines('The call records of an account that is deleted', (engine) => {
       world.clock.advance({ hours: 24 * 20 })
       await rounds.runNow(round)
       expect(await left('legs')).toEqual([2500, 3])
-      // What the operator sets meanwhile holds for those that wait, too.
+      // A changed setting also applies to accounts that already wait.
       await world.configure('cdr', { departed_account_days: 21 })
       world.clock.advance({ hours: 24 })
       await rounds.runNow(round)
-      // Some at a time, so that others are not held up; whoever comes next goes on.
+      // Each run deletes a part, so that other work is not delayed; the next run continues.
       const [some = 0] = await left('legs')
       expect(some).toBeGreaterThan(0)
       expect(some).toBeLessThan(2500)

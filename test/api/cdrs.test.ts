@@ -453,7 +453,7 @@ describeEngines('Call detail records', (engine) => {
       expect(answer).toBreak({ created_from: ['date_range'] })
     })
 
-    it('lies before created_to when only that is given', async () => {
+    it('ends at created_to and has the longest allowed length when only that is given', async () => {
       const to = now() - 40 * day
       await send(leg(to), leg(to + 1), leg(to - longest), leg(to - longest - 1))
       const rows = (await admin.get(cdrs, { query: { created_to: to } })).data

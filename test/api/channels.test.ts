@@ -1,4 +1,4 @@
-// The calls that go on, as real edges know them: between real telephones, where a proxy for them is installed.
+// Calls in progress, as real edges report them: between real phones, where a SIP proxy for them is installed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type SipPhone, startSipPhone } from '../support/phones/sip-phone.ts'
@@ -75,7 +75,7 @@ describeAnyEngine('channels of edges', (engine) => {
     edge.says('tm.t_uac_start', () => 'ok')
   }
 
-  it('are told as the edges know them, those of one account alone', async () => {
+  it('are listed as the edges report them, only those of the account', async () => {
     const { acme, ada, rival } = world
     knows(first, [
       dialog('answered', acme, {
@@ -211,7 +211,7 @@ describeAnyEngine('channels of edges', (engine) => {
     expect(await ada.get(`${path}/elsewhere`)).toFailWith(404, 'bad_identifier')
   })
 
-  it('end when somebody of the account says so: those that ring are taken back', async () => {
+  it('end when an admin of the account hangs up, and ringing ones are cancelled', async () => {
     const { acme, ada, rival } = world
     knows(first, [dialog('answered', acme), dialog('foreign', rival)])
     knows(second, [dialog('ringing', acme, { state: 2 })])
@@ -297,7 +297,7 @@ for (const hasProfiles of [true, false]) {
 
       const idsOf = ({ data }: { data: unknown }) => (data as Json[]).map(({ uuid }) => uuid)
 
-      it('are those of whoever calls, and of whoever is called', async () => {
+      it('are listed for the calling and for the called devices and users', async () => {
         const { account, owner, caller, called, idle, desk, says, admin } = await equipped()
         const stranger = await equipped()
         const call = await desk.call('hall', says)
@@ -333,7 +333,7 @@ for (const hasProfiles of [true, false]) {
           () => [call.isEnded, hall.calls[0]?.isEnded],
           (ended) => ended.every(Boolean),
         )
-        // The edge may tell whoever is called nothing: the server does.
+        // The edge may not notify the called phone, so the server does.
         await eventually(
           () => hall.requests('BYE').map((bye) => bye.value('CSeq')),
           (numbers) => numbers.includes('3 BYE'),

@@ -99,7 +99,7 @@ describeAnyEngine('the price that a request accepts', (engine) => {
     expect(refused).toMatchObject({ status: 402, body: { message: 'accept charges' } })
   })
 
-  it('stands in data, next to data or in the query, and is not stored', async () => {
+  it('may be in data, next to data or in the query, and is not stored', async () => {
     const { account, admin } = await customer(phones(1))
     const ask = async () => (await addPhone(admin, account)).body.quote_id as string
     const inData = await admin.put(`${account.path}/devices`, { ...phone, ...agreed, quote_id: await ask() })

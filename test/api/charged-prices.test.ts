@@ -1,4 +1,4 @@
-// What is removed gives back what it was charged for the rest of the month, whatever its price is by then.
+// A removal refunds the price that was charged for the rest of the month, even if the price has changed since.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/world/client.ts'

@@ -48,7 +48,7 @@ const keepNone: Query[] = [
 
 const wrongBounds = ['yesterday', '-5', '0x10', '1e99', ' ', '\t']
 
-/** What tells the rows of a list apart. */
+/** The values that identify the rows of a list. */
 const rowsOf = ({ data }: Answer): readonly unknown[] => {
   if (!Array.isArray(data)) return Object.keys(data.numbers)
   return data.map((row: Json | string) =>

@@ -1,4 +1,4 @@
-// Answers that are compressed for those who ask: which are, which never are, and that they say the same.
+// Compressed answers: which are compressed, which never are, and that their content is the same.
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -163,7 +163,7 @@ describeAnyEngine('compressed answers', (engine) => {
     expect(empty.coding).toBe('zstd')
   })
 
-  it('come plain to those who know none of the codings, whatever they say', async () => {
+  it('come uncompressed for clients that accept none of the codings, whatever their header contains', async () => {
     await fill(200)
     for (const accepted of [
       'identity;q=0',
@@ -180,7 +180,7 @@ describeAnyEngine('compressed answers', (engine) => {
       })
   })
 
-  it('have the token of whoever asks as it is, though a caller has its beginning for a name', async () => {
+  it('contain the token of the caller unchanged, even if a caller name starts like the token', async () => {
     await fill(100, { caller_id_name: admin.token.slice(0, 40) })
     for (const query of ['?page_size=200', '?page_size=200&pretty_print=true', '?paginate=false'])
       for (const coding of codings) {
@@ -191,7 +191,7 @@ describeAnyEngine('compressed answers', (engine) => {
       }
   })
 
-  it('are made once of what is kept, and end with what is for whoever asks', async () => {
+  it('are compressed once for a cached list, and end with the parts for each caller', async () => {
     await fill(300)
     const other = await world.admin(account)
     const window = `created_from=${nowOf(world) - 1000}&created_to=${nowOf(world) + 1000}`
@@ -207,7 +207,7 @@ describeAnyEngine('compressed answers', (engine) => {
           expect(headers).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' })
           expect(headers['content-length']).toBe(String(bytes.length))
           expect(JSON.parse(text)).toMatchObject({ data, auth_token: token, status: 'success' })
-          // All of the envelope stands behind, as it is.
+          // The whole envelope follows the list uncompressed.
           expect(bytes.includes(`"auth_token":"${token}"`)).toBe(true)
           expect(bytes.length).toBeLessThan(text.length / 3)
         }
@@ -269,7 +269,7 @@ describeAnyEngine('compressed answers', (engine) => {
     expect(answer.headers.vary).toBeUndefined()
   })
 
-  it('end with the client, and others go on', async () => {
+  it('stop when the client disconnects, and other answers still complete', async () => {
     await fill(3000, {
       caller_id_name: Array.from({ length: 60 }, (_, index) => `name ${index * 7919}`).join(),
     })

@@ -67,14 +67,14 @@ describeAnyEngine('configs of accounts', (engine) => {
   })
 
   it.each(['kazoo_endpoint', 'callflow', 'fax', 'media', 'notify', 'anything'])(
-    'is empty for %s where nobody has set anything',
+    'is empty for %s while nothing is set',
     async (name) => {
       const account = await world.account(world.rival)
       expect(await world.operator.get(pathOf(account, name))).toSucceedWith({ id: `configs_${name}` })
     },
   )
 
-  it('goes on showing the documents that the server follows for accounts', async () => {
+  it('still shows the settings of the system that apply to accounts', async () => {
     await world.operator.post('/v2/system_configs/number_manager', {
       default: { carrier_modules: ['knm_local'], unauthorized_numbers_lookup: true },
     })

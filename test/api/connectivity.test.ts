@@ -59,7 +59,7 @@ describeEngines('trunks', (engine) => {
     return rest
   }
 
-  /** Trunks past the judgement of requests. */
+  /** Trunks without the validation of requests. */
   const equipped = () => {
     const { store, areas } = world.server
     return createTrunks({
@@ -191,7 +191,7 @@ describeEngines('trunks', (engine) => {
     await operator.delete(phone.path)
   })
 
-  it('take no number that went elsewhere after they were judged', async () => {
+  it('cannot take a number that was moved elsewhere after their validation', async () => {
     const trunks = equipped()
     const { acme, rival, server: running } = world
     const { numbers } = running.areas.phoneNumbers
@@ -243,7 +243,7 @@ describeEngines('trunks', (engine) => {
     await world.configure('number_manager', { e164_converters: undefined, reconcile_regex: undefined })
   })
 
-  it('have a number once, whoever is faster', async () => {
+  it('get a number only once when requests compete for it', async () => {
     const account = await world.account()
     const number = await numberOf(account)
     const attempts = await Promise.all(
@@ -256,7 +256,7 @@ describeEngines('trunks', (engine) => {
     expect(await useOf(account, number)).toBe('trunkstore')
   })
 
-  it('share user names and addresses with no device and no other trunk, whoever is faster', async () => {
+  it('share user names and addresses with no device and no other trunk, even when requests compete', async () => {
     const { operator } = world
     const [one, other] = [await world.account(world.reseller), await world.account(world.reseller)]
     const ip = '203.0.113.40'
@@ -379,7 +379,7 @@ describeEngines('trunks', (engine) => {
     await operator.delete(`/v2/resources/${carrier.data.id}`)
   })
 
-  it('are known to edges by the name of a server in its realm, with what digests are held against', async () => {
+  it('are known to edges by the user name of a server in its realm, with the hash for digest authentication', async () => {
     const account = await world.account(world.reseller)
     const { id, path } = await make(account, [
       byAddress('203.0.113.90'),
@@ -412,7 +412,7 @@ describeEngines('trunks', (engine) => {
     expect(await edge(asked)).toEqual({ account_id: account.id })
   })
 
-  it('are known to edges by their address, as devices are, unless a realm or a carrier says otherwise', async () => {
+  it('are known to edges by their address, as devices are, unless a realm or a carrier takes precedence', async () => {
     const { operator, rival } = world
     const account = await world.account(world.reseller)
     const [address, ofPhone] = ['203.0.113.91', '203.0.113.92']
@@ -448,7 +448,7 @@ describeEngines('trunks', (engine) => {
     expect(await edge({ realm: 'edge.example', address })).toEqual(known)
   })
 
-  it('take calls to their numbers where they stand or are registered', async () => {
+  it('receive calls to their numbers at their address or at their registration', async () => {
     const account = await world.account(world.reseller)
     const [one, two, three] = [await numberOf(account), await numberOf(account), await numberOf(account)]
     const { id, path } = await make(account, [

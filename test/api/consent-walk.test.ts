@@ -1,4 +1,4 @@
-// Whatever route it is: nothing becomes dearer, and nothing is charged, before whoever pays has agreed to it.
+// On every route, no price rises and nothing is charged before the payer has agreed.
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Route } from '../../src/http/route.ts'
@@ -31,7 +31,10 @@ const everything = (rate: number) =>
     ].map((category) => [category, priced(rate)]),
   )
 
-/** What the walk brings to ask: others need more than ordinary records, and have tests of their own. */
+/**
+ * The routes that ask for consent in this test. Other routes need more than ordinary records and have separate
+ * tests.
+ */
 const asking = [`PUT ${onAccount}`, `PUT ${onAccount}/devices`, `PUT ${onAccount}/users`]
 
 interface Asked {

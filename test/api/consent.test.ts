@@ -109,7 +109,7 @@ describeAnyEngine('consent to charges', (engine) => {
     expect(await balance(admin, account)).toBe(100)
   })
 
-  it('charges the price that was agreed to, whatever becomes of the plan a moment later', async () => {
+  it('charges the price that was agreed to, even if the plan changes a moment later', async () => {
     const { account, admin } = await customer({ users: { user: { rate: 2, activation_charge: 25 } } })
     await world.credit(account, 100)
     expect((await addUser(admin, account)).status).toBe(201)
@@ -121,7 +121,7 @@ describeAnyEngine('consent to charges', (engine) => {
     expect(await balance(admin, account)).toBe(75)
   })
 
-  it('is asked for a sub-account by whoever pays for those below, and is charged once', async () => {
+  it('is required from the payer for a new sub-account, and is charged once', async () => {
     const { account, admin } = await customer({
       accounts: { account: { rate: 5, activation_charge: 10, cascade: true } },
     })
@@ -161,7 +161,7 @@ describeAnyEngine('consent to charges', (engine) => {
     expect(await balance(admin, account)).toBe(-25)
   })
 
-  it('leaves parallel requests no place but the one that was agreed to', async () => {
+  it('lets only one of several parallel requests use a price that applies once', async () => {
     const { account, admin } = await customer({
       devices: { sip_device: { rate: 10, activation_charge: 5, discounts: { cumulative: { maximum: 1 } } } },
     })
@@ -182,7 +182,7 @@ describeAnyEngine('consent to charges', (engine) => {
     expect(summary.invoices[0].summary.recurring).toBe(0)
   })
 
-  it('refuses of those who wait together only who wants what another has just taken', async () => {
+  it('refuses, among waiting requests, only those for a number that another request has just taken', async () => {
     const { account, admin } = await customer({ number_carriers: { _all: { activation_charge: 4 } } })
     await world.credit(account, 100)
     const wanted = Array.from({ length: 6 }, freshNumber)
@@ -204,7 +204,7 @@ describeAnyEngine('consent to charges', (engine) => {
     expect(entries).toHaveLength(6 + 1)
   })
 
-  it('lets those who wait together spend what there is, and no more', async () => {
+  it('lets waiting requests spend the available credit and no more', async () => {
     const { account, admin } = await customer({ users: { user: { rate: 0, activation_charge: 25 } } })
     await world.prepay(account)
     await world.credit(account, 80)

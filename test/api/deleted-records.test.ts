@@ -63,7 +63,7 @@ describeAnyEngine('a deleted record', (engine) => {
     const plans = await setStage(world, `${onAccount}/service_plans`)
     const others = await setStage(world)
     await checkEvents('none')
-    // What is below an account goes before it.
+    // Records below an account are deleted before the account.
     const routes = writingRoutes(world)
       .filter(({ method, path }) => method === 'DELETE' && path !== '/v2/token_auth')
       .sort((a, b) => b.path.length - a.path.length)

@@ -30,7 +30,7 @@ describeAnyEngine('rules for devices', (engine) => {
     await world.device(acme, { sip: { username: 'front', method: 'authorization' } })
   })
 
-  it('a SIP user name under a realm of its own is held once over all accounts', async () => {
+  it('a SIP user name in the realm of a device is unique across all accounts', async () => {
     const { acme, rival } = world
     await world.device(acme, { sip: { username: 'trunk', realm: 'shared.example' } })
     const sip = { username: 'Trunk', realm: 'SHARED.example' }

@@ -65,7 +65,7 @@ describeAnyEngine('devices', (engine) => {
     expect(text).not.toMatch(/never-written|nor-this-one/)
   })
 
-  it('keep fields of their own and unknown to the schema through a PATCH', async () => {
+  it('keep their other fields through a PATCH, also those that are unknown to the schema', async () => {
     const { ada, acme } = world
     const device = await world.device(acme, { name: 'Custom', flags: ['a'], custom: { kept: 1 } })
     const { path, ...record } = device
@@ -81,7 +81,7 @@ describeAnyEngine('devices', (engine) => {
     })
   })
 
-  it('are replaced as a whole by POST, all but the type, which is fixed', async () => {
+  it('are replaced as a whole by POST, except for the type, which is fixed', async () => {
     const { ada, acme } = world
     const device = await world.device(acme, { device_type: 'softphone', flags: ['old'], custom: true })
     const replaced = await ada.post(device.path, { name: 'Renamed' })
@@ -192,7 +192,7 @@ describeAnyEngine('devices', (engine) => {
     expect(await ada.put(unknown, { name: 'x' })).toFailWith(404, 'bad_identifier', missing)
   })
 
-  it('of an account are nobody else’s, whatever the method', async () => {
+  it('of an account cannot be reached from another account by any method', async () => {
     const { rex, acme, rival } = world
     const { path, id } = await world.device(acme, { name: 'Coveted' })
     const before = await world.snapshot()
@@ -209,7 +209,7 @@ describeAnyEngine('devices', (engine) => {
     expect(await world.snapshot()).toEqual(before)
   })
 
-  it('are only changed by who read them last, when If-Match says so', async () => {
+  it('are changed with If-Match only by the client that read the last revision', async () => {
     const { ada, acme } = world
     const { path } = await world.device(acme)
     const read = await ada.get(path)

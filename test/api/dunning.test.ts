@@ -1,4 +1,5 @@
-// What becomes of invoices that a card did not pay: tried again on some days, then grace, then standing.
+// Invoices that a card did not pay: the server retries on some days, then grants grace, then changes the
+// payment status.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { mailsTo } from '../support/servers/outbox.ts'
@@ -45,7 +46,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     const { data } = await who.put(`${world.reseller.path}/service_plans`, plan)
     await who.post(`${path}/services`, { add: [data.id] })
     await who.put(`${path}/devices`, { name: 'One' }, { query: { accept_charges: true } })
-    // Letters that wait longer than they are good for are no use to anybody.
+    // Mails that wait too long expire, so they are delivered before the clock moves.
     await world.deliverMail()
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
@@ -72,7 +73,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
       ])
     ).length
 
-  /** How often subscribers were told of it. */
+  /** How often the server emitted this event for the account. */
   const told = async ({ id }: Debtor, event: string) =>
     (
       await world.server.store.all('SELECT id FROM audit_log WHERE account_id = $1 AND event = $2', [
@@ -185,7 +186,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     const one = await debtor()
     world.clock.advance({ hours: 3 * dayHours })
     await round('dunning')
-    // As if the process had died before it noted that the try was asked for: nobody asks twice.
+    // This simulates a process that died before it recorded the attempt: the payment is not attempted twice.
     await world.server.store.writeUnrecorded([
       { sql: "UPDATE work SET due_at = 0 WHERE kind = 'dunning' AND account_id = $1", params: [one.id] },
     ])
@@ -195,13 +196,13 @@ describeAnyEngine('unpaid invoices', (engine) => {
     expect((await eventsOf(one)).filter((event) => event === 'payment_attempt')).toHaveLength(1)
   })
 
-  it('cannot be taken back while a payment is under way', async () => {
+  it('cannot be voided or credited while a payment is in progress', async () => {
     stripe.state.chargesBecome = 'processing'
     const one = await debtor('pm_card_visa')
     const before = await invoiceOf(one)
     const { id } = before
     const who = await operator()
-    // Other debtors have rounds of their own meanwhile.
+    // Jobs for other debtors run at the same time, so only this account is compared.
     const balance = await read(one, 'ledgers/total')
     expect(await who.post(`${one.path}/invoices/${id}/void`)).toFailWith(409, 'datastore_conflict')
     expect(await who.put(`${one.path}/invoices/${id}/credit_notes`, {})).toFailWith(409, 'datastore_conflict')

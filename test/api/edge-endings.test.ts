@@ -1,4 +1,5 @@
-// What ends at the edges when a device, a user, a trunk or an account is disabled or removed: registrations at once, calls later.
+// When a device, a user, a trunk or an account is disabled or removed, the edges end its registrations at once
+// and its calls later.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type EdgeServer, startEdgeServer } from '../support/servers/edge-server.ts'

@@ -22,7 +22,7 @@ describeEngines('the export of a realm', (engine) => {
 
   const withoutDecision = ({ allowed: _, reason: __, ...rest }: Row): Row => rest
 
-  /** What the edge is answered for the sender of a row. */
+  /** The answer that the edge gets for the sender of a row. */
   const asked = async (who: Client, realm: string, { username, address }: Row): Promise<Row> => {
     const query = {
       realm,
@@ -74,14 +74,14 @@ describeEngines('the export of a realm', (engine) => {
   const expectAsAsked = async (realm: string, rows: Row[]) => {
     for (const row of rows) {
       const answer = await asked(world.operator, realm, row)
-      // An address asks for a decision, which lists that somebody keeps leave to the edge.
+      // The answer for an address contains a decision. A row without a reason leaves that decision to the edge.
       expect(
         row.address === undefined || row.reason !== undefined ? answer : withoutDecision(answer),
       ).toEqual(row)
     }
   }
 
-  it('has a row for whoever is not known, and one for each user name and address, as they would be answered', async () => {
+  it('has a row for unknown senders, and one for each user name and address, equal to the answer for each of them', async () => {
     const account = await town()
     const { rows } = await exported(world.operator, { realm: account.realm, credentials: 'true' })
     expect(rows.map(({ username }) => username)).toEqual(
@@ -113,7 +113,7 @@ describeEngines('the export of a realm', (engine) => {
     await expectAsAsked(realm, rows)
   })
 
-  it('is of nobody for a foreign realm, in the words of an unknown one, and forbidden for the own', async () => {
+  it('is the same for a foreign realm as for an unknown one, and forbidden for the realm of the caller', async () => {
     const account = await town()
     const admin = await world.admin(account)
     const foreign = await exported(world.rex, { realm: account.realm })
@@ -132,7 +132,7 @@ describeEngines('the export of a realm', (engine) => {
     expect(await world.operator.get('/v2/edge/export')).toBreak({ realm: ['required'] })
   })
 
-  it('has no secrets for whoever is not the operator', async () => {
+  it('has no secrets for callers other than the operator', async () => {
     const account = await town()
     const { rows } = await exported(world.ross, { realm: account.realm })
     expect(rows).toHaveLength(9)
@@ -147,7 +147,7 @@ describeEngines('the export of a realm', (engine) => {
     return (data as { type: string }[]).map(({ type }) => type)
   }
 
-  it('says where in the feed it was: whoever goes on from there misses nothing, and hears of nothing twice', async () => {
+  it('names its position in the feed, from which a client misses no event and gets none twice', async () => {
     const account = await world.account(world.reseller)
     const device = await world.device(account, { sip: { username: 'bob' } })
     await eventsBehind(account, '0'.repeat(16))

@@ -103,7 +103,7 @@ describeEngines('what an edge reports', (engine) => {
     ])
   })
 
-  it('of refusals is told in the feed of whose phone it was, with who, why and how often', async () => {
+  it('of refusals is an event for the account of the phone, with sender, reason and count', async () => {
     const { account, device, realm } = await place()
     const refusal = refusalOf(realm.toUpperCase())
     const refusals = [refusal, { ...refusal, at: now + 1 }, refusalOf(realm, { username: 'nobody' })]
@@ -126,7 +126,7 @@ describeEngines('what an edge reports', (engine) => {
     ])
   })
 
-  it('of refusals is told once a minute for each reason, however often it is sent', async () => {
+  it('of refusals is one event a minute for each reason, however often the edge sends it', async () => {
     const { account, realm } = await place()
     const send = async (more: Json = {}) =>
       (await report({ refusals: [refusalOf(realm, more)] })).data.refusals
@@ -142,7 +142,7 @@ describeEngines('what an edge reports', (engine) => {
     ])
   })
 
-  it('of refusals at realms that nobody has, and what is no refusal, holds nothing up', async () => {
+  it('of refusals is still accepted when some realms are unknown and some entries are invalid', async () => {
     const { account, realm } = await place()
     const refusals = [
       refusalOf('nobody.test'),

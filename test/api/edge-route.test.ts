@@ -122,7 +122,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     ...more,
   })
 
-  it('is to the phones of who is called, by extension and by number', async () => {
+  it('is to the phones of the called user, by extension and by number', async () => {
     const { operator } = world
     const { account, realm, ann, number, callflowId, targets } = await office()
     const phone = await world.device(account, { name: 'Hall', sip: { username: 'hall' } })
@@ -217,7 +217,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     })
   })
 
-  it('is nowhere for who is switched off, the widest first', async () => {
+  it('is nowhere while the account, the user or the device is disabled, the widest first', async () => {
     const { operator } = world
     const { account, realm, ann, desk, number } = await office()
     const reason = async (query: Record<string, string> = {}) =>
@@ -457,7 +457,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     for (const one of made) await operator.delete(one)
   })
 
-  it('is to another account here, whose phones are told to nobody who is not above it', async () => {
+  it('is to another account here, whose phones are sent only to accounts above it', async () => {
     const { operator, ross } = world
     const mine = await office()
     const other = await office()
@@ -481,7 +481,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect((await ask(operator, call)).data.reason).toBe('no_credit')
   })
 
-  it('is nowhere for a number that nobody has in service', async () => {
+  it('is nowhere for a number that no account has in service', async () => {
     const { operator } = world
     for (const number of [nextNumber(), 'x', '12', '']) {
       const answer = await ask(operator, { number })
@@ -491,7 +491,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect(await ask(operator, { number: '1'.repeat(65) })).toBreak({ number: ['maxLength'] })
   })
 
-  it('is found for a device under a realm of its own', async () => {
+  it('is found for a device with a separate realm', async () => {
     const { operator } = world
     const { account, targets } = await office()
     const own = `own-${account.realm}`
@@ -501,7 +501,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect((await ask(operator, { realm: own, number: '100' })).data.reason).toBe('unknown_realm')
   })
 
-  it('is found for the account that the edge has heard of, whatever the realm', async () => {
+  it('is found for the account that the edge names, whatever the realm', async () => {
     const { operator, ross, rex, ada, acme } = world
     const { account, targets, desk } = await office()
     const query = { account_id: account.id, number: '100' }
@@ -516,7 +516,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect(await ask(ada, { account_id: acme.id, number: '100' })).toFailWith(403, 'forbidden')
   })
 
-  it('is told to accounts above alone; a foreign realm is answered like one that nobody has', async () => {
+  it('is shown only to accounts above; a foreign realm gets the same answer as an unknown one', async () => {
     const { operator, ross, rex, ada, anonymous, reseller } = world
     const { realm, targets } = await office()
     const unknown = refusal('unknown_realm', 403, 'Forbidden', { number: '100' })

@@ -79,7 +79,7 @@ describeEngines('what an edge asks', (engine) => {
     expect(data).not.toHaveProperty('allowed')
   })
 
-  it('tells limits after fall-back: device, account, ancestor, system', async () => {
+  it('gets limits after fall-back: device, account, ancestor, system', async () => {
     const { operator, reseller } = world
     const { account, device, realm } = await place()
     const total = async () => {
@@ -119,7 +119,7 @@ describeEngines('what an edge asks', (engine) => {
     expect(await ask(ross, { realm: 'master.localhost', ...bob })).toSucceedWith(denied)
   })
 
-  it('is refused to the account itself: it is never told that everybody is kept out', async () => {
+  it('is forbidden for the account itself, which so cannot find out that all addresses are blocked', async () => {
     const { ada, ross, uli, operator } = world
     const forbidden = { message: 'forbidden', cause: 'only accounts above a realm may ask about it' }
     for (const asker of [ada, uli, await world.keyHolder(world.acme)]) {
@@ -170,7 +170,7 @@ describeEngines('what an edge asks', (engine) => {
     expect([data.account_id, data.allowed, data.reason]).toEqual([account.id, false, 'account_disabled'])
   })
 
-  it('follows lists and limits that stand in the records', async () => {
+  it('uses the lists and limits of the records', async () => {
     const { operator } = world
     const { account, device, realm } = await place()
     const access_lists = { order: 'allow,deny', cidrs: ['10.0.0.0/8'] }
@@ -224,7 +224,7 @@ describeEngines('what an edge asks', (engine) => {
     expect(changed.data.access_lists).toEqual({ device: { order: 'allow,deny', cidrs: [] } })
   })
 
-  it('tells the operator alone, and only when asked, what a device signs in with: never the password', async () => {
+  it('returns the hash of a device’s password only to the operator and only on request, and never the password', async () => {
     const { operator, ross, ada } = world
     const account = await world.account(world.reseller)
     const sip = { username: 'bob', password: 'correct-horse', expire_seconds: 360 }
@@ -261,7 +261,7 @@ describeEngines('what an edge asks', (engine) => {
     expect(changed.data.ha1).toBe(hash('md5', `bob:${realm}:another-horse`, 'hex'))
   })
 
-  it('has no credentials of devices that are known by their address, of unknown ones and of nobody', async () => {
+  it('has no credentials for devices that are known by their address, that have no password or that do not exist', async () => {
     const { operator } = world
     const account = await world.account(world.reseller)
     await world.device(account, {
@@ -299,7 +299,7 @@ describeEngines('what an edge asks', (engine) => {
     expect(await found(realm, 'bob')).toEqual([undefined, undefined])
   })
 
-  it('finds a device under a realm of its own, until an account has that realm', async () => {
+  it('finds a device with a separate realm, until an account has that realm', async () => {
     const { operator, ross, rex } = world
     const { account, realm } = await place()
     const own = `own-${realm}`

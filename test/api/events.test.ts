@@ -60,7 +60,7 @@ describeAnyEngine('the feed', (engine) => {
     return account
   }
 
-  it('tells each change of an account, oldest first, with who made it and what the record is then', async () => {
+  it('lists each change of an account, oldest first, with its author and the record after the change', async () => {
     const account = await acmeOf()
     const id = await addUser(account.path, 'Ann')
     await world.operator.patch(`${account.path}/users/${id}`, { first_name: 'Anna' })
@@ -87,7 +87,7 @@ describeAnyEngine('the feed', (engine) => {
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map(({ sequence }) => sequence).sort())
   })
 
-  it('shows secrets to nobody', async () => {
+  it('shows no secrets', async () => {
     const account = await acmeOf()
     const id = await addUser(account.path, 'Ann')
     await world.operator.patch(`${account.path}/users/${id}`, { password: 'a-new-password', pin: '47-11' })
@@ -139,9 +139,9 @@ describeAnyEngine('the feed', (engine) => {
       key = next
     }
     expect(pages.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
-    // Each tells of two records.
+    // Each event contains two records.
     expect(pages.map(({ length }) => length)).toEqual([3, 3, 3, 3])
-    // What is read of the store at once is bounded.
+    // The amount that the server reads from the store at once is bounded.
     const question = {
       accountId: account.id,
       below: false,
@@ -184,7 +184,7 @@ describeAnyEngine('the feed', (engine) => {
     }
   })
 
-  it('tells of what is below an account only who asks for it, and nobody of what is above or beside', async () => {
+  it('lists changes below an account only on request, and never those above or next to it', async () => {
     const { reseller, acme, rival } = world
     const id = await addUser(acme.path, 'Below')
     await settled(world.operator, acme.path, id)
@@ -256,7 +256,7 @@ describeAnyEngine('the feed', (engine) => {
       stream.resume()
       return stream.ended
     })
-    // More than the system takes for somebody who does not read.
+    // More events than the system buffers for a client that does not read.
     for (let turn = 1; turn <= 150; turn += 1) expect(await edit(turn)).toSucceed()
     await ended
     const last = stream.messages.at(-1)
@@ -265,7 +265,8 @@ describeAnyEngine('the feed', (engine) => {
     expect(told.length).toBeGreaterThan(0)
     expect(told.length).toBeLessThan(150)
     expect(JSON.parse(last?.data ?? '')).toEqual({ after: told.at(-1)?.id })
-    // What has its place comes as fast as it is taken; the rest at once, of which so much would cut the stream off again.
+    // Events with a sequence number arrive as fast as the client reads them. The others would arrive all
+    // together, and end the stream again.
     await eventually(
       () => world.server.store.all('SELECT id FROM audit_log WHERE sequence IS NULL LIMIT 1'),
       ({ length }) => length === 0,
@@ -278,7 +279,7 @@ describeAnyEngine('the feed', (engine) => {
     expect(turns).toEqual(Array.from({ length: 150 }, (_, index) => index + 1))
   })
 
-  it('tells of a moved account those above it at the time, in pages and in streams', async () => {
+  it('sends events of a moved account to the accounts that were above it at the time, in pages and in streams', async () => {
     const [one, other] = [await world.account(world.master), await world.account(world.master)]
     const child = await world.account(one)
     const before = await addUser(child.path, 'Before')

@@ -1,5 +1,6 @@
-// What clients of the family ask for beside the areas of the description: what is there, and what a path that is not
-// there answers to whom. They read 401 as the end of their session, so it is told apart from all else.
+// Paths that clients of the family request outside the areas of the description: which ones exist, and the
+// status of unknown paths for each caller. Clients read 401 as the end of their session, so the server uses it
+// for nothing else.
 import { expect, it } from 'vitest'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
@@ -41,7 +42,7 @@ describeAnyEngine('paths of the family', (engine) => {
     },
   )
 
-  it.each(unbuilt)('answers %s with a 404 that says why, in the envelope', async (path, named) => {
+  it.each(unbuilt)('answers %s with a 404 and the reason in the envelope', async (path, named) => {
     for (const method of ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const) {
       const data = method === 'GET' ? undefined : { ui_metadata: { ui: 'console' } }
       const answer = await world.unchanged(() =>
@@ -70,7 +71,7 @@ describeAnyEngine('paths of the family', (engine) => {
         )
   })
 
-  it('answers a good token below the account of somebody else with 403', async () => {
+  it('answers a valid token with 403 below a foreign account', async () => {
     for (const path of ['users', 'apps_store', 'limits'])
       expect(await world.ada.get(`${world.rival.path}/${path}`)).toFailWith(403, 'forbidden')
   })
@@ -88,7 +89,7 @@ describeAnyEngine('paths of the family', (engine) => {
     expect(await world.ada.get(world.acme.path)).toSucceed()
   })
 
-  it('asks nobody for a token where the path is not there', async () => {
+  it('answers 404 without a token for an unknown path below an account', async () => {
     for (const id of [world.acme.id, nobody])
       expect(await world.anonymous.get(`/v2/accounts/${id}/external_numbers`)).toFailWith(404, 'not_found')
     expect(await world.anonymous.get('/v2/nosuch')).toFailWith(401, 'invalid_credentials', credentials)

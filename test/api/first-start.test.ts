@@ -31,7 +31,7 @@ describeAnyEngine('the password of the first start', (engine) => {
     return ['another-secret', 'a-third-secret'].find((text) => keyedMark(key, text) !== first)
   }
 
-  it('is said to be ignored where a later start names another one', async () => {
+  it('is reported as ignored when a later start names another one', async () => {
     const password = await another()
     expect(await messagesWith(password)).toEqual([
       {
@@ -45,7 +45,7 @@ describeAnyEngine('the password of the first start', (engine) => {
     expect(await logIn('operator-secret')).toSucceed()
   })
 
-  it('is passed over in silence where it is the same, or none is named', async () => {
+  it('is ignored silently when it is the same or not set', async () => {
     expect(await messagesWith('operator-secret')).toEqual([])
     expect(await messagesWith(undefined)).toEqual([])
   })

@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: FreeSWITCH writes so what it looks up
-// What a FreeSWITCH is answered that asks with forms, as mod_xml_curl does. The documents are held against the formats that
-// FreeSWITCH publishes; none runs here.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: FreeSWITCH writes variables in this form
+// Answers for a FreeSWITCH that asks with forms, as mod_xml_curl does. The test compares the documents with the formats
+// that FreeSWITCH publishes, and runs no FreeSWITCH.
 import { hash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -162,7 +162,7 @@ describeAnyEngine('FreeSWITCH', (engine) => {
     return { account, realm: account.realm, ann, desk, hall, number, callflowId }
   }
 
-  it('is told what a phone signs in with, never the password', async () => {
+  it('gets the password hash of a phone, and never the password', async () => {
     const { account, realm, ann, desk } = await office()
     const text = await told(signIn(realm, 'desk'))
     const variables = [
@@ -307,7 +307,7 @@ describeAnyEngine('FreeSWITCH', (engine) => {
     expect(emergency.at(-1)?.[1]).toContain(`sofia/gateway/${id}-b.carrier.test/911`)
   })
 
-  it('is told to refuse who has not signed in, who is no carrier, and who is kept out', async () => {
+  it('gets a refusal for a caller that is not signed in, is no carrier or is blocked', async () => {
     const { account, realm, number } = await office()
     const elsewhere = { 'Caller-Network-Addr': '198.51.100.200' }
     for (const [what, more] of [
@@ -366,7 +366,7 @@ describeAnyEngine('FreeSWITCH', (engine) => {
     expect(await post(world.operator, { hostname: 'switch' })).toBreak({ section: ['required'] })
   })
 
-  it('lets in the named key of an operator as the password of Basic credentials, and nobody else', async () => {
+  it('signs in only with the named key of an operator as the password of Basic credentials', async () => {
     const { account, realm } = await office()
     const { id, key } = await keyOf(world.operator.account)
     const ask = signIn(realm, 'desk')

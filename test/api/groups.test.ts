@@ -65,7 +65,7 @@ describeAnyEngine('groups', (engine) => {
     },
   )
 
-  it('are refused somebody of another account, or of another type', async () => {
+  it('refuse a member of another account or of another type', async () => {
     const { ada, acme, rival, uli } = world
     const stranger = await world.device(rival)
     for (const endpoints of [{ [stranger.id]: { type: 'device' } }, { [uli.id]: { type: 'device' } }]) {

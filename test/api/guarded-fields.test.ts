@@ -128,7 +128,7 @@ describeAnyEngine('guarded fields', (engine) => {
       expect([way, (await world.refused(act)).data]).toEqual([way, { [field]: { forbidden } }])
   })
 
-  it('of an admin stay: an ordinary user takes nobody the level of an admin', async () => {
+  it('of an admin stay: an ordinary user cannot take away the level of an admin', async () => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
     const by = await world.user(account)

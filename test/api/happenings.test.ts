@@ -1,4 +1,4 @@
-// What matters to a business has an event of its own: each is made to happen here, and found in the feed.
+// The test causes each kind of business event, and finds it in the feed.
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { afterOf, type FeedEvent } from '../../src/events/events.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
@@ -8,7 +8,7 @@ import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts
 import { allowAdditions, createNumberSource, pathOf } from '../support/world/numbers.ts'
 import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
-describeAnyEngine('what happens', (engine) => {
+describeAnyEngine('business events', (engine) => {
   let dns: DnsServer
   const world = useWorld(
     engine,
@@ -77,7 +77,7 @@ describeAnyEngine('what happens', (engine) => {
     return one
   }
 
-  it('to a number is told by its state, and by who has it', async () => {
+  it('of a number have its state and its account', async () => {
     const { account } = await customer()
     await allowAdditions(world, account)
     const number = numbers()
@@ -104,7 +104,7 @@ describeAnyEngine('what happens', (engine) => {
     ])
   })
 
-  it('to a number that goes from one account to another is told to both', async () => {
+  it('of a number that moves from one account to another go to both', async () => {
     const [from, to] = [await customer(), await customer()]
     const number = numbers()
     await world.operator.put(pathOf(from.account, number), {})
@@ -113,7 +113,7 @@ describeAnyEngine('what happens', (engine) => {
     expect((await only(to.account, 'number.bought'))?.after).toMatchObject({ assigned_to: to.account.id })
   })
 
-  it('to a number that comes from another carrier is told when it is here', async () => {
+  it('of a number that is ported in come when the port is complete', async () => {
     const { account } = await customer()
     const path = pathOf(account, numbers())
     expect(await world.operator.put(`${path}/port`, {})).toSucceed(201)
@@ -122,7 +122,7 @@ describeAnyEngine('what happens', (engine) => {
     expect(await read(account, ['number.bought'])).toEqual([])
   })
 
-  it('to money is told as what was booked', async () => {
+  it('of money contain the booked entry', async () => {
     const { account } = await customer()
     const book = (way: string, amount: number) =>
       world.operator.put(`${account.path}/ledgers/${way}`, {
@@ -145,7 +145,7 @@ describeAnyEngine('what happens', (engine) => {
     expect(data).toMatchObject(JSON.parse(JSON.stringify({ ...credited?.after, audit: {} })))
   })
 
-  it('when a balance becomes low is told once, also where nobody wants a mail', async () => {
+  it('of a low balance come once, even if the account wants no mail', async () => {
     const { account } = await customer()
     await world.credit(account, 10)
     const notifications = { low_balance: { enabled: false, threshold: 5 } }
@@ -162,7 +162,7 @@ describeAnyEngine('what happens', (engine) => {
     expect((await only(account, 'balance.low'))?.after).toEqual({ id: account.id, balance: 4, threshold: 5 })
   })
 
-  it('when a limit is reached is told once a minute, and writes nothing else', async () => {
+  it('of a reached limit come once a minute, and nothing else is written', async () => {
     const { account, admin } = await customer()
     await world.configure('quotas', { accounts: { [account.id]: { records_of_kind: { device: 1 } } } })
     await world.device(account)
@@ -178,7 +178,7 @@ describeAnyEngine('what happens', (engine) => {
     expect(await heard(account, 'limit.reached', 2)).toHaveLength(2)
   })
 
-  it('when a charge is refused, and when it is accepted, is told to the payer', async () => {
+  it('of a refused and of an accepted charge go to the payer', async () => {
     const { account, admin } = await sold({ devices: { _all: { rate: 2 } } })
     for (const _ of [1, 2])
       expect((await admin.put(`${account.path}/devices`, { name: 'Phone' })).status).toBe(402)
@@ -195,7 +195,7 @@ describeAnyEngine('what happens', (engine) => {
     })
   })
 
-  it('when money lacks is told as a refused charge', async () => {
+  it('of missing credit are those of a refused charge', async () => {
     const { account, admin } = await sold({ users: { user: { rate: 1, activation_charge: 50 } } })
     await world.prepay(account)
     const body = { first_name: 'A', last_name: 'B', accept_charges: true }
@@ -205,7 +205,7 @@ describeAnyEngine('what happens', (engine) => {
     expect(await read(account, ['charge.accepted'])).toEqual([])
   })
 
-  it('to a task is told at its end, and what it writes is its own', async () => {
+  it('of a task come at its end, and those of its writes name the task', async () => {
     const run = async (csv: string, query: string) => {
       const made = await world.operator.put(`${world.master.path}/tasks?${query}`, undefined, {
         body: Buffer.from(csv),
@@ -234,7 +234,7 @@ describeAnyEngine('what happens', (engine) => {
 
   const from = (address: string) => world.client({ 'x-forwarded-for': address })
 
-  it('when somebody signs in from a new network is told once for each network', async () => {
+  it('of a sign-in from a new network come once for each network', async () => {
     const { account } = await customer()
     const user = await world.user(account, { password: 'walks-about' })
     const credentials = credentialsOf(user.username, 'walks-about')
@@ -259,7 +259,7 @@ describeAnyEngine('what happens', (engine) => {
     expect(await world.operator.delete(user.path)).toSucceed()
   })
 
-  it('when too many wrong passwords are tried is told once, not for each', async () => {
+  it('of too many wrong passwords come once, not for each attempt', async () => {
     const { account } = await customer()
     const guesser = from('192.0.2.66')
     const guess = () =>
@@ -277,7 +277,7 @@ describeAnyEngine('what happens', (engine) => {
     })
   })
 
-  it('when failed sign-ins lock an account is told with the lock', async () => {
+  it('of an account that failed sign-ins lock come with the lock', async () => {
     await world.configure('crossbar.auth', {
       lock_account_on_failed_attempts: true,
       failed_attempts_until_lock: 2,
@@ -312,7 +312,7 @@ describeAnyEngine('what happens', (engine) => {
     return { account, admin, domain, host, set, green }
   }
 
-  it('when a domain that was right is so no more is told by whoever looks it up', async () => {
+  it('of a domain that was correct and no longer is come with any look-up', async () => {
     const { account, admin, domain, host, set, green } = await branded()
     const look = () => admin.post(`${account.path}/whitelabel/domains`, {})
     set('192.0.2.1')
@@ -331,7 +331,7 @@ describeAnyEngine('what happens', (engine) => {
     await only(account, 'domain.failed')
   })
 
-  it('to a domain is found out by the server itself; silence says nothing', async () => {
+  it('of a domain also come from the checks of the server, but not while DNS does not answer', async () => {
     const { account, set, green } = await branded()
     const watch = () => world.server.rounds.runNow('whitelabel domains')
     set('203.0.113.1')
@@ -353,7 +353,7 @@ describeAnyEngine('what happens', (engine) => {
     return { call_id, timestamp: at, duration_seconds: 3, custom_channel_vars: { account_id: account.id } }
   }
 
-  it('when call records come in is told one by one, to those who ask for it', async () => {
+  it('of call records come one by one, only to followers that ask for them', async () => {
     const [{ account, admin }, other] = [await customer(), await customer()]
     const legs = [legOf(account), legOf(other.account), legOf(account), legOf(account)]
     const live: FeedEvent[] = []
@@ -409,7 +409,7 @@ describeAnyEngine('what happens', (engine) => {
     for (const end of ends) end()
   })
 
-  it('when an alert is raised is told to the accounts that it names, else to the operator', async () => {
+  it('of a raised alert go to the accounts that it names, else to the operator', async () => {
     const { account } = await customer()
     const raise = async (to: Json[]) => {
       const alert = { title: 'Mind the gap', message: 'It is wide', to }

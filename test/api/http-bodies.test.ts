@@ -310,7 +310,7 @@ describeAnyEngine('request bodies', (engine) => {
     expect(await putText(body)).toFailWith(400, 'validation error', jsonRefusal())
   })
 
-  it('is refused over the limit, announced or not, before anybody asks for a token', async () => {
+  it('are refused over the limit, with or without Content-Length, before the server checks the token', async () => {
     await world.configure('crossbar', { max_upload_size: 2000 })
     const body = JSON.stringify({ data: { ...name, note: 'x'.repeat(2000) } })
     const tooLarge = { file: { maxSize: { message: expect.any(String), target: 2000 } } }
@@ -322,10 +322,10 @@ describeAnyEngine('request bodies', (engine) => {
     await world.configure('crossbar', { max_upload_size: 8_000_000 })
   })
 
-  it('answers CONNECT in an envelope and hangs up, behind the answers that are under way', async () => {
+  it('answers CONNECT in an envelope and closes the connection, after the answers in progress', async () => {
     for (const before of ['', 'GET /v2/about HTTP/1.1\r\nhost: x\r\n\r\n']) {
       const raw = await openRaw(world.server.port)
-      raw.write(`${before}CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\nwhat comes behind is for nobody`)
+      raw.write(`${before}CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\nthe server ignores this`)
       await raw.closed
       const answer = raw.answers().at(-1)
       expect(raw.answers()).toHaveLength(before === '' ? 1 : 2)
@@ -437,7 +437,7 @@ describeAnyEngine('fields of a record', (engine) => {
     await world.configure('crossbar', { schema_strict_validation: false })
   })
 
-  it('are judged together, each by its dotted path', async () => {
+  it('are validated together, each by its dotted path', async () => {
     const answer = await world.unchanged(() =>
       world.ada.put(users(), {
         last_name: '',

@@ -24,7 +24,7 @@ const damage = (world: World, account: TestAccount, id: string) =>
 describeAnyEngine('faults', (engine) => {
   const world = useWorld(engine)
 
-  it('of the server are one plain 500 that leaks nothing, and one log entry that tells all', async () => {
+  it('of the server return a plain 500 without details, and write one log entry with all details', async () => {
     const user = await world.user(world.acme)
     await damage(world, world.acme, user.id)
     const headers = { 'x-request-id': 'broken' }
@@ -75,7 +75,7 @@ describeAnyEngine('a lost race', (engine) => {
   const faults = createFaults()
   const world = useWorld(engine, undefined, undefined, { over: faults.over })
 
-  /** Lets so many writes of this kind come too late; answers with how many there were. */
+  /** Lets this number of writes of this kind lose the race; returns how many there were. */
   const loseRaces = (count: number, part: string) => {
     let asked = 0
     faults.state.onWrite = (write) => {
@@ -138,7 +138,7 @@ it.runIf(engines.includes('postgres'))(
       await world.ada.patch(world.uli.path, { a: 1 }),
     ])
       expect(answer).toFailWith(503, 'datastore_unreachable', { message: 'datastore unreachable' })
-    // What was found holds for a second.
+    // The server caches the result for a second.
     await eventually(
       () => world.anonymous.get('/readyz'),
       ({ status }) => status === 503,

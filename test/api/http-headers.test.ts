@@ -44,7 +44,7 @@ describeAnyEngine('the envelope', (engine) => {
     })
   })
 
-  it('tells the version to nobody without a token', async () => {
+  it('does not contain the version without a token', async () => {
     const { body } = await world.anonymous.get('/v2/auth/tokeninfo')
     expect(body).toEqual({
       data: { message: 'missing token in params' },
@@ -103,7 +103,7 @@ describeAnyEngine('headers', (engine) => {
     expect(failed.body.request_id).toBe('def')
   })
 
-  it('carry a request id beside the API, too', async () => {
+  it('carry a request id outside the API, too', async () => {
     const paths = ['/healthz', '/readyz', '/openapi.json', '/ingest/freeswitch/nobody', '/nowhere']
     for (const path of paths) {
       const asked = await world.anonymous.get(path, { headers: { 'x-request-id': 'beside' } })

@@ -6,7 +6,7 @@ import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 const noId = '0123456789abcdef0123456789abcdef'
 const credentials = { message: 'invalid credentials' }
 
-describeAnyEngine('the order of judgement', (engine) => {
+describeAnyEngine('the order of checks', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const badJson = { body: '{"data":' }
@@ -83,14 +83,14 @@ describeAnyEngine('the order of judgement', (engine) => {
     }
   })
 
-  it('judges rights before content types and records', async () => {
+  it('checks rights before content types and records', async () => {
     const path = `${world.rival.path}/users/${noId}`
     const headers = { 'content-type': 'application/xml', accept: 'image/png' }
     const answer = await world.unchanged(() => world.ada.post(path, undefined, { headers, body: '<a/>' }))
     expect(answer).toFailWith(403, 'forbidden')
   })
 
-  it('judges content types before records', async () => {
+  it('checks content types before records', async () => {
     const options = { headers: { 'content-type': 'application/xml' }, body: '<a/>' }
     const sent = await world.unchanged(() => world.ada.post(`${users()}/${noId}`, undefined, options))
     expect(sent).toFailWith(415, 'unsupported_media_type')
@@ -98,12 +98,12 @@ describeAnyEngine('the order of judgement', (engine) => {
     expect(asked).toFailWith(406, 'not_acceptable')
   })
 
-  it('looks for the record before it judges the body', async () => {
+  it('looks for the record before it validates the body', async () => {
     const answer = await world.unchanged(() => world.ada.post(`${users()}/${noId}`, { first_name: 5 }))
     expect(answer).toFailWith(404, 'bad_identifier', { message: 'bad identifier', cause: noId })
   })
 
-  it('judges the body before the precondition', async () => {
+  it('validates the body before the precondition', async () => {
     const headers = { 'if-match': '"old"' }
     const bad = await world.unchanged(() => world.ada.patch(world.uli.path, { first_name: '' }, { headers }))
     expect(bad).toBreak({ first_name: ['minLength'] })
@@ -131,7 +131,7 @@ describeAnyEngine('the order of judgement', (engine) => {
     }
   })
 
-  it('says by whom a path may be called', async () => {
+  it('names the callers that may use a path', async () => {
     const cause = 'may be called by: admin of account or ancestor'
     expect(await world.uli.post(`${world.acme.path}/services/topup`, { amount: 5 })).toFailWith(
       403,
@@ -157,7 +157,7 @@ describeAnyEngine('the order of judgement', (engine) => {
     expect(await named(world.rival.id)).toFailWith(401, 'invalid_credentials', credentials)
   })
 
-  it('tells what it expects and offers in the envelope of 406 and 415', async () => {
+  it('lists the expected and the offered types in the envelope of 406 and 415', async () => {
     const sent = await world.ada.put(users(), undefined, {
       headers: { 'content-type': 'text/csv' },
       body: 'a',

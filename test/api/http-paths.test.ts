@@ -14,7 +14,7 @@ describeAnyEngine('paths', (engine) => {
     }
   })
 
-  it('may stand behind the address of a server, whichever that is', async () => {
+  it('may follow the address of a server, whichever that is', async () => {
     const ask = async (target: string) => {
       const raw = await openRaw(world.server.port)
       raw.write(
@@ -86,7 +86,7 @@ describeAnyEngine('paths', (engine) => {
     })
   })
 
-  it('beside the API answer for load balancers', async () => {
+  it('outside the API answer for load balancers', async () => {
     expect(await world.anonymous.get('/healthz')).toMatchObject({ status: 200 })
     expect(await world.anonymous.get('/readyz')).toMatchObject({ status: 200 })
   })

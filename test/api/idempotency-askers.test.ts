@@ -1,11 +1,12 @@
-// An Idempotency-Key is known to whoever sent it alone, and nothing that is kept under it opens a door.
+// Only the caller that sent an Idempotency-Key can use it, and the answer that is stored under it contains no
+// token.
 import { expect, it } from 'vitest'
 import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { basicHeader, type Client, type RequestOptions } from '../support/world/client.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world/world.ts'
 
-describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
+describeEngines('an Idempotency-Key belongs to its caller,', (engine) => {
   const world = useWorld(engine)
 
   let keys = 0
@@ -16,7 +17,7 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
 
   const keyed = (key: string): RequestOptions => ({ headers: { 'idempotency-key': key } })
 
-  it('so that another user of the account has a request of the own', async () => {
+  it('so that the same key of another user is another request', async () => {
     const { path } = await customer()
     const colleague = await world.admin(world.reseller)
     const key = freshKey()
@@ -42,7 +43,7 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
     expect(third.body.auth_token).toBeUndefined()
   })
 
-  it('and the answer given again tells the token of the request, not of the first one', async () => {
+  it('and the repeated answer has the token of the new request, not of the first one', async () => {
     const { path } = await customer()
     const key = freshKey()
     const other = world.anonymous.with({ 'x-auth-token': await world.tokenOf(world.reseller, world.ross.id) })
@@ -59,7 +60,7 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
     expect(pretty.body).toEqual(again.body)
   })
 
-  it('and no token stands in what is kept', async () => {
+  it('and the stored answer contains no token', async () => {
     const { path } = await customer()
     const key = freshKey()
     await world.ross.put(`${path}/users`, named, keyed(key))
@@ -74,7 +75,7 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
     expect(kept).not.toContain('auth_token')
   })
 
-  it('and is passed over where the answer is a token or secret: each is a new one', async () => {
+  it('and is ignored where the answer is a token or secret: each request makes a new one', async () => {
     const login = { credentials: credentialsOf('ross', 'ross-secret'), account_name: 'Reseller' }
     const { path, id } = await customer()
     const user = (await world.ross.put(`${path}/users`, named)).data.id

@@ -1,5 +1,5 @@
-// Idempotency-Key while the store fails: no failure of the server's is ever kept, no key stays under way when its
-// request has ended, and whoever asks again gets the true answer.
+// Idempotency-Key while the store fails: the server stores no failure, no key stays in progress after its
+// request has ended, and a repeated request gets the correct answer.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { openDatabase, startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -91,13 +91,13 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
   const unreachable = (answer: Answer) =>
     expect(answer).toFailWith(503, 'datastore_unreachable', { message: 'datastore unreachable' })
 
-  /** What the request says of itself differs; the rest has to be the same. */
+  /** The parts of an answer that must be the same; the parts about the request itself differ. */
   const told = ({ status, body, headers }: Answer) => {
     const { data, metadata, revision, message } = body
     return { status, data, metadata, revision, message, location: headers.location }
   }
 
-  /** What a request of the same kind is answered when all is well, with its own ids. */
+  /** The shape of an answer: a request of the same kind without a failure has other ids. */
   const shapeOf = (answer: Answer) => ({ status: answer.status, keys: Object.keys(answer.data) })
 
   /** The first read after the commit of such a change fails. */
@@ -118,11 +118,11 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
 
   const mishaps: [string, (table: string) => void][] = [
     ['a failure after its commit', failReadAfter],
-    ['a commit that nobody heard of', loseCommit],
+    ['a commit without confirmation', loseCommit],
   ]
 
   for (const [mishap, happen] of mishaps) {
-    it(`answers a credit truly after ${mishap}`, async () => {
+    it(`answers a credit correctly after ${mishap}`, async () => {
       const account = await customer()
       const { send } = keyed(crediting(account))
       happen('ledger_entries')
@@ -157,7 +157,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
       expect(await total(account)).toBe(5)
     })
 
-    it(`answers a top-up truly after ${mishap}`, async () => {
+    it(`answers a top-up correctly after ${mishap}`, async () => {
       const account = await payer()
       const wish: Wish = { method: 'POST', path: `${account.path}/services/topup`, data: { amount: 12 } }
       const well = await keyed({ ...wish, path: `${(await payer()).path}/services/topup` }).send()
@@ -175,7 +175,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
       expect((await send()).text).toBe(again.text)
     })
 
-    it(`answers a sale and its refund truly after ${mishap}`, async () => {
+    it(`answers a sale and its refund correctly after ${mishap}`, async () => {
       const account = await payer()
       for (const kind of ['sale', 'refund']) {
         const wish: Wish = {
@@ -198,7 +198,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     })
   }
 
-  it('answers limits truly after a commit that nobody heard of', async () => {
+  it('answers limits correctly after a commit without confirmation', async () => {
     const { path } = await customer()
     const wish: Wish = { method: 'POST', path: `${path}/limits`, data: { twoway_trunks: 3 } }
     const { send } = keyed(wish)
@@ -211,7 +211,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     expect((await send()).text).toBe(again.text)
   })
 
-  it('answers a number truly after a commit that nobody heard of', async () => {
+  it('answers a number correctly after a commit without confirmation', async () => {
     const { path } = await customer()
     const number = `${path}/phone_numbers/${encodeURIComponent('+14158870000')}`
     for (const step of ['', '/reserve', '/activate']) {
@@ -225,7 +225,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     }
   })
 
-  it('tells again that money did not move, whatever the bookkeeper would say by now', async () => {
+  it('repeats that money did not move, whatever the bookkeeper would answer now', async () => {
     const account = await payer()
     bookkeeper.state.manner = 'declines'
     const wish: Wish = { method: 'POST', path: `${account.path}/services/topup`, data: { amount: 12 } }
@@ -239,7 +239,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     expect(await total(account)).toBe(0)
   })
 
-  it('tells how money on its way ended, once that is known', async () => {
+  it('returns the result of a pending payment once it is known', async () => {
     const account = await payer()
     bookkeeper.state.manner = 'mute'
     const wish: Wish = { method: 'POST', path: `${account.path}/services/topup`, data: { amount: 12 } }
@@ -253,7 +253,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     expect(await total(account)).toBe(12)
   })
 
-  it('gives an answer that could not be kept to whoever asks, and keeps it when the store listens', async () => {
+  it('repeats an answer that could not be stored, and stores it when the store works again', async () => {
     const account = await customer()
     const { send, key } = keyed(crediting(account))
     state.onWrite = (write) => (says(write, 'SET answer') ? 'refused' : undefined)
@@ -292,7 +292,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     )
   })
 
-  it('frees a key of which nobody heard that it was claimed', async () => {
+  it('frees a key whose claim was committed without confirmation', async () => {
     const account = await customer()
     const { send } = keyed(crediting(account))
     state.onWrite = (write) => (says(write, 'INSERT INTO idempotency_keys') ? 'unheard' : undefined)
@@ -334,7 +334,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     return { reached: reached.promise, open: () => gate.resolve(undefined) }
   }
 
-  it('tells every process that the first request is under way, however long it takes', async () => {
+  it('reports in every process that the first request is in progress, however long it takes', async () => {
     const account = await customer()
     const { send, sendBy, key } = keyed(crediting(account))
     const held = holdBack('INSERT INTO ledger_entries')
@@ -358,7 +358,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     expect(await total(account)).toBe(5)
   })
 
-  it('lets another process go on after some seconds of silence, and what comes late fails', async () => {
+  it('lets another process continue after some seconds of silence, and the late request fails', async () => {
     const account = await customer()
     const { send, sendBy } = keyed(crediting(account))
     const held = holdBack('INSERT INTO ledger_entries')

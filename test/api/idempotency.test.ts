@@ -1,4 +1,4 @@
-// Idempotency-Key: a request is carried out once, and whoever sends it again gets the first answer.
+// Idempotency-Key: the server runs a request once, and a client that repeats it gets the first answer.
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -53,7 +53,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     expect(await total(path)).toBe(5)
   })
 
-  it('holds for every PUT and POST, not only for money', async () => {
+  it('works for every PUT and POST, not only for money', async () => {
     const { path } = await customer()
     const key = freshKey()
     const name = { first_name: 'One', last_name: 'Time' }
@@ -64,7 +64,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     expect((await world.ross.get(`${path}/users`)).data).toHaveLength(1)
   })
 
-  it('holds for PATCH and DELETE: with the revision that was read, and of what is gone', async () => {
+  it('works for PATCH and DELETE: with the revision that was read, and for deleted records', async () => {
     const { path } = await customer()
     const made = await put(`${path}/users`, { first_name: 'One', last_name: 'Time' }, freshKey())
     const user = `${path}/users/${made.data.id}`
@@ -180,7 +180,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     expect(await total(path)).toBe(5)
   })
 
-  it('lets what was made be read by whoever asks again when the first answer was lost in a crash', async () => {
+  it('returns the created record to a repeated request when the first answer was lost in a crash', async () => {
     const { path } = await customer()
     const key = freshKey()
     const name = { first_name: 'One', last_name: 'Time' }
@@ -194,7 +194,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     expect((await put(`${path}/users`, name, key)).text).toBe(again.text)
   })
 
-  it('lets what was changed be read by whoever asks again', async () => {
+  it('returns the changed record to a repeated request when the first answer was lost in a crash', async () => {
     const { path } = await customer()
     const key = freshKey()
     const change = () =>
@@ -219,7 +219,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     expect(again.headers.location).toBe(first.headers.location)
   })
 
-  it('tells what was done when that is not there any more', async () => {
+  it('returns what was done when the record no longer exists', async () => {
     const account = await customer()
     const key = freshKey()
     const name = { first_name: 'One', last_name: 'Time' }

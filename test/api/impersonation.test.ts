@@ -54,7 +54,7 @@ describeAnyEngine('impersonation', (engine) => {
     })
   })
 
-  it('begins for nobody of whom it cannot be kept', async () => {
+  it('does not begin when it cannot be recorded', async () => {
     const target = await world.user(await world.account())
     faults.state.onWrite = (write) => (says(write, 'INSERT INTO records') ? 'refused' : undefined)
     const answer = await world.unchanged(() => become(world.operator, target))
@@ -70,7 +70,7 @@ describeAnyEngine('impersonation', (engine) => {
     expect(await become(key, world.ada)).toSucceed()
   })
 
-  it('is refused to everybody else', async () => {
+  it('is refused to all other callers', async () => {
     const clerk = await world.user(world.master)
     const cases: [Client, Person][] = [
       [world.operator, clerk],

@@ -150,7 +150,7 @@ describeEngines('histories of invoices', (engine) => {
           [account.id],
         )
         expect(ledger).toBe(credited + taken - issued)
-        // Of each document the lines and the added taxes are the total.
+        // The lines and the added taxes of each document sum to its total.
         for (const { id } of await invoicesOf(account)) {
           const {
             items,

@@ -16,7 +16,7 @@ describeEngines('invoices', (engine) => {
   const ross = () => clientOf(world.ross)
   const operator = () => clientOf(world.operator)
 
-  /** Letters that wait longer than they are good for are no use to anybody: none lies over a month. */
+  /** Mails that wait too long expire, so all are sent before the next month begins. */
   const nextMonth = async () => {
     await round('invoice_mail', 'mail')
     const now = new Date(world.clock.now())
@@ -85,7 +85,7 @@ describeEngines('invoices', (engine) => {
   const balance = async ({ path }: TestAccount) =>
     (await (await ross()).get(`${path}/ledgers/total`)).data.amount
 
-  /** What the ledger has of what invoices are about, and what documents have. */
+  /** The amounts in the ledger that invoices cover, and the amounts of the documents. */
   const books = async ({ id }: TestAccount) => {
     const sum = async (sql: string) =>
       Number((await world.server.store.all<{ sum: number | null }>(sql, [id]))[0]?.sum ?? 0)
@@ -198,7 +198,7 @@ describeEngines('invoices', (engine) => {
     expect(again.status).toBe(400)
   })
 
-  it('are taken back as a whole as long as nobody paid', async () => {
+  it('can be voided as a whole as long as no payment was made', async () => {
     await round('monthly_bills')
     const account = await customer()
     await phone(account)
@@ -244,7 +244,7 @@ describeEngines('invoices', (engine) => {
     }
     await cancel(atOnce.account, (await invoicesOf(atOnce.account))[0]?.id)
     expect(await balance(atOnce.account)).toBeCloseTo(0, 4)
-    // Nothing that was charged for the other one still stands.
+    // Everything that was charged for the other one is refunded.
     await remove(atOnce.account, atOnce.phones[1])
     expect(await balance(atOnce.account)).toBeCloseTo(0, 4)
     const [first] = await invoicesOf(later.account)
@@ -336,7 +336,7 @@ describeEngines('invoices', (engine) => {
       for (const id of devices) await remove(account, id)
       gains.push(Math.round(((await balance(account)) - before) * 10_000) / 10_000)
     }
-    // Of two phones for ten each, a half was given back by the credit note.
+    // Two phones cost ten each, and the credit note has already given back a half.
     expect(gains).toEqual([0, 0, 10])
   })
 
@@ -417,12 +417,12 @@ describeEngines('invoices', (engine) => {
     const [row] = await invoicesOf(account)
     const { items } = await read(account, row?.id)
     expect(items[0]).toMatchObject({ quantity: 1, amount: 10 })
-    // The other one pays for its whole month by itself.
+    // The other phone pays separately for its whole month.
     const entries = (await (await ross()).get(`${account.path}/ledgers/prorations`)).data as Json[]
     expect(entries[0]).toMatchObject({ amount: -10, period: { start: gregorian(first) } })
   })
 
-  it('hold no month of what somebody was charged for who had nothing when it began', async () => {
+  it('contain no month of charges for an account that had nothing when the month began', async () => {
     await round('monthly_bills')
     const account = await customer()
     const first = await nextMonth()
@@ -431,13 +431,13 @@ describeEngines('invoices', (engine) => {
     await round('monthly_bills')
     expect(await balance(account)).toBe(paid)
     expect(await invoicesOf(account)).toEqual([])
-    // Nothing was due, and nothing is told of it.
+    // Nothing was due, and no entry is listed.
     const window = { created_from: String(gregorian(first)) }
     const monthly = await (await ross()).get(`${account.path}/transactions/monthly_recurring`, {
       query: window,
     })
     expect(monthly.data).toEqual([])
-    // From the next month on it pays like everybody.
+    // From the next month the account pays like every other.
     await nextMonth()
     await round('monthly_bills', 'monthly_bills')
     expect(await balance(account)).toBe(paid - 12)
@@ -456,7 +456,7 @@ describeEngines('invoices', (engine) => {
       })
     await remove(id)
     expect(await balance(account)).toBe(0)
-    // What was paid for comes back, and no more.
+    // A removal refunds the amount that was paid, and no more.
     const second = await phone(account)
     const paid = await balance(account)
     await remove(second)
@@ -464,7 +464,7 @@ describeEngines('invoices', (engine) => {
     expect(paid).toBeLessThan(-6)
   })
 
-  it('belong to those who see the account', async () => {
+  it('are visible only to callers that can see the account', async () => {
     await round('monthly_bills')
     const account = await customer()
     await phone(account)

@@ -1,4 +1,5 @@
-// Call records of a Kazoo as they are read here, beside the same records as `crosspoint cdrs import` takes them.
+// Compares call records of a Kazoo that this importer reads with the same records through
+// `crosspoint cdrs import`.
 import fc from 'fast-check'
 import { beforeEach, expect, it } from 'vitest'
 import { learnJoins } from '../../import-kazoo/conversions/call-import.ts'
@@ -99,7 +100,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     })
   })
 
-  it('of the oldest form are interactions of their own, with whole numbers', async () => {
+  it('of the oldest form are separate interactions, with whole numbers', async () => {
     await bring([
       call('old', edge + 100, { duration_seconds: '30', billing_seconds: '', pvt_vsn: undefined }),
     ])
@@ -159,7 +160,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     expect((await read(`${month}-a`)).data.custom_channel_vars).toEqual({ account_id: account.id })
   })
 
-  it('that were paid by the minute cost what they did and are charged to nobody', async () => {
+  it('that were paid by the minute keep their cost and are not charged', async () => {
     const balance = async () => (await admin.get(`${account.path}/ledgers`)).data
     const before = await balance()
     const custom_channel_vars = {
@@ -183,7 +184,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     expect(await listed()).toEqual([])
   })
 
-  it('that cannot be are told and set aside, and others beside them come in', async () => {
+  it('that are invalid are reported and set aside, and the others are imported', async () => {
     const told = await bring([
       call('key', edge + 100, { interaction_id: `${edge}-no good` }),
       call('far', edge + 100, { interaction_id: `${edge - 40 * day}-abc` }),
@@ -213,7 +214,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     expect(await listed()).toHaveLength(11)
   })
 
-  it('come with the mark of whoever commits them, one batch behind the other, and go on from there', async () => {
+  it('are committed in batches, each with its mark, and an import continues from the last mark', async () => {
     const calls = Array.from({ length: 9 }, (_, at) =>
       call(`c-${at}`, edge + at, { other_leg_call_id: 'c-0' }),
     )
@@ -254,7 +255,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     ])
   })
 
-  it('are not stored when their commit fails because one of them has come meanwhile', async () => {
+  it('are not stored when their commit fails because one of them was stored in between', async () => {
     const { store, legAdoption } = place()
     const judge = await legAdoption.judging()
     const rows = documentsOf([call('a', edge + 100), call('b', edge + 100)]).flatMap((document) => {
@@ -274,7 +275,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
     expect(await listed()).toHaveLength(2)
   })
 
-  /** What anybody reads of an account's calls, with its id and the user's made the same. */
+  /** Everything that readers see of the calls of an account, with the ids of account and user made equal. */
   const seen = async (of: TestAccount, ids: readonly string[]) => {
     const by = await world.admin(of)
     const get = async (path: string, query: Record<string, string | number> = range) =>
@@ -325,7 +326,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
           pageSize: 2,
           documentsAtOnce,
         })
-        // What they become, interactions that they share included, is said by the records that are stored.
+        // The stored records determine the result, including the interactions that they share.
         const joins = await learnJoins(async function* () {
           yield { documents: documentsOf(calls, theirs), mark: '' }
         })

@@ -1,4 +1,4 @@
-// Documents that nothing here reads lie sealed beside their account, and can be had again as they came.
+// Documents that nothing here reads are stored encrypted with their account, and can be read back unchanged.
 import { expect, it } from 'vitest'
 import {
   createPreservedDocuments,
@@ -67,7 +67,7 @@ describeEngines('what is kept of a Kazoo', (engine) => {
     expect(await read(id)).toEqual([media])
   })
 
-  it('lies sealed in the store', async () => {
+  it('is encrypted in the store', async () => {
     const { id } = await world.account()
     await keep(documentOf(id, 'sealed'))
     const rows = await world.server.store.all('SELECT doc FROM kazoo_kept WHERE account_id = $1', [id])

@@ -1,4 +1,4 @@
-// The money of months of Kazoo, as it stands here when it was taken in.
+// The money of the months of Kazoo, as the ledger shows it after the import.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
@@ -145,7 +145,7 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
     })
   })
 
-  it('keeps a rollover that the month before did not end with: what is missing stands at its end', async () => {
+  it('keeps a rollover that differs from the end of the month before, and books the difference at that end', async () => {
     const account = await customer()
     const { drafts } = draftsOf(account, [
       [202512, [ledger(account, '202512-bb', -1200)]],
@@ -300,7 +300,8 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
         })
         const { drafts, units } = draftsOf(account, documents)
         expect(units).toBe(expected)
-        // Some of it comes first, from the middle: what follows is reckoned anew from where something is missing.
+        // Some entries come first, from the middle: the balances are calculated again from the first missing
+        // entry.
         const start = some % (drafts.length + 1)
         await adopter.adopt(store(), drafts.slice(start))
         await adopter.adopt(store(), drafts)

@@ -29,7 +29,10 @@ type Commit = (set: ChangeSet) => Promise<void>
 describeEngines('Months of an account', (engine) => {
   const world = useWorld(engine)
 
-  /** Brings months in; answers with what became of the documents of each, in the order in which that was stored. */
+  /**
+   * Imports months; returns the outcome for the documents of each month, in the order in which they were
+   * stored.
+   */
   const bring = async (
     accountId: string,
     content: ReadonlyMap<number, readonly Json[]>,
@@ -55,7 +58,7 @@ describeEngines('Months of an account', (engine) => {
         },
         convertOthers: () => ({ converted: [], book: emptyBook }),
         add: async (set) => {
-          // A month is in the books of whoever imports it, whether or not it holds a call.
+          // The importer records each month, whether or not it has a call.
           set.run('UPDATE monthly_tables SET state = state WHERE month = $1', [0])
         },
         stored: ({ counts, isLast }) => void told.push({ month, counts, isLast }),

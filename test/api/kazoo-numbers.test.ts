@@ -112,7 +112,7 @@ describeEngines('numbers of a Kazoo', (engine) => {
     expect(entries).toEqual([{ kind: 'import', id: 'number' }])
   })
 
-  it('change hands, and go, without anybody being asked or told', async () => {
+  it('move to another account and are removed, with only their counts changing', async () => {
     const [first, second] = [await world.account(world.reseller), await world.account(world.reseller)]
     const id = number()
     const facts = { carrier: 'knm_telnyx', hidden: { features: {} } }
@@ -130,7 +130,7 @@ describeEngines('numbers of a Kazoo', (engine) => {
     expect(await world.operator.get(pathOf(second, id))).toFailWith(404, 'bad_identifier')
   })
 
-  it('that only something else tells of make room for the inventory’s, and never take their place', async () => {
+  it('that are known only from other documents are replaced by those of the inventory, and never replace them', async () => {
     const account = await world.account(world.reseller)
     const id = number()
     const facts = { carrier: 'knm_telnyx', hidden: { features: {} } }
@@ -168,7 +168,7 @@ describeEngines('numbers of a Kazoo', (engine) => {
     expect((await world.operator.get(pathOf(second, id))).data).toEqual({ id, state: 'in_service' })
   })
 
-  it('that nobody owns are there for everybody', async () => {
+  it('that no account owns are available to every account', async () => {
     const id = '+16175560001'
     await takeIn(world, [draftOf(id, '')])
     const found = await world.ada.get(`${world.acme.path}/phone_numbers`, {

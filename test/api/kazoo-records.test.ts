@@ -1,4 +1,4 @@
-// What tells people, calls and settings of a Kazoo is served as any record of ours.
+// The server serves imported people, calls and settings of a Kazoo like any other record.
 import { expect, it } from 'vitest'
 import type { Draft } from '../../import-kazoo/documents/document.ts'
 import { createTaker } from '../support/kazoo/adoptions.ts'

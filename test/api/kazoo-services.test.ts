@@ -1,4 +1,4 @@
-// What accounts are sold in Kazoo, and what is billed when they have come from there.
+// The services of accounts in Kazoo, and their bills after the import.
 import { expect, it } from 'vitest'
 import { convertMoney, emptyBook } from '../../import-kazoo/conversions/ledgers.rules.ts'
 import { convertLimits } from '../../import-kazoo/conversions/limits.rules.ts'
@@ -25,7 +25,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
 
   const adopt = (drafts: readonly Draft[]) => adopter.adopt(world.server.store, drafts)
 
-  /** Whoever reads has a token of the month that it is. */
+  /** The clock moves by months, so each read uses a new token. */
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
 
   const read = async (
@@ -272,7 +272,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
       const now = new Date(world.clock.now())
       return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, day)
     }
-    // The server has billed before; a month begins while everything is copied and nothing happens by itself.
+    // The server has billed before. The new month begins during the copy, while no scheduled job runs.
     await allRounds()
     const account = await world.account(world.reseller, { topup: { amount: 20, threshold: 5 } })
     advanceTo(dayOfNextMonth(10))
@@ -341,7 +341,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
     await spend('support')
     await allRounds()
     expect(await total()).toBe(4.4)
-    // What moves counts has accounts billed first that are still to be billed.
+    // Before it changes counts, the server bills the accounts whose bill is still due.
     expect((await (await operator()).put(`${account.path}/devices`, { name: 'Phone' })).status).toBe(201)
     await allRounds()
     expect(await total()).toBe(4.4)
@@ -363,7 +363,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
       items: [
         { source: 'services', category: 'devices', item: 'sip_device', quantity: 2, amount: 8.5 },
         { source: 'services', category: 'limits', item: 'twoway_trunks', quantity: 3, amount: 3 },
-        // Of the month that came from Kazoo, what was used here.
+        // The usage here in the month that came from Kazoo.
         { source: 'usage', quantity: 1, amount: 0.1 },
       ],
     })

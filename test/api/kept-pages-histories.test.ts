@@ -1,5 +1,4 @@
-// Pages that are kept are what they would be if they were made anew: over any history of writes and reads, in whichever
-// process these are done.
+// Cached pages equal newly made pages: over any history of writes and reads, in any process.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type RunningServer, startServer } from '../../src/compose.ts'
@@ -182,7 +181,7 @@ interface Process {
   transport: Transport
 }
 
-/** An answer but for what each one has of its own. */
+/** An answer without the parts that differ in every answer. */
 const contentOf = ({ status, text, headers, body }: Answer) => ({
   status,
   text: text.replace(body.request_id, 'request'),
@@ -191,7 +190,7 @@ const contentOf = ({ status, text, headers, body }: Answer) => ({
   type: headers['content-type'],
 })
 
-describeAnyEngine('pages that are kept', (engine) => {
+describeAnyEngine('cached pages', (engine) => {
   const world = useWorld(engine)
   let there: Process
   /** A process that keeps nothing. */
@@ -396,7 +395,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     }
   }
 
-  it('are what is made anew, byte for byte, after whatever was written in whichever process', async () => {
+  it('equal newly made pages, byte for byte, after any writes in any process', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
         const stage = await setStage()

@@ -1,4 +1,4 @@
-// Pages that are kept are shown to nobody who would not be shown them if they were made anew.
+// The server shows a cached page only to callers that could also get a newly made one.
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { figureOf } from '../support/matchers/figures.ts'
@@ -10,7 +10,7 @@ import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../s
 const day = 86_400
 const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }
 
-describeAnyEngine('pages that are kept', (engine) => {
+describeAnyEngine('cached pages', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person
@@ -64,7 +64,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     expect(await hits()).toBe(before + 1)
   })
 
-  it('come from what is kept, whole and byte for byte, with a request of their own', async () => {
+  it('come from the cache, whole and byte for byte, each with a new request id', async () => {
     const query = { ...window(), page_size: 2 }
     const [first, second, third, fourth] = [
       await admin.get(`${account.path}/cdrs`, { query }),
@@ -90,7 +90,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     expect(head.headers['content-length']).toBe(fifth.headers['content-length'])
   })
 
-  it('are those of their own account', async () => {
+  it('contain only records of their account', async () => {
     const query = { ...window(), page_size: 50 }
     for (const list of ['cdrs', 'cdrs/interaction', 'users', 'devices']) {
       const own = await often(admin, `${account.path}/${list}`, { query })
@@ -105,7 +105,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     }
   })
 
-  it('are those of their own user', async () => {
+  it('contain only records of their user', async () => {
     const [one, two] = [await world.user(account), await world.user(account)]
     await sendLegs(
       world,
@@ -113,8 +113,8 @@ describeAnyEngine('pages that are kept', (engine) => {
         legOf(account, nowOf(world) - 100, { custom_channel_vars: { owner_id: user.id } }),
       ),
     )
-    await world.operator.put(`${account.path}/devices`, { name: 'Of one', owner_id: one.id })
-    await world.operator.put(`${account.path}/devices`, { name: 'Of two', owner_id: two.id })
+    await world.operator.put(`${account.path}/devices`, { name: 'First', owner_id: one.id })
+    await world.operator.put(`${account.path}/devices`, { name: 'Second', owner_id: two.id })
     for (const list of ['cdrs', 'cdrs/interaction', 'devices']) {
       const query = { page_size: 10, ...(list === 'devices' ? {} : window()) }
       const [ofOne, ofTwo] = [
@@ -126,7 +126,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     }
   })
 
-  it('tell costs to resellers and above alone, whoever has asked before', async () => {
+  it('show costs only to resellers and above, whichever caller asked before', async () => {
     const query = { ...window(), page_size: 50 }
     for (const list of ['cdrs', 'cdrs/interaction']) {
       const path = `${account.path}/${list}`
@@ -143,7 +143,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     }
   })
 
-  it('are refused to whom a restriction keeps out, and who is no longer there', async () => {
+  it('are refused to callers that a restriction blocks, and to users that are disabled or deleted', async () => {
     const user = await world.user(account)
     const query = { ...window(), page_size: 50 }
     for (const list of ['cdrs', 'users']) await often(user, `${account.path}/${list}`, { query })
@@ -270,7 +270,7 @@ describeAnyEngine('pages that are kept', (engine) => {
     ['ASCII', '.', 24],
     ['other letters, which take two bytes', 'ж', 13],
   ])('are no whole lists that are long: these are streamed each time, in %s', async (_, letter, count) => {
-    // A row shows the flags of its account: so many of these rows are more than two megabytes.
+    // Each row shows the flags of its account, so these rows are more than two megabytes.
     const flags = Array.from({ length: 2000 }, (_, index) => `${index}`.padStart(50, letter))
     for (let index = 0; index < count; index += 1)
       await world.account(account, { name: `Large ${count} ${index}`, flags })

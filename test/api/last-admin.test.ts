@@ -1,4 +1,4 @@
-// Somebody can always get in to the account on top of all.
+// At least one admin can always sign in to the master account.
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { createTestLog } from '../support/run/log.ts'
@@ -44,7 +44,7 @@ describeEngines('the last admin of the master account', (engine) => {
     expect(posted).toFailWith(400, 'validation error', refusedFor('enabled'))
   })
 
-  it('is not made an ordinary user, in so many words or by leaving them out', async () => {
+  it('is not made an ordinary user, by setting the level or by leaving it out', async () => {
     const { operator } = world
     const patched = await world.unchanged(() => operator.patch(operator.path, { priv_level: 'user' }))
     expect(patched).toFailWith(400, 'validation error', refusedFor('priv_level'))
@@ -62,7 +62,7 @@ describeEngines('the last admin of the master account', (engine) => {
     expect(answer).toFailWith(400, 'validation error', refusedFor('username'))
   })
 
-  it('is deleted by nobody', async () => {
+  it('cannot be deleted by any caller', async () => {
     const { operator } = world
     const equal = await world.account()
     await operator.patch(equal.path, { superduper_admin: true })
@@ -72,7 +72,7 @@ describeEngines('the last admin of the master account', (engine) => {
     }
   })
 
-  it('is not counted among those who cannot sign in', async () => {
+  it('is the last one even if there are admins that cannot sign in', async () => {
     const { operator } = world
     const disabled = await world.admin(world.master, { enabled: false })
     const ordinary = await world.user(world.master)
@@ -115,7 +115,7 @@ describeEngines('the last admin of the master account', (engine) => {
         const [ann, ben] = await Promise.all([world.admin(world.master), world.admin(world.master)])
         expect(await ann.patch(operator.path, { enabled: false })).toSucceed()
         const answers = await Promise.all([first(ann, ben), other(isElsewhere ? elsewhere(ben) : ben, ann)])
-        // Who is gone already may be told so instead.
+        // An admin that is already disabled or deleted may get another error.
         expect(answers.map(({ status }) => status < 300).sort()).toEqual([false, true])
         const survivor = answers[0].status < 300 ? ann : ben
         expect(await actingAdmins(survivor)).toEqual([survivor.id])

@@ -195,7 +195,7 @@ describeAnyEngine('ledgers', (engine) => {
       )
   })
 
-  it('take more than there is when whoever stands above says so', async () => {
+  it('take more than the available credit when an account above debits them', async () => {
     const account = await customer()
     for (const who of [world.ross, world.operator])
       expect((await who.put(`${account.path}/ledgers/debit`, entry(3))).status).toBe(201)
@@ -224,7 +224,7 @@ describeAnyEngine('ledgers', (engine) => {
     await expectBalanced()
   })
 
-  it('say in which currency all amounts are, to everybody of the account and above it', async () => {
+  it('name the currency of all amounts to every user of the account and of the accounts above', async () => {
     const currencies = () =>
       Promise.all(
         [world.uli, world.ada, world.ross, world.operator].map(async (person) => {

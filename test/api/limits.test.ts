@@ -48,7 +48,7 @@ describeAnyEngine('limits', (engine) => {
 
   const limitsOf = (account: TestAccount) => `${account.path}/limits`
 
-  it('have their standard values as long as nobody has set any', async () => {
+  it('have their standard values until they are set', async () => {
     const account = await world.account(world.reseller)
     const answer = await world.ross.get(limitsOf(account))
     expect(answer.status).toBe(200)
@@ -70,7 +70,7 @@ describeAnyEngine('limits', (engine) => {
     expect((await world.ross.get(limitsOf(account))).data).toEqual(answer.data)
   })
 
-  it('are not set by an account below a reseller, which is told whom to ask', async () => {
+  it('are not set by an account below a reseller; the error names the contact', async () => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
     const answer = await world.unchanged(() => admin.post(limitsOf(account), { twoway_trunks: 1 }))
@@ -124,7 +124,7 @@ describeAnyEngine('limits', (engine) => {
     expect(await world.ross.get(limitsOf(account))).toSucceedWith(kept)
   })
 
-  it('cost what the plan says for trunks, and ask before', async () => {
+  it('cost the price of the plan for trunks, and need consent first', async () => {
     const account = await world.account()
     const admin = await world.admin(account)
     const plan = { name: 'Trunks', plan: { limits: { twoway_trunks: { rate: 20 } } } }
@@ -145,7 +145,7 @@ describeAnyEngine('limits', (engine) => {
     expect((await admin.get(`${account.path}/services`)).data.account_quantities).not.toHaveProperty('limits')
   })
 
-  it('are counted anew as they were counted', async () => {
+  it('are the same after a recount', async () => {
     const account = await world.account(world.reseller)
     await world.ross.post(limitsOf(account), { inbound_trunks: 7, outbound_trunks: 2, twoway_trunks: -1 })
     const before = (await world.ross.get(`${account.path}/services`)).data.account_quantities

@@ -46,7 +46,7 @@ describeEngines('lists', (engine) => {
     for (const { body } of pages.slice(0, -1)) expect(body.next_start_key).toMatch(/^[A-Za-z0-9_-]+$/)
   })
 
-  it('have a page size of their own, which the operator sets', async () => {
+  it('have a page size that the operator sets', async () => {
     const account = await accountWith(4)
     expect((await world.ada.get(usersOf(account))).body).toMatchObject({ page_size: 4 })
     await world.configure('crossbar', { pagination_page_size: 3 })
@@ -106,7 +106,7 @@ describeEngines('lists', (engine) => {
     expect(idsOf(await world.ada.get(usersOf(account), { query }))).toEqual(idsOf(second as Answer))
   })
 
-  it('begin again for a key that nobody gave out', async () => {
+  it('begin again for a start key that the server did not issue', async () => {
     const account = await accountWith(3)
     const first = await world.ada.get(usersOf(account))
     const forged = [

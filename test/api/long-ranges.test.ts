@@ -90,7 +90,7 @@ describeEngines('ranges longer than a month', (engine) => {
       expect(data).toHaveLength(amounts.length)
     })
 
-    it('are the newest month where no beginning is told, and refused where they end before it', async () => {
+    it('are the newest month when no beginning is given, and are refused when they end before it', async () => {
       const { data } = await by.get(`${path}/${list}?created_to=${end}`)
       expect(data).toEqual((await by.get(`${path}/${list}?created_from=${end - 2_682_000}`)).data)
       expect(data.length).toBeLessThan(amounts.length)

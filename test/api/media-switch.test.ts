@@ -19,7 +19,7 @@ import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/
 const author = { requestId: 'test' }
 const noSwitch = [501, 'no media switch is configured', { message: 'no media switch is configured' }] as const
 
-/** A switch that writes down what it is told. */
+/** A switch that records the requests it gets. */
 const createRecorder = ({ records }: Store) => {
   const told: unknown[] = []
   const names = (phones: readonly Phone[]) => phones.map(({ username, realm }) => `${username}@${realm}`)
@@ -67,7 +67,7 @@ describeAnyEngine('a media switch', (engine) => {
     return { devices, account, device, owner, taken: take, mediaSwitch, realm: account.doc.realm }
   }
 
-  it('is told to synchronize, to notify and to call', async () => {
+  it('gets requests to synchronize, to notify and to call', async () => {
     const { devices, account, device, owner, taken, mediaSwitch, realm } = await equipped()
     const phone = `desk@${realm}`
     await devices.sync(account, [device], 'reboot')
@@ -135,7 +135,7 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
       },
     ] as const
 
-  it('are asked with the secret, which nobody reads', async () => {
+  it('get requests with the secret, which no client can read', async () => {
     const phone = await world.device(world.acme, { sip: { username: 'asked' } })
     expect(await world.ada.post(`${phone.path}/sync`)).toFailWith(409, 'phone_unregistered')
     for (const edge of [first, second]) {
@@ -162,7 +162,7 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
     expect(rows.body.metadata).toEqual({ unreachable: [second.host] })
     const seen = (rows.data as unknown as Json[]).map(({ id, registered }) => [id, registered])
     expect(seen).toContainEqual([phone.id, true])
-    // What the silent edge may know is not known.
+    // The state at the silent edge is unknown, so it is not reported as unregistered.
     expect(seen.filter(([, registered]) => registered === false)).toEqual([])
     second.speak()
   })
@@ -238,7 +238,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
         (found) => found.length >= count,
       )
 
-    it('are told to fetch their settings, wherever they are registered', async () => {
+    it('get a request to fetch their settings, wherever they are registered', async () => {
       for (const at of edges.keys()) {
         const { admin, device, desk } = await equipped({}, at)
         expect(await admin.post(`${device.path}/sync`)).toSucceedWith('sync request sent', 202)
@@ -253,7 +253,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
       }
     })
 
-    it('are sent what somebody writes, which begins no header of its own', async () => {
+    it('receive the text of a NOTIFY, which cannot add a header', async () => {
       const { admin, device, desk } = await equipped()
       const body = { content_type: 'text/plain', data: 'Voice-Message: 2/1' }
       const notify = (event: string) => admin.put(device.path, { action: 'notify', data: { event, body } })
@@ -266,7 +266,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
       expect(notice?.body).toBe('Voice-Message: 2/1')
     })
 
-    it('that are not registered are told of as such', async () => {
+    it('that are not registered cause an error, and nothing is sent', async () => {
       const { admin, account } = await equipped()
       const { path } = await world.device(account, { sip: { username: 'cellar' } })
       const gone = [
@@ -306,7 +306,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
       await desk.calls[1]?.hangUp()
     })
 
-    it('show what the request says, and let people take the call', async () => {
+    it('show the caller id of the request, and let people answer the call', async () => {
       const { admin, device, desk } = await equipped()
       desk.takes({ status: 486, reason: 'Busy Here' })
       const query = { 'cid-name': 'Click "to" dial', 'cid-number': '555', auto_answer: 'false' }
@@ -317,7 +317,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
       expect(rung?.value('Call-Info')).toBeUndefined()
     })
 
-    it('that nobody answers ring no longer than is asked', async () => {
+    it('that do not answer ring no longer than the requested timeout', async () => {
       const { admin, device, desk } = await equipped()
       desk.takes('ring')
       const answer = await admin.post(`${device.path}/quickcall/100`, undefined, { query: { timeout: '3' } })

@@ -320,7 +320,7 @@ describeEngines('Rebuilt months of call records', (engine) => {
     expect(await tallies()).toEqual(before)
   })
 
-  it('touch nobody else’s', async () => {
+  it('do not change other accounts', async () => {
     await send(...three(), legOf(world.rival, november))
     await damage(world, 'UPDATE cdr_tallies SET calls = 9 WHERE account_id = $1', [world.rival.id])
     await rebuild()
@@ -355,7 +355,7 @@ describeEngines('Rebuilt months of call records', (engine) => {
     expect(await tallies()).not.toEqual(statistics)
   })
 
-  it('count what comes in meanwhile once', async () => {
+  it('count call records once that arrive during the rebuild', async () => {
     await send(...three())
     const legs = Array.from({ length: 60 }, (_, index) => leg(november + index * hour))
     const sending = Promise.all(legs.map((one) => send(one)))
@@ -370,7 +370,7 @@ describeEngines('Rebuilt months of call records', (engine) => {
   })
 })
 
-// Months are dropped in these: each has a world of its own.
+// These tests drop months, so they have a separate world.
 describeEngines('Rebuilt months of call records, one of them dropped during the rebuild,', (engine) => {
   const { world, place, send, tallies, three } = useCalls(engine)
 
@@ -386,7 +386,8 @@ describeEngines('Rebuilt months of call records, one of them dropped during the 
     const dropping = new ChangeSet({ requestId: 'test' }).record({ ...holder, action: 'deleted' })
     store.cdrs.drop(dropping, 202510)
     await store.commit(dropping)
-    // A conflict, or in SQLite a table that is no more: either way nothing of it happens, and it is planned anew.
+    // A conflict, or in SQLite a missing table: in both cases nothing is stored, and the server plans the
+    // change again.
     await expect(store.commit(...sets)).rejects.toThrow()
     expect(await tallies()).toEqual(before)
   })

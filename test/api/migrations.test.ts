@@ -59,7 +59,7 @@ describeAnyEngine('Migrations', (engine) => {
     })
   })
 
-  it('say that they were not performed, then by whom and when', async () => {
+  it('report that they were not performed, then who performed them and when', async () => {
     const account = await world.account(world.acme)
     const id = 'recount_services'
     expect(await world.ada.get(at(account))).toSucceedWith({ id, description, performed: false })
@@ -98,7 +98,7 @@ describeAnyEngine('Migrations', (engine) => {
     })
   })
 
-  it('that nobody knows cannot be performed, nor read', async () => {
+  it('with an unknown name cannot be performed or read', async () => {
     await world.unchanged(async () => {
       expect(await world.ada.post(at(world.acme, 'unheard_of'), now)).toFailWith(400, 'validation error', {
         migration: { invalid: { message: 'There is no such migration', migration: 'not found' } },
@@ -139,14 +139,14 @@ describeAnyEngine('Migrations', (engine) => {
     expect(answer.data.run.total).toBe(1)
   })
 
-  it('take what they are told in the query too', async () => {
+  it('accept their parameters in the query too', async () => {
     const { top, admin } = await family()
     const answer = await admin.post(`${at(top)}?perform_migration=now&include_descendants=true`, {})
     expect(answer).toSucceed()
     expect(answer.data.performed_on).toHaveLength(3)
   })
 
-  it('take true and false as such or as words, wherever they stand', async () => {
+  it('accept true and false as booleans or as strings, in the body, the envelope or the query', async () => {
     const { top, admin } = await family()
     const reached = async (data: object, envelope: object, query = '') => {
       const answer = await admin.post(
@@ -194,7 +194,7 @@ describeAnyEngine('Migrations', (engine) => {
     expect(data.run.auth_user_id).toBe(world.ada.id)
   })
 
-  it('name who acts as somebody else, and an API key by its account', async () => {
+  it('name the user that acts as another one, and an API key by its account', async () => {
     const account = await world.account(world.acme)
     const acting = await world.operator.put(
       `${world.acme.path}/users/${world.ada.id}/user_auth`,
@@ -228,7 +228,7 @@ describeAnyEngine('Migrations', (engine) => {
     expect(await world.ross.post(at(world.acme), now)).toSucceed()
   })
 
-  it('leave an audit entry in each account they go through, with who had it performed', async () => {
+  it('leave an audit entry in each account that they process, with the user that started them', async () => {
     const account = await world.account(world.acme)
     await world.ada.post(at(account), now)
     const entries = await world.server.store.all<{ author: string; after_doc: string }>(
@@ -251,7 +251,7 @@ describeAnyEngine('Migrations', (engine) => {
       ).toEqual([])
   })
 
-  it('report an account that fails, without a mark, and go on with the others', async () => {
+  it('report an account that fails, without a mark, and continue with the others', async () => {
     const { top, customer, theirs, admin } = await family()
     const { store } = world.server
     // A user whose stored key is none.
@@ -336,7 +336,7 @@ describeAnyEngine('A migration that takes long', (engine) => {
     expect(data).toMatchObject({ performed: true, run: { status: 'finished', performed: 1 } })
   })
 
-  it('waits beside others: all are done, each once', async () => {
+  it('waits together with others, and each of them runs once', async () => {
     const ids = await occupied(async () => {
       const answers = await Promise.all([
         world.ada.post(pathOf(world.acme), now),

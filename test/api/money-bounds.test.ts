@@ -73,7 +73,7 @@ describeAnyEngine('sums of money', (engine) => {
     expect((await world.ross.get(`${account.path}/ledgers`)).data).toMatchObject({ X: { amount: 9 * most } })
   })
 
-  it('of the reseller are judged too when it is impacted', async () => {
+  it('of the reseller are checked too when it is impacted', async () => {
     const reseller = await world.account()
     await world.operator.put(`${reseller.path}/reseller`, {})
     const [full, empty] = [await world.account(reseller), await world.account(reseller)]
@@ -91,7 +91,7 @@ describeAnyEngine('sums of money', (engine) => {
     expect(await total(empty)).toBe(0)
   })
 
-  it('of a month are judged where the balance is not: by source', async () => {
+  it('of a month are checked for each source, even when the balance is zero', async () => {
     const account = await world.account(world.reseller)
     const ofY = { source: { service: 'Y', id: 'y' } }
     for (let count = 0; count < 9; count += 1) {
@@ -105,7 +105,7 @@ describeAnyEngine('sums of money', (engine) => {
     expect((await book(account, 'credit', most, ofY)).status).toBe(201)
   })
 
-  it('of usage are judged like those of money', async () => {
+  it('of usage are checked like those of money', async () => {
     const account = await world.account(world.reseller)
     await book(account, 'credit', 1)
     const rows = `UPDATE ledger_months SET usage_quantity = $2 WHERE account_id = $1`
@@ -121,7 +121,7 @@ describeAnyEngine('sums of money', (engine) => {
     })
   })
 
-  it('of top-ups are judged before anybody is charged', async () => {
+  it('of top-ups are checked before any charge', async () => {
     const account = await world.account(world.reseller)
     const path = `${account.path}/services/topup`
     for (let count = 0; count < 9; count += 1) await book(account, 'credit', most)
@@ -132,7 +132,7 @@ describeAnyEngine('sums of money', (engine) => {
     const charged = await world.unchanged(() => world.ross.post(path, { amount: most }))
     expect(charged).toFailWith(400, 'validation error', refusal)
     expect(bookkeeper.calls).toEqual([])
-    // Sales that nobody knows the end of yet count as if they were booked.
+    // Sales with a pending result count as if they were booked.
     const other = await world.account(world.reseller)
     await world.ross.post(`${other.path}/services`, { bookkeeper: { type: 'http' } })
     bookkeeper.state.manner = 'mute'
@@ -149,7 +149,7 @@ describeAnyEngine('sums of money', (engine) => {
     bookkeeper.reset()
   })
 
-  it('on invoices are judged before a plan, an override or a count makes them so large', async () => {
+  it('on invoices are checked before a plan, an override or a count makes them too large', async () => {
     const account = await world.account(world.reseller)
     const plan = { devices: { sip_device: { rate: most } } }
     const { data } = await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'P', plan })

@@ -1,6 +1,6 @@
-// What holds for every history of a reseller, a reseller below it and a customer, none of which has any money at first:
-// a charge is what was shown, or less; what goes gives back what it was charged; all levels pay; money pays the oldest
-// invoice first. The books of the test are kept apart from those of the server.
+// Properties of every history of a reseller, a reseller below it and a customer, all without money at first: a
+// charge is at most the price shown; a removal refunds its charge; all levels pay; money pays the oldest
+// invoice first. The test keeps its own books, separate from those of the server.
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type Chance, createChance, seed } from '../fuzz/chance.ts'
@@ -23,7 +23,7 @@ interface Prices {
   isProrated: boolean
 }
 
-/** What one user is charged with this month, and whether the plan of then gives it back. */
+/** The charge for one user this month, and whether the plan of that time refunds it. */
 interface Charge {
   rate: number
   isPromised: boolean
@@ -32,9 +32,9 @@ interface Charge {
 /** An account, and what the test knows of its money. Units. */
 interface Level {
   path: string
-  /** Of the account that sells to it. */
+  /** The prices of the account that sells to it. */
   prices: Prices
-  /** Of each user, in the order in which they came; missing: nothing was charged. */
+  /** The charge for each user, in the order in which they came; missing: no charge. */
   charged: (Charge | undefined)[]
   /** Charged this month, less what was given back. */
   spent: number

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => bookkeeper.close())
 
-describeEngines('what is told of money', (engine) => {
+describeEngines('lists of money', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
   })

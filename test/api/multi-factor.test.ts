@@ -201,7 +201,7 @@ describeAnyEngine('the second factor', (engine) => {
     }
   })
 
-  it('can be forgotten by an admin for who lost it, not by others', async () => {
+  it('can be reset by an admin for a user that lost it, not by other users', async () => {
     const { account, user, logIn, enrol, code } = await enrolled()
     const path = `${user.path}/qrcode`
     const clerk = await world.user(account)
@@ -221,7 +221,7 @@ describeAnyEngine('the second factor', (engine) => {
     expect((await enrol()).data).toEqual([{ qr_url: expect.stringContaining('otpauth://totp/') }])
   })
 
-  it('is not asked for when somebody acts as the user, nor of API keys', async () => {
+  it('is not required for impersonation or for API keys', async () => {
     const { account, user } = await enrolled()
     const become = await world.operator.put(
       `${user.path}/user_auth`,
@@ -232,7 +232,7 @@ describeAnyEngine('the second factor', (engine) => {
     expect(await (await world.keyHolder(account)).get(account.path)).toSucceed()
   })
 
-  it('leaves its tries in a log of their own', async () => {
+  it('has a separate log of attempts', async () => {
     const { account, user, secret, logIn, code } = await enrolled()
     await logIn(wrongCodeOf(secret))
     await logIn(code())
@@ -263,7 +263,7 @@ describeAnyEngine('the second factor', (engine) => {
     expect(await user.get(`${path}/${other.id}`)).toFailWith(404, 'bad_identifier')
   })
 
-  it('goes on without when no provider is there, and keeps that', async () => {
+  it('is skipped when no provider is available, and the log records that', async () => {
     const { user, logIn, account } = await place()
     const system = (await world.operator.get('/v2/multi_factor')).data
     await world.operator.patch(`/v2/multi_factor/${system[0].id}`, { enabled: false })
@@ -309,7 +309,7 @@ describeAnyEngine('the second factor', (engine) => {
 describeAnyEngine('second-factor providers', (engine) => {
   const world = useWorld(engine)
 
-  it('of the system are the operator’s to change and everybody’s to list', async () => {
+  it('of the system can be changed only by the operator and listed by every user', async () => {
     const made = await world.operator.put('/v2/multi_factor', otp)
     expect(made).toSucceedWith({ ...otp, id: expect.stringMatching(/^[0-9a-f]{32}$/) })
     const path = `/v2/multi_factor/${made.data.id}`
