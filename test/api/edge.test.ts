@@ -119,7 +119,7 @@ describeEngines('what an edge asks', (engine) => {
     expect(await ask(ross, { realm: 'master.localhost', ...bob })).toSucceedWith(denied)
   })
 
-  it('is forbidden for the account itself, which so cannot find out that all addresses are blocked', async () => {
+  it('is forbidden for the account itself, so that it cannot find out that it is blocked', async () => {
     const { ada, ross, uli, operator } = world
     const forbidden = { message: 'forbidden', cause: 'only accounts above a realm may ask about it' }
     for (const asker of [ada, uli, await world.keyHolder(world.acme)]) {

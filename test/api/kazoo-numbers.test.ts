@@ -112,7 +112,7 @@ describeEngines('numbers of a Kazoo', (engine) => {
     expect(entries).toEqual([{ kind: 'import', id: 'number' }])
   })
 
-  it('move to another account and are removed, with only their counts changing', async () => {
+  it('move to another account and are removed, and the counts follow', async () => {
     const [first, second] = [await world.account(world.reseller), await world.account(world.reseller)]
     const id = number()
     const facts = { carrier: 'knm_telnyx', hidden: { features: {} } }

@@ -70,7 +70,7 @@ describeAnyEngine('limits', (engine) => {
     expect((await world.ross.get(limitsOf(account))).data).toEqual(answer.data)
   })
 
-  it('are not set by an account below a reseller; the error names the contact', async () => {
+  it('are not set by an account below a reseller; the error refers to the phone provider', async () => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
     const answer = await world.unchanged(() => admin.post(limitsOf(account), { twoway_trunks: 1 }))
