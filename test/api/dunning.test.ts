@@ -1,5 +1,5 @@
-// Invoices that a card did not pay: the server retries on some days, then grants grace, then changes the
-// payment status.
+// Invoices that a card did not pay: the server retries on some days, then grants days of grace, then marks the
+// account as delinquent.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { mailsTo } from '../support/servers/outbox.ts'
