@@ -40,14 +40,10 @@ const createHolders = ({ store: { records } }: DepsOf<'store'>) => {
     }
   }
 
-  const related = async ({ id, tree }: Claimant, holdings: readonly Holding[]) => {
-    const held: Held[] = []
-    for (const { accountId, use } of holdings) {
-      const holder = await records.find(accountId, accountKind, accountId)
-      const isDescendant = id !== undefined && holder?.hidden.tree.includes(id) === true
-      held.push({ use, isSelf: accountId === id, isAncestor: tree.includes(accountId), isDescendant })
-    }
-    return held
+  const related = async ({ id, tree }: Claimant, { accountId, use }: Holding): Promise<Held> => {
+    const holder = await records.find(accountId, accountKind, accountId)
+    const isDescendant = id !== undefined && holder?.hidden.tree.includes(id) === true
+    return { use, isSelf: accountId === id, isAncestor: tree.includes(accountId), isDescendant }
   }
 
   return {
@@ -57,15 +53,16 @@ const createHolders = ({ store: { records } }: DepsOf<'store'>) => {
     async of(claimant: Claimant, host: string): Promise<readonly Held[]> {
       const found: Held[] = []
       for await (const holdings of holdingsAt(hostNamePrefixes(host).itself))
-        found.push(...(await related(claimant, holdings)))
+        for (const holding of holdings) found.push(await related(claimant, holding))
       return found
     },
 
     async areStrangersBelow(claimant: Claimant, host: string) {
-      for await (const holdings of holdingsAt(hostNamePrefixes(host).below)) {
-        const held = await related(claimant, holdings)
-        if (held.some(({ isSelf, isDescendant }) => !isSelf && !isDescendant)) return true
-      }
+      for await (const holdings of holdingsAt(hostNamePrefixes(host).below))
+        for (const holding of holdings) {
+          const { isSelf, isDescendant } = await related(claimant, holding)
+          if (!isSelf && !isDescendant) return true
+        }
       return false
     },
   }
