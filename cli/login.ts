@@ -64,12 +64,12 @@ const proofByPassword = async (terminal: Terminal, options: Login, known: Profil
   return { proof, remembered }
 }
 
-const proofByKey = async (terminal: Terminal, options: string | true) => {
+const proofByKey = async (terminal: Terminal, given: string | true) => {
   const ask = () =>
     terminal.isAttended
       ? askHidden(terminal, { message: 'API key', option: '--api-key' })
       : fromStdin('the API key')
-  const apiKey = options === true ? await ask() : options
+  const apiKey = given === true ? await ask() : given
   const proof: Proof = { apiKey }
   const remembered: Remembered = { apiKey }
   return { proof, remembered }

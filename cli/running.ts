@@ -65,7 +65,7 @@ const jsonOption = () => new Option('--json', 'print JSON')
 
 export const onAccount = (command: Command) =>
   command
-    .option('--account <ACCOUNT>', 'a sub-account, by ID or name, (default: the signed-in account)')
+    .option('--account <ACCOUNT>', 'a sub-account, by ID or name (default: the signed-in account)')
     .addOption(jsonOption())
     .addOption(profileOption())
 

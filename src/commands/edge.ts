@@ -149,7 +149,7 @@ const keyOf = ({ key, keyFile }: EdgeOptions) => {
 const listenersOf = ({ address, advertise, port, tls, websocket }: EdgeOptions) => {
   const own = address ?? ownAddress()
   if (own === undefined)
-    throw new Refusal('this machine has no public address: name one with --address ADDRESS')
+    throw new Refusal('this machine has no address that others reach: name one with --address ADDRESS')
   const listener = (protocol: string, at: number) =>
     `${protocol}:${own}:${at}${advertise === undefined ? '' : ` advertise ${advertise}:${at}`}`
   return [
