@@ -25,7 +25,7 @@ export interface SecurityDoc {
   [custom: string]: unknown
 }
 
-export type SecurityRecord = StoredRecord<SecurityDoc, object>
+type SecurityRecord = StoredRecord<SecurityDoc, object>
 
 /** Every account has at most one. */
 const securityId = 'configs_crossbar.auth'

@@ -16,7 +16,7 @@ import { isAllowedByRestrictions } from './rules.ts'
 import { TokenRestrictions as RestrictionDoc } from './schema.ts'
 import { tokenRestrictionSettings } from './settings.ts'
 
-export type RestrictionRecord = AttachmentRecord<RestrictionDoc>
+type RestrictionRecord = AttachmentRecord<RestrictionDoc>
 
 interface RestrictionQuery {
   actor: Actor

@@ -24,7 +24,7 @@ const uses = ['realm', 'domain', 'conference'] as const
 type HostNameUse = (typeof uses)[number]
 
 /** `derived`: a host that the DNS template derives from a domain, such as `portal.brand.test`. */
-export type StoredHostNameUse = HostNameUse | 'derived'
+type StoredHostNameUse = HostNameUse | 'derived'
 
 /** An account that has a name. */
 export interface Holding {
