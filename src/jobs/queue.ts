@@ -242,8 +242,10 @@ const performAll = async (
   }
   const over = new AbortController()
   const isOver = () => !isUp || signals.signal.aborted
-  const ends = inParallel(batch, maxConcurrent, work, isOver).finally(() => over.abort())
-  await Promise.race([ends, once(signals.gone, 'abort', { signal: over.signal }).catch(() => undefined)])
+  const ends = inParallel(batch, maxConcurrent, work, isOver)
+  const isGone = once(signals.gone, 'abort', { signal: over.signal }).catch(() => undefined)
+  // Aborted after the race: an abort with the end of the jobs would win it, and their failure would be lost.
+  await Promise.race([ends, isGone]).finally(() => over.abort())
   return isUp
 }
 

@@ -27,7 +27,7 @@ describeEngines('the work queue', (engine) => {
   const world = sharedBySuite(
     async () => {
       const { db, reopen, close } = await openTestDatabase(engine)
-      return { store: createStore(db, clock), other: createStore(reopen(), clock), close }
+      return { store: createStore(db, clock), other: createStore(reopen(), clock), reopen, close }
     },
     ({ close }) => close(),
   )
@@ -134,6 +134,19 @@ describeEngines('the work queue', (engine) => {
       outcome: 'nobody there',
       payload: '{}',
     })
+  })
+
+  it('fails the whole run when its end cannot be stored', async () => {
+    await wanting(errand('one'))
+    const lost = world.reopen()
+    const ask = async () => {
+      await lost.close()
+      // The suite closes it once more.
+      lost.close = async () => undefined
+      return 'yes'
+    }
+    await expect(run(kindOf(kind, { ask }), queueOn(createStore(lost, clock)))).rejects.toThrow()
+    expect(await asked()).toEqual(['one'])
   })
 
   it('is waited for by a stop as long as its kind says, and then carried out again', async () => {
