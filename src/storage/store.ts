@@ -216,18 +216,6 @@ export const retrying = async <T>(
   }
 }
 
-/** Commits what `add` puts into a change set, and returns what it returns. */
-export const commitChange = async <T>(
-  { commit }: Pick<Store, 'commit'>,
-  author: Author,
-  add: (set: ChangeSet) => Promise<T> | T,
-): Promise<T> => {
-  const set = new ChangeSet(author)
-  const added = await add(set)
-  await commit(set)
-  return added
-}
-
 export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   const gauge = (name: string, help: string, read: () => number, isOfThread = false) =>
     metrics.gauge(isOfThread ? { name, help, isOfThread } : { name, help }, read)

@@ -10,7 +10,7 @@ import { badIdentifier, failure, failureKind, forbidden } from '../../../lib/fai
 import { type AttachmentRecord, createAttachment } from '../../../storage/attachment.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf } from '../../../storage/records.ts'
-import { commitChange } from '../../../storage/store.ts'
+import { committed } from '../../../storage/store.ts'
 import { importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import type { Services } from '../../billing/services/operations.ts'
@@ -78,7 +78,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
     { author, account }: Pick<AppChange, 'author' | 'account'>,
     before: Before,
     doc: AppsStoreDoc,
-  ) => commitChange(store, author, (set) => documents.put(set, holderOf(account), before, doc))
+  ) => committed(store, author, (set) => documents.put(set, holderOf(account), before, doc))
 
   const list = async (actor: Actor, account: AccountRecord): Promise<AccountApp[]> => {
     const { apps } = await settings.of(appsStoreSettings)

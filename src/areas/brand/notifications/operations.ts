@@ -20,7 +20,7 @@ import { createMailAttempts } from '../../../mail/store.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
 import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
-import { commitChange } from '../../../storage/store.ts'
+import { committed } from '../../../storage/store.ts'
 import { type ImportedFile, type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
 import {
@@ -121,13 +121,13 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
   const write = async (author: Author, subject: NoticeSubject, doc: TemplateDoc, hidden: TemplateBodies) => {
     const { level, notice, record: before } = subject
     const place = { accountId: levelIdOf(level), id: notice.id }
-    await commitChange(store, author, (set) => putDocument(set, collection, place, { before, doc, hidden }))
+    await committed(store, author, (set) => putDocument(set, collection, place, { before, doc, hidden }))
     return subjectOf(level, notice.id)
   }
 
   const removeRecords = async (author: Author, records: readonly TemplateRecord[]) => {
     if (records.length > 0)
-      await commitChange(store, author, (set) => {
+      await committed(store, author, (set) => {
         for (const record of records) collection.remove(set, record)
       })
   }

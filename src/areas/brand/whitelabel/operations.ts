@@ -6,7 +6,7 @@ import type { Warning } from '../../../settings/unknown-keys.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import { commitChange, type Store } from '../../../storage/store.ts'
+import { committed, type Store } from '../../../storage/store.ts'
 import type { DerivedHostsOf, HostNames } from '../../accounts/accounts/host-names/operations.ts'
 import { claimantOf, type WantedHostName } from '../../accounts/accounts/host-names/rules.ts'
 import type { DepsOf } from '../../area.ts'
@@ -165,7 +165,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       if (await reads.find(accountId)) throw failure(datastoreConflict, {})
       const content = { doc, hidden: hiddenOf(writer, doc, undefined) }
       const record = whitelabels.draft(accountId, content, whitelabelId)
-      await commitChange(store, writer.author, (set) => {
+      await committed(store, writer.author, (set) => {
         requireRecord(set, { accountId, kind: accountKind, id: accountId })
         whitelabels.insert(set, record)
         set.count(accountId, ...brandCount, 1)
@@ -175,12 +175,12 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
 
     async replace(writer: Writer, before: WhitelabelStored, doc: Whitelabel): Promise<WhitelabelStored> {
       const after = whitelabels.revise(before, { doc, hidden: hiddenOf(writer, doc, before) })
-      await commitChange(store, writer.author, (set) => whitelabels.replace(set, before, after))
+      await committed(store, writer.author, (set) => whitelabels.replace(set, before, after))
       return after
     },
 
     async remove(author: Author, record: WhitelabelStored): Promise<WhitelabelStored> {
-      await commitChange(store, author, async (set) => {
+      await committed(store, author, async (set) => {
         whitelabels.remove(set, record)
         for (const { removeWith } of attached) await removeWith(set, holderOf(record))
         set.count(record.accountId, ...brandCount, -1)

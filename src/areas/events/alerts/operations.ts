@@ -11,7 +11,7 @@ import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Warning } from '../../../settings/unknown-keys.ts'
 import { createAttachment } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../../storage/change-set.ts'
-import { commitChange } from '../../../storage/store.ts'
+import { committed } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
@@ -125,7 +125,7 @@ const createReading = ({ store, settings, alerts, generated, now, isEnabled }: C
         const message = 'this alert is not clearable: it ends with its cause'
         throw failure(forbidden, { message, cause: id })
       }
-      await commitChange(store, author, (set) =>
+      await committed(store, author, (set) =>
         mayRemove(actor, account, alert) ? alerts.remove(set, alert) : hide(set, actor, alert),
       )
       return alert
@@ -178,7 +178,7 @@ const createRaising = ({ store, accounts, mail, alerts, isEnabled }: Core) => {
 
     async create(author: Author, doc: Alert): Promise<AlertStored> {
       const alert = alerts.draft(systemScope, { doc, hidden: {} })
-      await commitChange(store, author, async (set) => {
+      await committed(store, author, async (set) => {
         await put(set, alert)
         await notifyAdmins(set, doc)
       })

@@ -8,7 +8,7 @@ import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
 import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { type Collection, createCollection, putDocument } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
-import { commitChange } from '../../../storage/store.ts'
+import { committed } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { DepsOf } from '../../area.ts'
@@ -101,10 +101,10 @@ export const createAccountConfigs = (tools: Deps) => {
   }
 
   const remove = (author: Author, record: AccountConfigStored) =>
-    commitChange(store, author, (set) => collection.remove(set, record))
+    committed(store, author, (set) => collection.remove(set, record))
 
   const save = (author: Author, subject: AccountConfigSubject, doc: Json) =>
-    commitChange(store, author, (set) =>
+    committed(store, author, (set) =>
       putDocument(set, collection, subject, { before: subject.record, doc, hidden: {} }),
     )
 

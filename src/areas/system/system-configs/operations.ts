@@ -15,7 +15,7 @@ import { type Warning, warningsOf } from '../../../settings/unknown-keys.ts'
 import { type Author, type ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, putDocument, readsOf } from '../../../storage/collection.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
-import { commitChange, type Store } from '../../../storage/store.ts'
+import { committed, type Store } from '../../../storage/store.ts'
 import { type Importer, importingInto } from '../../adoption.ts'
 import type { Declared, DepsOf } from '../../area.ts'
 import { validPartOf } from '../../valid-part.ts'
@@ -248,7 +248,7 @@ export const createSystemConfigs = (deps: Deps) => {
   const save = async (author: Author, subject: SystemConfigSubject, sections: SettingsDoc) => {
     const { name: id, record: before, defaults } = subject
     const doc = storedHalf(await cast(id, sections), defaults)
-    return commitChange(store, author, (set) =>
+    return committed(store, author, (set) =>
       putDocument(set, configs, { accountId: systemScope, id }, { before, doc, hidden: {} }),
     )
   }
@@ -264,7 +264,7 @@ export const createSystemConfigs = (deps: Deps) => {
 
   const remove = async (author: Author, { name, record }: SystemConfigSubject) => {
     if (!record) throw failure(badIdentifier, { cause: name })
-    await commitChange(store, author, (set) => configs.remove(set, record))
+    await committed(store, author, (set) => configs.remove(set, record))
     return record
   }
 

@@ -5,7 +5,7 @@ import { badIdentifier, datastoreConflict, failure, invalid } from '../../../lib
 import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Author, ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
-import { commitChange, retrying, type Store } from '../../../storage/store.ts'
+import { committed, retrying, type Store } from '../../../storage/store.ts'
 import type { Migration } from '../../area.ts'
 import { createMigrationRunner } from './runner.ts'
 import {
@@ -99,7 +99,7 @@ const startRun = (
       requested: gregorianNow(store.clock),
       total: include_descendants ? account.tally + 1 : 1,
     }
-    await commitChange(store, author, (set) => {
+    await committed(store, author, (set) => {
       runs.removeEnded(set, account.id, migration)
       set.add(runs.insert(key, 'executing', { subject: migration, detail }))
       const after = JSON.stringify({ migration, include_descendants, include_resellers })

@@ -8,7 +8,7 @@ import type { Json } from '../../../lib/json.ts'
 import { describeError } from '../../../lib/log.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import { commitChange, type Store } from '../../../storage/store.ts'
+import { committed, type Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { DepsOf } from '../../area.ts'
 import type { TaskAction } from './actions.ts'
@@ -191,7 +191,7 @@ export const createMaker = (deps: Deps) => {
     const parameters = origin ? origin.task.doc.parameters : await settle(action, order)
     const content = contentOf(order, action, { key, intake, parameters, origin }, gregorianNow(clock))
     const task = store.tasks.draft(key.accountId, content, key.id)
-    await commitChange(base, author, (set) => {
+    await committed(base, author, (set) => {
       requireRecord(set, holderOf(account))
       if (origin) requireRecord(set, holderOf(origin.task))
       store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })

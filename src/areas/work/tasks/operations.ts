@@ -9,7 +9,7 @@ import { dayMs, daySeconds, gregorianNow } from '../../../lib/gregorian.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
-import { commitChange, type Store } from '../../../storage/store.ts'
+import { committed, type Store } from '../../../storage/store.ts'
 import type { Quotas } from '../../accounts/quotas/operations.ts'
 import type { TaskAction, TaskReader } from './actions.ts'
 import { createTaskImporter } from './adopting.ts'
@@ -266,7 +266,7 @@ const createControl = (
       const { authAccountId: accountId, authUserId: userId } = author
       const starter = accountId && userId ? { starter: { accountId, userId } } : {}
       const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter } })
-      await commitChange(base, author, async (set) => {
+      await committed(base, author, async (set) => {
         store.move(set, task, after, 'pending', 'executing')
         if (preview && (await store.terms(task)) === undefined)
           store.keepJson(set, task, 'terms', await preview.terms(task.doc.auth_account_id))
@@ -286,7 +286,7 @@ const createControl = (
         csvs: [...task.doc.csvs, 'out.csv'],
       }
       const after = tasks.revise(task, { doc })
-      await commitChange(base, author, (set) => store.move(set, task, after, 'executing', 'ended'))
+      await committed(base, author, (set) => store.move(set, task, after, 'executing', 'ended'))
       return bare(after)
     },
 
@@ -294,7 +294,7 @@ const createControl = (
       requirePossible(task, 'remove')
       const last = await view(task, by)
       const from = task.doc.status === 'pending' ? 'pending' : 'ended'
-      await commitChange(base, author, (set) => store.remove(set, task, from))
+      await committed(base, author, (set) => store.remove(set, task, from))
       batches.wakeSweeper()
       return last
     },
@@ -316,7 +316,7 @@ const retentionOf = ({
     for (const state of ['ended', 'pending'] as const) {
       const removeOld = async (key: RunKey) => {
         const task = await tasks.find(key.accountId, key.id)
-        if (task) await commitChange(base, retentionAuthor, (set) => remove(set, task, state))
+        if (task) await committed(base, retentionAuthor, (set) => remove(set, task, state))
         else await base.writeUnrecorded([runs.move(key, state, 'removed')])
       }
       await workOff((limit) => runs.inStateSince(state, before, limit), removeOld, signal)

@@ -8,7 +8,7 @@ import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { readsOf } from '../../../../storage/collection.ts'
 import { requireRecord } from '../../../../storage/records.ts'
-import { commitChange } from '../../../../storage/store.ts'
+import { committed } from '../../../../storage/store.ts'
 import type { DepsOf } from '../../../area.ts'
 import { emailVerificationNotice } from '../notices.ts'
 import { assertOneFile } from '../rules.ts'
@@ -173,7 +173,7 @@ export const createSenderEmails = (deps: SenderDeps) => {
     },
 
     async remove(author: Author, record: SenderRecord) {
-      await commitChange(store, author, (set) => emails.remove(set, record))
+      await committed(store, author, (set) => emails.remove(set, record))
       return record
     },
 

@@ -3,7 +3,7 @@ import type { Attached } from '../../../../storage/attachment.ts'
 import type { Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../../storage/files.ts'
 import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../../storage/records.ts'
-import { commitChange, type Store } from '../../../../storage/store.ts'
+import { committed, type Store } from '../../../../storage/store.ts'
 import type { ImportedFile, ImportedRecord } from '../../../adoption.ts'
 import { assertOneFile } from '../rules.ts'
 import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
@@ -85,7 +85,7 @@ export const createBrandFiles = (store: Store) => {
       const contentType = typeToKeep(kind, { ...sent, bytes })
       const name = nameToKeep(kind, fileName, contentType)
       const { accountId } = whitelabel
-      await commitChange(store, author, async (set) => {
+      await committed(store, author, async (set) => {
         requireRecord(set, holderOf(whitelabel))
         await files.put(set, { accountId, id: kind }, { contentType, bytes, name })
       })
