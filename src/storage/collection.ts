@@ -84,7 +84,8 @@ const contentOf = <Doc extends object, Hidden extends object>(
     claimsOf: (record: Stored) =>
       (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value)),
 
-    countsOf: ({ doc }: Stored) => definition.counts?.(doc) ?? [],
+    // Most kinds count nothing: then the document is not parsed.
+    countsOf: (record: Stored) => definition.counts?.(record.doc) ?? [],
 
     auditedTexts(before: Stored, after: Stored) {
       if (!definition.audited || before.hiddenText === after.hiddenText) return undefined
