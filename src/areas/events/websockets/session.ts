@@ -246,11 +246,13 @@ export const createConversation = (deps: Deps): Conversation => {
         const question = `${one.accountId}/${one.token}`
         const verdict = verdicts.get(question) ?? (await verdictOn(one))
         verdicts.set(question, verdict)
-        if (typeof verdict === 'string') {
-          const key = JSON.stringify([one.requestId, verdict])
-          ended.set(key, [...(ended.get(key) ?? []), one])
+        if (typeof verdict !== 'string') {
           // The new actor may have fewer rights.
-        } else one.actor = verdict
+          one.actor = verdict
+          continue
+        }
+        const key = JSON.stringify([one.requestId, verdict])
+        ended.set(key, [...(ended.get(key) ?? []), one])
       }
       for (const [key, dropped] of ended) {
         const [requestId, objection] = JSON.parse(key) as [RequestId, string]
