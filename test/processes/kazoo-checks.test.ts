@@ -255,6 +255,17 @@ const breaks: readonly Break[] = [
     ],
   },
   {
+    what: 'a rate is gone',
+    group: 2,
+    breaks: [
+      `UPDATE records SET id = '${none}' WHERE kind = 'rate' AND id = '${idNamed('rate_cost_as_text')}'`,
+    ],
+    mends: [
+      `UPDATE records SET id = '${idNamed('rate_cost_as_text')}' WHERE kind = 'rate' AND id = '${none}'`,
+    ],
+    lines: [`documents: account system, rate, ${idNamed('rate_cost_as_text')}: is missing`],
+  },
+  {
     what: 'a file is gone, and others are shorter, or no more what they were',
     group: 1,
     breaks: [
@@ -366,12 +377,14 @@ const openCheckedStage = async (engine: Engine) => {
     ...stage,
     report,
     differences,
-    /** Shows that all of these are reported when all are broken, and mends them. */
+    /** Shows that all of these are reported when all are broken, each once, and mends them. */
     async expectTold(some: readonly Break[]) {
       await stage.change(...some.flatMap((one) => one.breaks))
       try {
         const wanted = some.flatMap((one) => one.lines)
-        expect((await differences()).lines).toEqual(expect.arrayContaining(wanted))
+        const { lines } = await differences()
+        expect(lines).toEqual(expect.arrayContaining(wanted))
+        expect(lines).toEqual([...new Set(lines)])
       } finally {
         await stage.change(...some.toReversed().flatMap((one) => one.mends))
       }
