@@ -43,23 +43,21 @@ const compareAccount = async (
   const found = await source.document(planned.source, planned.id)
   const document = found && readDocument(planned.source, found)
   const [draft] = document ? convertAccount(document, plan).drafts : []
-  if (!document || !draft) return
-  const expected = await arrivalOf(comparison, { draft, document })
   const wanted = namesOf(planned)
+  const foundBy = Object.fromEntries(
+    names.flatMap(({ name, value }) => (Object.hasOwn(wanted, name) ? [[name, value]] : [])),
+  )
+  const there = { is_reseller: planned.isReseller, 'found by': wanted }
+  const here = { is_reseller: hidden.isReseller, 'found by': foundBy }
+  const place = { account_id: planned.id, question: 'account' }
+  // Deleted there meanwhile.
+  if (!document || !draft)
+    return compareValues(comparison, place, { realm: planned.realm, ...there }, { realm: doc.realm, ...here })
+  const expected = await arrivalOf(comparison, { draft, document })
   const differences = [
     ...differencesOfRecords(publicHalf(expected.doc), doc as Json),
-    ...differencesBetween(
-      { enabled: draft.facts.enabled, is_reseller: planned.isReseller, 'found by': wanted },
-      {
-        enabled: hidden.enabled,
-        is_reseller: hidden.isReseller,
-        'found by': Object.fromEntries(
-          names.flatMap(({ name, value }) => (Object.hasOwn(wanted, name) ? [[name, value]] : [])),
-        ),
-      },
-    ),
+    ...differencesBetween({ enabled: draft.facts.enabled, ...there }, { enabled: hidden.enabled, ...here }),
   ]
-  const place = { account_id: planned.id, question: 'account' }
   // Findings of accounts are stored with their copies.
   const record = { draft, document: { ...document, database: copiesDatabase } }
   const reported = await withReason(comparison, record, modified, differencesAt(place, differences))
