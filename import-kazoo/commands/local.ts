@@ -124,8 +124,8 @@ const withImporter = async <T>(
   const serverKey = readServerKey(config.dataDir)
   if (!serverKey) throw new Refusal('there is no store yet: start the server once')
   const { store, close } = await openStore(config, systemClock)
-  const alive = setInterval(() => undefined, aliveMs)
   const { parts, stop } = openImporter(store, config, serverKey)
+  const alive = setInterval(() => undefined, aliveMs)
   try {
     return await work(parts)
   } finally {
