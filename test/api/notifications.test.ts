@@ -39,7 +39,7 @@ describeEngines('notifications', (engine) => {
     return `person${made}@mail.test`
   }
 
-  /** What a new user of an account is mailed. */
+  /** The emails that a new user of an account gets. */
   const welcomeIn = async (account: { path: string }, fields: Record<string, unknown> = {}) => {
     const email = freshAddress()
     const data = { first_name: 'Zoe', last_name: 'Ze', username: email, email, ...fields }
@@ -70,7 +70,7 @@ describeEngines('notifications', (engine) => {
     expect((await ross.get(path, accept('text/html'))).text).toBe('<p>Müller</p>')
   })
 
-  it('are listed with their names, those of its own marked', async () => {
+  it('are listed with their names; overridden notices are marked', async () => {
     const { ross, ofReseller } = await family()
     await ross.post(`${ofReseller}/new_user`, { subject: 'Welcome' })
     const { data } = await ross.get(ofReseller)
@@ -126,7 +126,7 @@ describeEngines('notifications', (engine) => {
     expect(page.text).toContain('<p>The account {{new_account.name}}')
   })
 
-  it('get a version of their own with PUT, once', async () => {
+  it('can be overridden once with PUT', async () => {
     const { ross, ofReseller } = await family()
     const data = { id: 'new_user', subject: 'Hello {{user.first_name}}', reply_to: 'help@brand.test' }
     const created = await ross.put(ofReseller, data)
@@ -168,7 +168,7 @@ describeEngines('notifications', (engine) => {
     expect(await subject()).toBe(`Your user in the account ${customer.name}`)
   })
 
-  it('have bodies in text and HTML that a reseller writes anew', async () => {
+  it('have text and HTML bodies that a reseller can replace', async () => {
     const { ross, ofReseller, customer } = await family()
     const body = '<div style="color: red">Ahoy {{user.first_name}} <b>{{user.username}}</b></div>'
     const answer = await ross.post(`${ofReseller}/new_user`, undefined, html(body))
@@ -218,7 +218,7 @@ describeEngines('notifications', (engine) => {
     expect(await welcomeIn(customer)).toHaveLength(1)
   })
 
-  it('go to whom the rule says', async () => {
+  it('go to the recipients of the rule', async () => {
     const { ross, ofReseller, customer } = await family()
     const [office, chief] = [freshAddress(), freshAddress()]
     await world.admin(customer, { email: chief, send_email_on_creation: false })
@@ -260,7 +260,7 @@ describeEngines('notifications', (engine) => {
     expect(textOf(mail ?? '')).toContain(`The account ${name} was created below ${reseller.name}.`)
   })
 
-  it('say nothing to somebody else that is for one person only', async () => {
+  it('are rejected if a personal notice would go to another recipient', async () => {
     const { ross, ofReseller } = await family()
     const elsewhere = { to: { type: 'specified', email_addresses: ['thief@evil.test'] } }
     for (const id of ['password_recovery', 'email_verification']) {
@@ -358,7 +358,7 @@ describeEngines('notifications', (engine) => {
     }
   })
 
-  it('are shown to whoever asks when nobody is named, and to few people at a time', async () => {
+  it('go to the caller if the preview names no recipient, and to a limited number of people', async () => {
     const { ross, reseller, ofReseller } = await family()
     const preview = `${ofReseller}/alert/preview`
     expect(await ross.post(preview, {})).toBreak({ 'to.email_addresses': ['required'] })

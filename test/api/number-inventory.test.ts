@@ -32,7 +32,7 @@ describeAnyEngine('the inventory service', (engine) => {
   const locality = (numbers: string[]) => world.ada.post(`${numbersPath()}/locality`, { numbers })
   const cities = (city: string) => world.ada.get(`${numbersPath()}/prefix`, { query: { city } })
 
-  it('is searched beside the own stock', async () => {
+  it('is searched together with the local stock', async () => {
     await stockNumbers(world.server.store, [
       { number: '+15102220002' },
       { number: '+15102220003', state: 'in_service', accountId: world.rival.id },
@@ -64,7 +64,7 @@ describeAnyEngine('the inventory service', (engine) => {
     expect(own.inventory.requests).toHaveLength(1)
   })
 
-  it('is sent the credentials of its address, which no log tells', async () => {
+  it('receives the credentials of its address, which no log contains', async () => {
     const url = own.inventory.url.replace('//', '//crosspoint:hush%21@')
     await world.configure('number_manager.other', { phonebook_url: url })
     own.inventory.answer('GET /numbers/DE/search', { '+4930123456': {} })
@@ -114,7 +114,7 @@ describeAnyEngine('the inventory service', (engine) => {
     })
   })
 
-  it('tells where numbers are', async () => {
+  it('returns where numbers are located', async () => {
     const entry = { country: 'US', e164_number: '+14155550100', number: '+14155550100', status: 'success' }
     const place = {
       carrier: { company: 'A', dba: 'B', id: '1', type: 'CLEC' },
@@ -128,7 +128,7 @@ describeAnyEngine('the inventory service', (engine) => {
     expect(await locality(['4155550100'])).toSucceedWith({ '+14155550100': entry })
   })
 
-  it('tells the prefixes of cities, and in its own words when it knows none', async () => {
+  it('returns the prefixes of cities, and an error for an unknown city', async () => {
     const found = { 'San Rafael': { state: 'CA', prefixes: ['415'] } }
     own.inventory.answer('GET /US/city', found)
     expect(await cities('San R')).toSucceedWith(found)
@@ -142,7 +142,7 @@ describeAnyEngine('the inventory service', (engine) => {
     })
   })
 
-  it.each(misdeeds)('harms nobody when it %s', async (manner) => {
+  it.each(misdeeds)('does not break searches when it %s', async (manner) => {
     const prefix = `93${misdeeds.indexOf(manner)}`
     const number = `+1${prefix}2220000`
     await stockNumbers(world.server.store, [{ number }])
@@ -153,7 +153,7 @@ describeAnyEngine('the inventory service', (engine) => {
   })
 
   it.each(misdeeds.filter((manner) => manner !== 'hangs'))(
-    'is told as failing by what needs it when it %s',
+    'makes dependent requests fail when it %s',
     async (manner) => {
       own.inventory.behave(manner)
       expect(await check(['+14155550100'])).toSucceedWith({ '+14155550100': 'error' })

@@ -35,7 +35,7 @@ describeEngines('the localities of an operator', (engine) => {
   const locality = (...numbers: string[]) =>
     world.ada.post(`${world.acme.path}/phone_numbers/locality`, { numbers })
 
-  it('are imported from a CSV beside the running server', async () => {
+  it('are imported from a CSV while the server runs', async () => {
     expect(await run('localities', 'import', sample)).toEqual({
       status: 0,
       output: '10 localities imported; 0 lines skipped\n',
@@ -111,7 +111,7 @@ describeEngines('the localities of an operator', (engine) => {
     expect(await found('418')).toBeUndefined()
   })
 
-  it('are replaced as a whole by the next import; bad lines are told and left out', async () => {
+  it('are replaced as a whole by the next import, which reports and skips bad lines', async () => {
     const file = await fileWith(
       header,
       '415,US,CA,Elsewhere,ELSEWHR,722,37.7,-122.4',

@@ -73,7 +73,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
   const refuse = (number: string) =>
     inventory.answer(order, () => ({ [number]: { status: 'error', message: 'taken' } }))
 
-  /** Somebody who pays for everything, with so many dollars. */
+  /** A customer who pays for everything, with this credit in dollars. */
   const customer = async (amount = 100) => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
@@ -92,7 +92,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
   }
   const accepting = { envelope: { accept_charges: true } }
 
-  it('are not asked for before somebody agrees to what they cost, by whatever route', async () => {
+  it('are not ordered before the client accepts the charges, whichever route it calls', async () => {
     const { account, admin } = await customer()
     await world.operator.patch(account.path, { wnm_allow_additions: true })
     const [number, other] = await found(account, 2)
@@ -204,7 +204,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
   })
 
   it.each(['breaks', 'mute', 'fails'] as const)(
-    'stay pending where a carrier %s, and are settled by themselves with the same key',
+    'stay pending where a carrier %s, and are settled automatically with the same key',
     async (manner) => {
       const [number] = await found(world.acme)
       inventory.behave(manner)
@@ -225,7 +225,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     },
   )
 
-  it('go again when their carrier refuses them at last, and whoever paid is named', async () => {
+  it('are released when their carrier finally refuses them, and the payer is named', async () => {
     const [number] = await found(world.acme)
     inventory.behave('breaks')
     const before = await world.snapshot()
@@ -313,7 +313,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     expect(inventory.handedOut()).toEqual([number])
   })
 
-  it('are given back with a key of its own, and ordered anew by whoever takes them next', async () => {
+  it('are released with a separate key, and ordered again by their next owner', async () => {
     const number = await bought()
     expect(await world.ada.delete(pathOf(world.acme, number))).toSucceed()
     await runAll()
@@ -357,7 +357,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     expect(asked()).toEqual([release])
   })
 
-  it('are ordered first and given back then, when they are given up meanwhile', async () => {
+  it('are ordered first and then released if the account gives them up before the order is done', async () => {
     const [number] = await found(world.acme)
     inventory.behave('breaks')
     await activate(world.ada, world.acme, number)
@@ -418,7 +418,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     expect(await stored(number)).toBeUndefined()
   })
 
-  it('are ordered together in a collection, which tells of each what became of it', async () => {
+  it('are ordered together in a collection, which returns a result for each number', async () => {
     const numbers = await found(world.acme, 12)
     const [bad] = numbers
     inventory.answer(order, ({ data }: { data: { numbers: string[] } }) => {

@@ -69,7 +69,7 @@ describeEngines('a number that a search has found', (engine) => {
     expect((await world.ada.get(`${world.acme.path}/phone_numbers`, { query })).data).toEqual([])
   })
 
-  it('keeps what was found of it when the carrier says no more', async () => {
+  it('keeps the data of the search if the carrier returns nothing else', async () => {
     const number = '+15105550102'
     await foundBy(world.acme, number, { price: 2 })
     sells(number, { status: 'success' })
@@ -113,7 +113,7 @@ describeEngines('a number that a search has found', (engine) => {
     },
   )
 
-  it('cannot be had when its inventory is no longer configured', async () => {
+  it('cannot be bought when its inventory is no longer configured', async () => {
     const number = '+15105550106'
     await foundBy(world.acme, number)
     const documents = '/v2/system_configs/number_manager.other'
@@ -172,7 +172,7 @@ describeEngines('a number that a search has found', (engine) => {
     expect(await stored(second)).toMatchObject({ hidden: { carrierData: { price: 3 } } })
   })
 
-  it('is ordered in collections too, each number by itself', async () => {
+  it('is ordered separately from the others of a collection', async () => {
     const [first, second] = ['+15105550107', '+15105550108'] as const
     inventory.answer('GET /numbers/US/search', { [first]: {}, [second]: {} })
     await world.ada.get(`${world.acme.path}/phone_numbers`, { query: { prefix: '510555' } })
@@ -221,12 +221,12 @@ describeEngines('the pools of accounts', (engine) => {
       `2025550102,${reseller.id},managed`,
       `+12025550103,${acme.id},knm_inum`,
       `12,${acme.id},`,
-      `+12025550104,nobody,`,
+      `+12025550104,unknown,`,
       `+12025550105,${acme.id},local`,
       `+12025550106,${'f'.repeat(32)},`,
     )
     expect(filled.told.split('\n')).toEqual([
-      "line 6: 'nobody' is no account id",
+      "line 6: 'unknown' is no account id",
       "line 7: carrier 'local' has no pool",
       `there is no account ${'f'.repeat(32)}`,
       '4 numbers added to pools; 2 lines skipped',

@@ -97,7 +97,7 @@ describeEngines('searching for numbers', (engine) => {
     expect(await world.ada.get('/v2/phone_numbers')).toBreak({ prefix: ['required'] })
   })
 
-  it('reads on in the same result: an offset is the number of a page, and page 0 searches anew', async () => {
+  it('reads the next pages of the same result: offset is a page number, and page 0 starts a new search', async () => {
     const { code, numbers } = await stocked(['5550001', '5550002', '5550003', '5550004'])
     const page = (offset: number, quantity = 1) => numbersOf(world.ada, { prefix: code, offset, quantity })
     expect(await page(1)).toEqual([])
@@ -124,7 +124,7 @@ describeEngines('searching for numbers', (engine) => {
     await world.configure('number_manager', { maximum_search_quantity: 500 })
   })
 
-  it('finds what the account and its reseller have reserved, and nobody else', async () => {
+  it('finds numbers that the account and its reseller have reserved, but not those of other accounts', async () => {
     const { code } = await stocked([])
     const [own, above, child] = ['1', '2', '3'].map((end) => `+1${code}555000${end}`) as [
       string,
@@ -196,7 +196,7 @@ describeEngines('the search that belongs to no account', (engine) => {
   )
   const find = (who: Client, query: Record<string, string>) => who.get('/v2/phone_numbers', { query })
 
-  it('tells more of each number', async () => {
+  it('returns more details of each number', async () => {
     expect(await find(world.ada, { prefix: '415' })).toSucceedWith([
       {
         e164: '+14152338397',
@@ -219,7 +219,7 @@ describeEngines('the search that belongs to no account', (engine) => {
     ])
   })
 
-  it('needs no token where a reseller lets everybody search', async () => {
+  it('needs no token if a reseller has opened the search', async () => {
     const restricted = [404, 'number search restricted', {}] as const
     const { anonymous, reseller, acme, ross, rex } = world
     const open = { prefix: '416', reseller_id: reseller.id }
@@ -241,7 +241,8 @@ describeEngines('the search that belongs to no account', (engine) => {
     expect(data.map(({ number }: { number: string }) => number)).toEqual(['+14162338397'])
     expect((await find(anonymous, { ...open, offset: '0' })).status).toBe(200)
     expect((await find(anonymous, { ...open, prefix: '41' })).status).toBe(400)
-    // Of its own reseller an account sees what is reserved for it; a stranger's is as closed as to everybody.
+    // An account sees the numbers that its own reseller has reserved for it. The search of another reseller
+    // stays closed to it.
     expect((await find(rex, { ...open, quantity: '9' })).data).toHaveLength(2)
     expect(await ross.delete(config)).toSucceed()
     expect((await find(rex, { ...open, quantity: '9' })).data).toHaveLength(2)
@@ -255,7 +256,7 @@ describeEngines('the search that belongs to no account', (engine) => {
   })
 })
 
-describeEngines('what is told of carriers', (engine) => {
+describeEngines('carrier information', (engine) => {
   const world = useWorld(engine)
   const info = (who: Client, { path }: TestAccount, query: Record<string, string> = {}) =>
     who.get(`${path}/phone_numbers/carriers_info`, { query })
@@ -276,7 +277,7 @@ describeEngines('what is told of carriers', (engine) => {
     expect(await info(ada, reseller)).toFailWith(403, 'forbidden')
   })
 
-  it('tells the prefix length that every asked carrier can search by', async () => {
+  it('returns the prefix length that every asked carrier can search by', async () => {
     const { ada, ross, acme, reseller, master } = world
     const lengthWith = async (...modules: string[]) => {
       await world.configure('number_manager', { carrier_modules: modules })

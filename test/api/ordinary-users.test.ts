@@ -84,7 +84,7 @@ describeAnyEngine('ordinary users', (engine) => {
     for (const answer of attempts) expect(answer).toFailWith(403, 'forbidden')
   })
 
-  it('of an account above are told nothing of a realm, while its admins are', async () => {
+  it('of an account above see nothing of a realm, while its admins do', async () => {
     const rita = await world.user(world.reseller)
     const asked = `/v2/edge?realm=${world.acme.realm}`
     expect((await rita.get(asked)).data).not.toHaveProperty('account_id')
@@ -121,7 +121,7 @@ describeAnyEngine('ordinary users', (engine) => {
     })
   }
 
-  it('do not say who may sign in, and do not take the way in of somebody else', async () => {
+  it('do not decide who may sign in, and cannot take the sign-in name of another user', async () => {
     const [one, other] = [
       await world.user(world.acme),
       await world.user(world.acme, { email: 'o@acme.test' }),

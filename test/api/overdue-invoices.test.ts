@@ -17,7 +17,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
 
   let made = 0
 
-  /** A customer who pays 10 dollars a month, and owes so many months. The last one is not due yet. */
+  /** A customer who pays 10 dollars a month and owes this number of months. The last one is not due yet. */
   const debtor = async (months: number) => {
     await round('monthly_bills')
     const who = await operator()
@@ -125,7 +125,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
     expect(await isGood(many)).toBe(false)
   })
 
-  it('are paid before what is owed beside them and came later', async () => {
+  it('are paid before debts that came later', async () => {
     const path = await debtor(2)
     await debit(path, 5)
     await pay(path, 20)

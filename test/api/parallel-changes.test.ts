@@ -49,7 +49,7 @@ describeAnyEngine('parallel PATCH requests without a precondition', (engine) => 
     const fields = Array.from({ length: 60 }, (_, index) => `field_${index}`)
     const answers = await Promise.all(fields.map((field) => world.ada.patch(path, { [field]: 1 })))
     for (const answer of answers) expect(answer).toSucceed()
-    // One warning each, however often it was judged anew.
+    // One warning each, however often the change was validated again.
     const message = 'Nothing in this server reads this key'
     expect(answers.map(({ body }) => body.metadata.warnings)).toEqual(
       fields.map((path) => [{ path, message }]),

@@ -69,7 +69,7 @@ describeEngines('passkeys', (engine) => {
     expect((await signIn(key.get(await asked()))).status).toBe(401)
   })
 
-  it('are registered by nobody who acts as the user', async () => {
+  it('cannot be registered by a caller who acts as the user', async () => {
     const user = await person()
     const acting = await world.operator.put(
       `${user.path}/user_auth`,
@@ -186,7 +186,7 @@ describeEngines('passkeys', (engine) => {
     expect(full).toBreak({ passkeys: ['maxItems'] })
   })
 
-  it('belong to a host that the operator has named, whatever Host a request says', async () => {
+  it('belong to a host that the operator has configured, whatever Host header a request has', async () => {
     const user = await person()
     const unknown = await world.anonymous.put(`${alone}/options`, {}, at('evil.example'))
     expect(unknown).toFailWith(unknown.status, 'not_configured')
@@ -214,7 +214,7 @@ describeEngines('passkeys', (engine) => {
     await world.configure('passkeys', { rp_id: undefined, origins: [], hosts: [] })
   })
 
-  it('stand for the second factor, beside codes; a password alone chooses no other factor', async () => {
+  it('are accepted as the second factor besides codes; a password alone chooses no other factor', async () => {
     const user = await person({ priv_level: 'admin' })
     const { account } = user
     const { key } = await register(user)

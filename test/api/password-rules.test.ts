@@ -40,7 +40,7 @@ describeAnyEngine('passwords', (engine) => {
     await world.configure('auth.password', { should_enforce_strength: false })
   })
 
-  it('must be strong where a reseller asks for it, unless the account says otherwise', async () => {
+  it('must be strong if a reseller requires it, unless a setting of the account overrides that', async () => {
     const config = (path: string) => `${path}/configs/auth.password`
     expect(await world.ross.post(config(world.reseller.path), { should_enforce_strength: true })).toSucceed()
     const user = await world.user(world.acme)

@@ -1,4 +1,4 @@
-// What happens by itself. Top-ups, monthly bills, and telling bookkeepers.
+// Automatic payments: top-ups, monthly bills and notifications of bookkeepers.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import {
@@ -21,7 +21,7 @@ afterAll(() => bookkeeper.close())
 
 afterEach(() => bookkeeper.reset())
 
-describeEngines('by itself', (engine) => {
+describeEngines('automatically', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
   })
@@ -175,7 +175,7 @@ describeEngines('by itself', (engine) => {
     ])
     await round('monthly_bills')
     expect(await balance(account)).toBe(-5)
-    // The operator's own system bills by itself, and nobody owes for nothing.
+    // The operator's own system bills automatically, and accounts without purchases owe nothing.
     expect(await balance(outside)).toBe(0)
     expect(await rows(idle, 'ledgers/services')).toEqual([])
     const month = new Date(first).toISOString().slice(0, 7).replace('-', '')
@@ -206,7 +206,7 @@ describeEngines('by itself', (engine) => {
     expect(await balance(account)).toBe(-10)
   })
 
-  it('bookkeepers are told what is on an invoice, after the changes of some minutes were gathered', async () => {
+  it('bookkeepers receive the content of an invoice after a few minutes, with the changes of that time', async () => {
     const who = await operator()
     const account = await customer('http')
     const dirty = async () => (await read(account, 'services')).dirty
@@ -244,7 +244,7 @@ describeEngines('by itself', (engine) => {
     expect(tellings(account)).toHaveLength(1)
   })
 
-  it('bookkeepers know of a change before its answer, for whoever waits for that', async () => {
+  it('bookkeepers receive a change before its response if the request waits for them', async () => {
     const who = await operator()
     const account = await customer('http')
     await assign(who, account, 2.5)
@@ -258,7 +258,7 @@ describeEngines('by itself', (engine) => {
     expect(tellings(account)).toHaveLength(1)
   })
 
-  it('a bookkeeper that does not listen is told later, and 402 makes an account delinquent', async () => {
+  it('a bookkeeper that does not respond is notified later, and 402 makes an account delinquent', async () => {
     const who = await operator()
     const account = await customer('http')
     const standing = () => read(account, 'services/status')

@@ -292,7 +292,7 @@ describeAnyEngine('cards', (engine) => {
       await world.server.rounds.runNow(name)
     const operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
     const read = async ({ path }: TestAccount, place: string) => (await operator.get(`${path}/${place}`)).data
-    // What is charged is raised to whole cents; what is owed is not.
+    // Charges are rounded up to whole cents; debts are not.
     expect(await read(good.account, 'ledgers/total')).toEqual({ amount: 0.005 })
     const [paid] = (await read(good.account, 'transactions')) as Json[]
     expect(paid).toMatchObject({
@@ -314,7 +314,7 @@ describeAnyEngine('cards', (engine) => {
     expect(await invoice(bad.account)).toMatchObject({ status: 'paid' })
   })
 
-  it('that Stripe has not heard of for a day are not charged any more', async () => {
+  it('that Stripe has not received within a day are no longer charged', async () => {
     const fresh = async (account: TestAccount, id: string) =>
       world.clientWithToken(await world.tokenOf(account, id))
     const account = await (async () => {

@@ -51,13 +51,13 @@ describeEngines('payments', (engine) => {
   const chargesOf = ({ id }: TestAccount) =>
     [...bookkeeper.moved.values()].filter(({ account }) => account === id)
 
-  /** What was unknown is looked at again. */
+  /** The server checks payments of unknown result again. */
   const later = async (seconds = 60) => {
     world.clock.advance({ seconds })
     await round('transactions')
   }
 
-  it('top up by hand: nothing else than a positive amount, and are told what is wrong with another', async () => {
+  it('top up by hand only a positive amount, and return an error for any other', async () => {
     const { account, admin } = await customer()
     const refused = async (data: Json, amount: Json) =>
       expect(await world.unchanged(() => topUp(admin, account, data))).toFailWith(400, 'validation error', {
@@ -75,7 +75,7 @@ describeEngines('payments', (engine) => {
     expect(bookkeeper.calls).toEqual([])
   })
 
-  it('with the built-in bookkeeper give a credit and charge nobody', async () => {
+  it('with the built-in bookkeeper give a credit without a charge', async () => {
     const { account } = await customer('default')
     const { status, data } = await topUp(world.ross, account, { amount: 25 })
     expect(status).toBe(200)
@@ -98,7 +98,7 @@ describeEngines('payments', (engine) => {
     expect(await transactions(account)).toEqual([])
   })
 
-  it('let nobody give himself what nobody has paid, until the operator says so', async () => {
+  it('give no credit without a payment, unless the operator allows it', async () => {
     const { account, admin } = await customer('default')
     const own = () => topUp(admin, account, { amount: 99_999_999_999 })
     const refusal = {
@@ -230,7 +230,7 @@ describeEngines('payments', (engine) => {
     expect(await total(account)).toBe(5)
   })
 
-  it('are pending while nobody knows, and found out later', async () => {
+  it('are pending while their result is unknown, and are settled later', async () => {
     const { account, admin } = await customer()
     for (const manner of ['mute', 'deaf', 'hangs', 'breaks'] as const) {
       const before = await total(account)
@@ -303,7 +303,7 @@ describeEngines('payments', (engine) => {
     }
   })
 
-  it('keep what was said of them', async () => {
+  it('keep their description and metadata', async () => {
     const { account } = await customer()
     const data = { amount: 2.675, description: 'Setup', order_id: 'A-1', metadata: { desk: 7 } }
     const { data: sold } = await move(world.ross, account, 'sale', data)
@@ -401,7 +401,7 @@ describeEngines('payments', (engine) => {
     })
   })
 
-  it('are told of by mail', async () => {
+  it('are reported by email', async () => {
     const { account, admin } = await customer()
     await world.operator.patch(admin.path, { email: 'payer@acme.test' })
     await topUp(admin, account, { amount: 5 })

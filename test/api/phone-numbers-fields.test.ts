@@ -171,12 +171,12 @@ describeAnyEngine('the public fields of a number', (engine) => {
       { sms: true, mms: { enabled: 'yes' } },
       { sms: ['type'], 'mms.enabled': ['type'] },
     ],
-  ])('judges %s', async (_what, fields, rules) => {
+  ])('validates %s', async (_what, fields, rules) => {
     const path = await remote()
     expect(await world.unchanged(() => world.ada.patch(path, fields))).toBreak(rules)
   })
 
-  it('stores an address that is valid, and says that nobody was told of it', async () => {
+  it('stores a valid address, and reports that no provider was notified', async () => {
     const path = await remote()
     const full = { ...address, country: 'US', location_identifier: 4_155_550_100 }
     const claims = { status: 'PROVISIONED', activated_time: '2026-01-01T00:00:00Z' }
@@ -214,7 +214,7 @@ describeAnyEngine('the public fields of a number', (engine) => {
     expect(answer.body.metadata).toMatchObject({ carrier_module: 'local' })
   })
 
-  it('an unknown carrier is refused, and every carrier to those who are no operators', async () => {
+  it('an unknown carrier is refused, and every carrier if the caller is not an operator', async () => {
     const path = await remote()
     expect(await world.unchanged(() => world.operator.patch(path, { carrier_name: 'blabla' }))).toFailWith(
       400,
@@ -232,7 +232,7 @@ describeAnyEngine('the public fields of a number', (engine) => {
     }
     const fresh = pathOf(world.reseller, next())
     expect(await world.ross.put(fresh, { carrier_name: 'inventory' })).toFailWith(403, 'forbidden')
-    // What a new number gets anyway may be said.
+    // A request may name the value that a new number gets by default.
     expect(await world.ross.put(fresh, { carrier_name: 'local' })).toSucceed()
   })
 
@@ -298,7 +298,7 @@ describeAnyEngine('the public fields of a number', (engine) => {
     ).toEqual(['local'])
   })
 
-  it('identify tells whoever routes its calls what is on', async () => {
+  it('identify returns the enabled features to the callers who route its calls', async () => {
     const number = next()
     const path = await makeNumber(world, world.acme, number, { features_denied: ['cnam'] })
     const owner = { account_id: world.acme.id, number }
@@ -370,7 +370,7 @@ describeAnyEngine('the public fields of a number', (engine) => {
     expect(await available()).toEqual(['cnam', 'prepend'])
     await world.ross.post(config, { features: { allow: ['prepend', 'sms', 'ringback'], deny: ['prepend'] } })
     expect(await available()).toEqual(['ringback'])
-    // The account itself has no say, and neither has anybody but the operator for one number.
+    // The account itself cannot change this; only the operator can, for a single number.
     await world.ada.post(`${world.acme.path}/configs/number_manager`, { features: { allow: ['e911'] } })
     await world.ada.patch(path, { features_allowed: ['e911'] })
     expect(await available()).toEqual(['ringback'])

@@ -47,7 +47,7 @@ describeAnyEngine('the list of an account’s numbers', (engine) => {
     expect(await read(account)).toSucceedWith({ cascade_quantity: 0, numbers: {} })
   })
 
-  it('tells how many billable numbers the account and those below it have', async () => {
+  it('returns how many billable numbers the account and those below it have', async () => {
     const parent = await world.account(world.reseller)
     const child = await world.account(parent)
     await makeNumber(world, parent, next(), { carrier_name: 'inventory' })
@@ -268,7 +268,7 @@ describeAnyEngine('a collection of numbers', (engine) => {
     })
   })
 
-  it('is activated, replaced, merged and deleted, each number by itself', async () => {
+  it('is activated, replaced, merged and deleted, each number separately', async () => {
     const account = await world.account(world.reseller)
     await allowAdditions(world, account)
     const admin = await world.admin(account)
@@ -346,7 +346,7 @@ describeAnyEngine('whose a number is, and of what kind', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 
-  it('is told to the owner and those above', async () => {
+  it('is shown to the owner and those above', async () => {
     const number = next()
     await makeNumber(world, world.acme, number)
     for (const [who, account] of [
@@ -362,7 +362,7 @@ describeAnyEngine('whose a number is, and of what kind', (engine) => {
     expect(await world.rex.get(`${pathOf(world.rival, number)}/identify`)).toFailWith(404, 'bad_identifier')
   })
 
-  it('is a client’s error where nobody answers, and 404 where there is none', async () => {
+  it('is a client’s error for an unassigned number, and 404 for an unknown one', async () => {
     const free = next()
     await makeNumber(world, world.acme, free, { create_with_state: 'available' })
     expect(await world.ada.get(`${pathOf(world.acme, free)}/identify`)).toFailWith(400, 'client error', {
@@ -393,7 +393,7 @@ describeAnyEngine('whose a number is, and of what kind', (engine) => {
     })
   })
 
-  it('is told by classifiers', async () => {
+  it('is returned by classifiers', async () => {
     const classify = async (number: string) =>
       (await world.ada.get(`${listOf(world.acme)}/classifiers/${encodeURIComponent(number)}`)).data
     expect(await classify('4155550100')).toEqual({

@@ -12,7 +12,7 @@ describeAnyEngine('numbers of accounts that move or go', (engine) => {
   const next = createNumberSource()
   const listOf = (path: string) => world.operator.get(`${path}/phone_numbers`)
 
-  it('stay with an account that moves, and obey whoever is above it now', async () => {
+  it('stay with an account that moves, and obey the accounts that are above it now', async () => {
     const number = next()
     const [here, there] = [await world.account(world.reseller), await world.account()]
     const path = await makeNumber(world, here, number)
@@ -75,7 +75,7 @@ describeAnyEngine('numbers of accounts that move or go', (engine) => {
   })
 })
 
-describeAnyEngine('states that end by themselves', (engine) => {
+describeAnyEngine('states that end automatically', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
   const stored = (number: string) => world.server.areas.phoneNumbers.numbers.findAnywhere(number)
@@ -99,7 +99,7 @@ describeAnyEngine('numbers that age in an account', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 
-  it('are nobody’s when their time is over, however many there are', async () => {
+  it('lose their owner when their time is over, however many there are', async () => {
     const texts = Array.from({ length: 250 }, next)
     const fields = { create_with_state: 'aging', carrier_name: 'inventory' }
     await world.operator.put(`${world.acme.path}/phone_numbers/collection`, { numbers: texts, ...fields })

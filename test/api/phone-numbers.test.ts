@@ -77,7 +77,7 @@ describeAnyEngine('creating a number', (engine) => {
     expect((await world.operator.patch(path, { my: 3 })).data.my).toBe(3)
   })
 
-  it('as a port is everybody’s right', async () => {
+  it('as a port is allowed to every account', async () => {
     const number = next()
     const answer = await world.ada.put(`${pathOf(world.acme, number)}/port`)
     expect(answer).toSucceedWith({ id: number, state: 'port_in', features: ['local'] })
@@ -103,7 +103,7 @@ describeAnyEngine('creating a number', (engine) => {
     })
   })
 
-  it('in state available gives it to nobody', async () => {
+  it('in state available gives it no owner', async () => {
     const number = next()
     const path = pathOf(world.acme, number)
     expect(await world.operator.put(path, { create_with_state: 'available' })).toSucceedWith({
@@ -133,7 +133,7 @@ describeAnyEngine('creating a number', (engine) => {
   })
 
   it.each(['deleted', 'discovery', 'port_out', 'released'])(
-    'in state %s is refused to everybody',
+    'in state %s is refused to every caller',
     async (state) => {
       const answer = await world.operator.put(pathOf(world.reseller, next()), { create_with_state: state })
       expect(answer).toFailWith(
@@ -292,7 +292,7 @@ describeAnyEngine('reserving a number', (engine) => {
     expect(stored?.hidden).toEqual({ features: {}, previouslyAssignedTo: world.reseller.id })
   })
 
-  it('a number that nobody has reserved before is there for everybody again', async () => {
+  it('a number without earlier reservations becomes available again', async () => {
     const number = next()
     const path = await makeNumber(world, world.reseller, number, { create_with_state: 'reserved' })
     expect((await world.ross.delete(path)).data.state).toBe('available')
@@ -300,7 +300,7 @@ describeAnyEngine('reserving a number', (engine) => {
     expect(stored).toMatchObject({ state: 'available', accountId: '' })
   })
 
-  it('ignores public fields in the body, though it judges them', async () => {
+  it('ignores public fields in the body, though it validates them', async () => {
     const number = next()
     await makeNumber(world, world.acme, number, { my: 'own' })
     const path = `${pathOf(world.reseller, number)}/reserve`
@@ -330,7 +330,7 @@ describeAnyEngine('activating a number', (engine) => {
     })
     expect(await world.ada.get(pathOf(world.acme, number))).toSucceed()
     expect(await world.ross.get(pathOf(world.reseller, number))).toFailWith(404, 'bad_identifier')
-    // What came out of a reserve goes back into it.
+    // A number that came from a reserve goes back to it.
     expect(await world.ada.delete(pathOf(world.acme, number))).toSucceedWith({
       id: number,
       state: 'reserved',
@@ -339,14 +339,14 @@ describeAnyEngine('activating a number', (engine) => {
     expect(await world.ross.get(pathOf(world.reseller, number))).toSucceed()
   })
 
-  it('that somebody else has reserved is refused', async () => {
+  it('that another account has reserved is refused', async () => {
     const number = next()
     await makeNumber(world, world.acme, number, { create_with_state: 'reserved' })
     const path = `${pathOf(world.rival, number)}/activate`
     expect(await world.unchanged(() => world.rex.put(path))).toFailWith(403, 'forbidden', forbidden())
   })
 
-  it('that is available is everybody’s right, whatever its carrier', async () => {
+  it('that is available is allowed to every account, whatever its carrier', async () => {
     for (const carrier_name of ['local', 'inventory']) {
       const number = next()
       await makeNumber(world, world.master, number, { create_with_state: 'available', carrier_name })
@@ -358,7 +358,7 @@ describeAnyEngine('activating a number', (engine) => {
     }
   })
 
-  it('that ages is everybody’s right once nobody owns it', async () => {
+  it('that ages is allowed to every account once it has no owner', async () => {
     await world.configure('number_manager', { should_age: true })
     const number = next()
     const path = await makeNumber(world, world.acme, number, { carrier_name: 'inventory' })
@@ -418,7 +418,7 @@ describeAnyEngine('deleting a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
-  it('local and without history: everybody may have it again', async () => {
+  it('local and without history: every account may take it again', async () => {
     const number = next()
     const path = pathOf(world.reseller, number)
     await world.ross.put(path, { my: 'own' })
@@ -465,7 +465,7 @@ describeAnyEngine('deleting a number', (engine) => {
     await world.configure('number_manager', { should_permanently_delete: false })
   })
 
-  it('that nobody has: no transition for the operator, nothing there for others', async () => {
+  it('without an owner: no transition for the operator, not found for others', async () => {
     const number = next()
     const state = { create_with_state: 'available', carrier_name: 'inventory' }
     const path = await makeNumber(world, world.acme, number, state)
@@ -491,7 +491,7 @@ describeAnyEngine('deleting a number', (engine) => {
     expect(await world.operator.get(path)).toFailWith(404, 'bad_identifier')
   })
 
-  it('of somebody else finds nothing, and an account above goes through the account below', async () => {
+  it('of another account finds nothing, and an account above must use the path of the account below', async () => {
     const number = next()
     const path = await makeNumber(world, world.acme, number)
     expect(await world.unchanged(() => world.rex.delete(pathOf(world.rival, number)))).toFailWith(

@@ -1,4 +1,4 @@
-// What a plan's items may say: everything has an effect, or is refused.
+// Items of a plan: every key has an effect, or is refused.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
@@ -157,7 +157,7 @@ describeAnyEngine('items of plans', (engine) => {
     expect(await world.unchanged(assign)).toFailWith(400, 'validation error', {
       contract: { forbidden: { message } },
     })
-    // What clients send when they have none.
+    // Clients without a contract send an empty one.
     expect((await world.ross.post(`${services}/${id}`, { contract: {} })).data.plans).toEqual({
       [id]: { vendor_id: world.reseller.id, overrides: {} },
     })

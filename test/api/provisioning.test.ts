@@ -1,4 +1,5 @@
-// Phones are handed to the operator's provisioning service, and admins hear of it when it does not take them.
+// The server hands phones to the operator's provisioning service, and alerts admins if the service rejects
+// them.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -52,7 +53,7 @@ describeAnyEngine('phones', (engine) => {
     return { account, admin: await world.admin(account) }
   }
 
-  /** What somebody is told at an account of the phones of the same or of one below. */
+  /** The alerts at an account about the phones of the same account or of one below. */
   const alertsOf = async (who: Person, at: TestAccount, about = at) =>
     ((await who.get(`${at.path}/alerts`)).data as unknown as Alert[]).filter(
       ({ category, from }) => category === 'provisioner' && from.some(({ value }) => value === about.id),
@@ -76,7 +77,7 @@ describeAnyEngine('phones', (engine) => {
     expect(left).toEqual([{ state: 'done', payload: '{}' }])
   })
 
-  it('that are no such phones concern nobody', async () => {
+  it('that cannot be provisioned are ignored', async () => {
     const { account } = await begin()
     await world.device(account, { name: 'Soft' })
     await run()
@@ -117,7 +118,7 @@ describeAnyEngine('phones', (engine) => {
     expect(await alertsOf(world.ross, world.reseller, account)).toEqual([])
   })
 
-  it('alert nobody again when the alert was cleared before the service took them', async () => {
+  it('raise no second alert when the alert was cleared before the service took them', async () => {
     const { account, admin } = await begin()
     status = 500
     await world.device(account, phone)
@@ -130,7 +131,7 @@ describeAnyEngine('phones', (engine) => {
     expect(await alertsOf(admin, account)).toEqual([])
   })
 
-  it('that cannot be handed over because nobody answers are an error as well', async () => {
+  it('that cannot be handed over because the service is down are an error as well', async () => {
     const { account, admin } = await begin()
     await world.configure('provisioner', { provisioning_url: 'http://127.0.0.1:9/phones' })
     await world.device(account, phone)

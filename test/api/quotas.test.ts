@@ -45,11 +45,11 @@ describeEngines('quotas', (engine) => {
           'quota_exceeded',
           exceeded('device', 2),
         )
-        // Whoever asks: the account is full.
+        // The account is full for every caller.
         expect(await world.operator.put(devices, { name: 'third' })).toFailWith(403, 'quota_exceeded')
       })
       expect(await admin.patch(first.path, { name: 'renamed' })).toSucceed()
-      // What is full is full of devices alone.
+      // Only devices are full.
       expect(await admin.put(`${account.path}/users`, { first_name: 'One', last_name: 'More' })).toSucceed()
       expect(await admin.delete(first.path)).toSucceed()
       expect(await admin.put(devices, { name: 'third' })).toSucceed()
@@ -58,7 +58,7 @@ describeEngines('quotas', (engine) => {
       expect(await admin.put(devices, { name: 'fourth' })).toSucceed()
     })
 
-    it('refuse a new user whose name others hold for the name, where there would be no room either', async () => {
+    it('refuse a new user for a name in use before they refuse it for lack of room', async () => {
       const { account, admin } = await customer()
       const taken = { first_name: 'A', last_name: 'B', username: 'taken' }
       expect(await admin.put(`${account.path}/users`, taken)).toSucceed()
@@ -114,7 +114,7 @@ describeEngines('quotas', (engine) => {
       expect(await other.admin.put(other.devices, { name: 'yes' })).toSucceed()
     })
 
-    it('cannot be raised by whom they bind', async () => {
+    it('cannot be raised by the accounts that they limit', async () => {
       const { account, admin } = await customer()
       const own = `${account.path}/configs/quotas`
       expect(await admin.put(own, { records: 1_000_000 })).toFailWith(404, 'bad_identifier')
@@ -122,7 +122,7 @@ describeEngines('quotas', (engine) => {
       expect(await admin.post('/v2/system_configs/quotas', { default: {} })).toFailWith(403, 'forbidden')
     })
 
-    it('hold for phone numbers', async () => {
+    it('apply to phone numbers', async () => {
       const { account } = await customer()
       await configure({ records_of_kind: { number: 1 } })
       const at = (number: string) => `${account.path}/phone_numbers/${encodeURIComponent(number)}`
@@ -137,7 +137,7 @@ describeEngines('quotas', (engine) => {
       expect(await world.operator.patch(at('+12145550111'), { mine: true })).toSucceed()
     })
 
-    it('hold for accounts below one, at whatever depth', async () => {
+    it('apply to accounts below one, at whatever depth', async () => {
       const { account } = await customer()
       await configure({ accounts: { [account.id]: { sub_accounts: 2 } } })
       const [child] = await world.chain(2, account)
@@ -152,7 +152,7 @@ describeEngines('quotas', (engine) => {
       })
     })
 
-    it('hold for accounts that move below one, with all that they bring along', async () => {
+    it('apply to accounts that move below one, with their whole subtrees', async () => {
       const { account } = await customer()
       await configure({ accounts: { [account.id]: { sub_accounts: 2 } } })
       const [large, small] = [await world.chain(3, world.master), await world.chain(2, world.master)]
@@ -161,7 +161,7 @@ describeEngines('quotas', (engine) => {
         expect(await moved(large)).toFailWith(403, 'quota_exceeded', exceeded('account', 2)),
       )
       expect(await moved(small)).toSucceed()
-      // Within its own place nobody comes.
+      // A move inside the subtree adds no account.
       const [top, leaf] = small
       const inside = await world.operator.post(`${leaf?.path}/move`, { to: account.id })
       expect(inside).toSucceed()
@@ -191,7 +191,7 @@ describeEngines('quotas', (engine) => {
   })
 
   describe('of bytes', () => {
-    it('hold for logos and photos together', async () => {
+    it('apply to logos and photos together', async () => {
       const { account, admin } = await customer()
       await configure({ accounts: { [account.id]: { file_bytes: png.length + 10 } } })
       const image = { body: png, headers: { 'content-type': 'image/png' } }
@@ -205,11 +205,11 @@ describeEngines('quotas', (engine) => {
           exceeded('file_bytes', png.length + 10),
         ),
       )
-      // In the place of the same there is room.
+      // A replacement needs no additional room.
       expect(await admin.post(logo, undefined, image)).toSucceed()
     })
 
-    it('hold for the inputs of all tasks together, until one goes', async () => {
+    it('apply to the inputs of all tasks together, until one is deleted', async () => {
       const { account, admin } = await customer()
       const body = Buffer.from(`e164,account_id\n+12145550100,${account.id}\n`)
       const tasks = `${account.path}/tasks`
@@ -231,7 +231,7 @@ describeEngines('quotas', (engine) => {
       )
       expect(await admin.delete(`${tasks}/${first.body.metadata.id}`)).toSucceed()
       expect(await send()).toSucceed()
-      // What is left of a task goes in the background, which whoever compares the store would see.
+      // The server deletes the rest of a task in the background, which a comparison of the store would see.
       await world.server.rounds.runNow('task leftovers')
     })
   })
@@ -305,7 +305,7 @@ describeEngines('quotas', (engine) => {
       expect(await admin.put(devices, { name: 'Narrow', notes: 'e'.repeat(1000) })).toSucceed()
     })
 
-    it('is bounded for what stands in books, too', async () => {
+    it('is limited for ledger entries, too', async () => {
       const { account } = await customer()
       await configure({ record_bytes: 3000 })
       const credit = {

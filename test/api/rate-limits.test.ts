@@ -10,7 +10,7 @@ const full = {
 describeAnyEngine('rate limits', (engine) => {
   const world = useWorld(engine)
 
-  /** The same holds for an account and a device, but for the shape of the document. */
+  /** The same applies to an account and a device, except for the shape of the document. */
   const places = async () => {
     const account = await world.account()
     const device = await world.device(account)
@@ -45,7 +45,7 @@ describeAnyEngine('rate limits', (engine) => {
     }
   })
 
-  it('may name some figures only: the answer tells what holds with what the next level says', async () => {
+  it('may name some figures only: the response merges them with the figures of the next level', async () => {
     const { operator } = world
     const parent = await world.account()
     const account = await world.account(parent)
@@ -109,7 +109,7 @@ describeAnyEngine('rate limits', (engine) => {
     }
   })
 
-  it('are written by whoever is first, where nothing is to be there: If-None-Match is *', async () => {
+  it('are created only if there are none, when the client sends If-None-Match: *', async () => {
     const { operator } = world
     const headers = { 'if-none-match': '*' }
     for (const { path, limits, other } of await places()) {
@@ -123,7 +123,7 @@ describeAnyEngine('rate limits', (engine) => {
     }
   })
 
-  it('are judged in the record as they are at their own path, and nothing is stored', async () => {
+  it('are validated in the record as at their own path, and nothing is stored', async () => {
     const { operator } = world
     const [ofAccount, ofDevice] = (await places()).map(({ path }) => path.replace('/rate_limits', ''))
     const refused: [string | undefined, unknown, Record<string, string[]>][] = [

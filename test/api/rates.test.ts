@@ -227,7 +227,7 @@ describeEngines('rates', (engine) => {
   })
 
   describe('of a number', () => {
-    it('are not told by the decks of accounts above', async () => {
+    it('are not read from the decks of accounts above', async () => {
       const [wholesale, retail] = [newDeck(), newDeck()]
       const rate = { prefix: 1415, rate_cost: 0.01 }
       await create({ ...rate, ratedeck_id: wholesale })
@@ -249,7 +249,7 @@ describeEngines('rates', (engine) => {
       expect((await ask(rita, retail)).data).toMatchObject({ Rate: '500' })
     })
 
-    it('are told with exactly these keys, in units', async () => {
+    it('have exactly these keys, in units', async () => {
       const ratedeck_id = newDeck()
       const { id } = await create({
         prefix: 1415,
@@ -373,7 +373,7 @@ describeEngines('rates', (engine) => {
       },
     )
 
-    it('are given to nobody without a token', async () => {
+    it('need a token', async () => {
       expect(await world.anonymous.get(`${all}/number/+14155550100`)).toFailWith(401, 'invalid_credentials')
     })
   })

@@ -21,7 +21,7 @@ describeAnyEngine('password recovery', (engine) => {
     configure('crossbar', { recovery_ui_hosts: ['ui.acme.test'] }),
   )
 
-  /** Somebody with a mail address, and how they ask. */
+  /** A user with an email address, and a function that requests a reset. */
   const forgetful = async (fields: Record<string, unknown> = {}) => {
     const account = await world.account()
     const username = 'zoe'
@@ -96,7 +96,7 @@ describeAnyEngine('password recovery', (engine) => {
     expect(await world.server.store.all(kept)).toEqual([])
   })
 
-  it('refuses a reset id that nobody was given', async () => {
+  it('refuses an unknown reset id', async () => {
     const resetId = 'ab'.repeat(30)
     const answer = await world.refused(() => world.anonymous.post(path, { reset_id: resetId }))
     expect(answer).toFailWith(400, 'validation error', {

@@ -1,4 +1,4 @@
-// One line in the log for everybody who was not let in.
+// The log has one line for every refused sign-in or request.
 import { expect, it } from 'vitest'
 import { basicHeader } from '../support/world/client.ts'
 import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/world.ts'
@@ -6,7 +6,7 @@ import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/wor
 describeAnyEngine('the log of refusals', (engine) => {
   const world = useWorld(engine)
 
-  /** What is logged of refusals meanwhile, whole. */
+  /** The complete log entries of the refusals during `act`. */
   const linesOf = async (act: () => Promise<unknown>) => {
     world.logEntries.splice(0)
     await act()
@@ -54,7 +54,7 @@ describeAnyEngine('the log of refusals', (engine) => {
       ...fields,
     })
 
-  it('tells why a sign-in was refused, and of which account', async () => {
+  it('contains why a sign-in was refused, and for which account', async () => {
     const wrong = { credentials: credentialsOf('uli', 'wrong') }
     expect(await linesOf(() => logIn(wrong))).toEqual([refused('wrong user name or password')])
     expect(await linesOf(() => logIn({ ...wrong, account_realm: 'no.where' }))).toEqual([
@@ -69,7 +69,7 @@ describeAnyEngine('the log of refusals', (engine) => {
     ])
   })
 
-  it('tells of disabled users and accounts', async () => {
+  it('contains disabled users and accounts', async () => {
     const account = await world.account()
     await world.user(account, { username: 'dora', password: 'dora-secret', enabled: false })
     const dora = { credentials: credentialsOf('dora', 'dora-secret'), account_realm: account.realm }
@@ -104,7 +104,7 @@ describeAnyEngine('the log of refusals', (engine) => {
     ])
   })
 
-  it('tells when an account is locked, and who comes to it then', async () => {
+  it('contains the lock of an account, and later sign-ins at it', async () => {
     const account = await world.account()
     const rules = { lock_account_on_failed_attempts: true, failed_attempts_until_lock: 1, lock_s: 60 }
     await world.configure('crossbar.auth', rules)
@@ -128,14 +128,14 @@ describeAnyEngine('the log of refusals', (engine) => {
     await world.configure('crossbar.auth', { lock_account_on_failed_attempts: false })
   })
 
-  it('tells of Basic credentials as of a sign-in', async () => {
+  it('contains refused Basic credentials as it contains refused sign-ins', async () => {
     const caller = world.client(basicHeader(world.acme.id, credentialsOf('uli', 'wrong')))
     expect(await linesOf(() => caller.get(world.acme.path))).toEqual([
       refused('wrong Basic credentials', { method: 'GET', route: '/v2/accounts/{account_id}' }),
     ])
   })
 
-  it('tells of denials: no credentials, bad ones, and what somebody may not do', async () => {
+  it('contains denials: no credentials, bad credentials, and missing permissions', async () => {
     expect(await linesOf(() => world.anonymous.get(world.acme.path))).toEqual([denied('no credentials')])
     const bad = world.clientWithToken('not.a.token')
     expect(await linesOf(() => bad.get(world.acme.path))).toEqual([denied('invalid credentials')])

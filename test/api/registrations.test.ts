@@ -1,4 +1,4 @@
-// Who is registered, as real edges know it: with a real registrar, where one is installed, and real telephones.
+// Registrations, as real edges return them: with a real registrar, where one is installed, and real telephones.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type SipPhone, startSipPhone } from '../support/phones/sip-phone.ts'
@@ -43,10 +43,10 @@ describeAnyEngine('registrations at an edge', (engine) => {
   })
   afterAll(() => edge.close())
 
-  /** What the edge was asked of registrations. */
+  /** The requests about registrations that the edge received. */
   const asked = () => edge.calls.filter(({ json }) => json.method.startsWith('ul.'))
 
-  it('are told as the edge knows them', async () => {
+  it('are returned with the data of the edge', async () => {
     const account = await world.account(world.reseller)
     const user = await world.user(account)
     const device = await world.device(account, { owner_id: user.id, sip: { username: 'Desk' } })
@@ -89,7 +89,7 @@ describeAnyEngine('registrations at an edge', (engine) => {
     ])
   })
 
-  it('are asked for device by device: those of others are never at hand', async () => {
+  it('are requested device by device: those of other accounts are never loaded', async () => {
     const [mine, theirs] = [await world.account(world.reseller), await world.account(world.reseller)]
     const names = Array.from({ length: 104 }, (_, at) => `phone${at}`)
     for (const username of names) await world.device(mine, { sip: { username } })
@@ -111,7 +111,7 @@ describeAnyEngine('registrations at an edge', (engine) => {
     expect((await admin.get(`${mine.path}/registrations/count`)).data).toEqual({ count: 1 })
   })
 
-  it('end where the edge is told so, one device or all of an account', async () => {
+  it('end when the edge receives the command, one device or all of an account', async () => {
     const account = await world.account(world.reseller)
     for (const username of ['Desk', 'hall']) await world.device(account, { sip: { username } })
     const admin = await world.admin(account)

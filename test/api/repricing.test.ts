@@ -1,4 +1,4 @@
-// What an edited plan means for those who have it.
+// The effects of an edited plan on the accounts that have it.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
@@ -61,7 +61,7 @@ describeAnyEngine('an edited plan', (engine) => {
     for (const account of [overridden, stranger]) expect(await audit(account)).toEqual([])
   })
 
-  it('is told of once for each edit, in the order of the edits', async () => {
+  it('is reported once for each edit, in the order of the edits', async () => {
     const plan = await makePlan(1)
     const account = await customer(plan.id)
     for (const rate of [2, 5, 3]) await world.ross.post(plan.path, { name: 'Plan', plan: priced(rate) })
@@ -72,7 +72,7 @@ describeAnyEngine('an edited plan', (engine) => {
     expect((await world.ross.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: 0 })
   })
 
-  it('reaches more accounts than are told at once, each of them once', async () => {
+  it('reaches more accounts than one batch notifies, each of them once', async () => {
     const plan = await makePlan(1)
     const accounts: TestAccount[] = []
     for (let count = 0; count < 53; count += 1) accounts.push(await customer(plan.id))

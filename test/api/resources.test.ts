@@ -93,8 +93,8 @@ describeAnyEngine('carriers', (engine) => {
 
   it('of the whole system are for the operator alone, and stand apart from those of the master account', async () => {
     const { ada, ross, operator, master } = world
-    const { id, path } = await make('/v2/resources', { name: 'Of all' })
-    const own = await make(`${master.path}/resources`, { name: 'Of master' })
+    const { id, path } = await make('/v2/resources', { name: 'Global carrier' })
+    const own = await make(`${master.path}/resources`, { name: 'Master carrier' })
     for (const who of [ada, ross]) {
       const refused = await world.unchanged(async () => [
         await who.get('/v2/resources'),
@@ -108,7 +108,7 @@ describeAnyEngine('carriers', (engine) => {
     }
     expect(await operator.get(`/v2/resources/${own.id}`)).toFailWith(404, 'bad_identifier')
     expect(await operator.get(`${master.path}/resources/${id}`)).toFailWith(404, 'bad_identifier')
-    const row = { name: 'Of all', enabled: true, emergency: false, weight_cost: 50, flags: [] }
+    const row = { name: 'Global carrier', enabled: true, emergency: false, weight_cost: 50, flags: [] }
     expect(await operator.get('/v2/resources')).toSucceedWith([{ id, ...row }])
     expect(await operator.delete(path)).toMatchObject({ status: 200 })
     expect(await operator.delete(own.path)).toMatchObject({ status: 200 })
@@ -194,7 +194,7 @@ describeAnyEngine('carriers', (engine) => {
     await world.configure('crossbar', { allowed_private_hosts: [] })
   })
 
-  it('are told to edges without a password, each as it wants to be called', async () => {
+  it('are returned to edges without a password, each in the notation of the edge', async () => {
     const account = await world.account()
     const { id } = await make(`${account.path}/resources`, {
       gateways: [
@@ -279,7 +279,7 @@ describeAnyEngine('carriers', (engine) => {
     expect(await servers(child)).toEqual([])
   })
 
-  it('are as many as somebody would wait for', async () => {
+  it('are limited to a number that a caller would wait for', async () => {
     const account = await world.account()
     const gateways = Array.from({ length: 15 }, (_, index) => ({ server: `g${index}.test` }))
     await make(`${account.path}/resources`, { gateways })

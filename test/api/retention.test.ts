@@ -7,7 +7,7 @@ import { buildWorld, credentialsOf, describeEngines, type World } from '../suppo
 describeEngines('what is kept for a while', (engine) => {
   let world: World
 
-  // Each has its own: years pass in them, and no token is good for so long.
+  // Each test has its own world: years pass in them, and no token is valid for that time.
   beforeEach(async () => {
     world = await buildWorld(engine)
   })
@@ -62,7 +62,7 @@ describeEngines('what is kept for a while', (engine) => {
     expect(await attempts()).toBe(0)
   })
 
-  it('is the end of a token, until it would have ended by itself', async () => {
+  it('is the end of a token, until it would have expired anyway', async () => {
     const account = await world.account()
     const { id } = await world.admin(account)
     const token = await world.tokenOf(account, id)
@@ -139,7 +139,7 @@ describeEngines('what is kept for a while', (engine) => {
     expect(await left()).toEqual([0, 0])
   })
 
-  it('is leases of the dead, and what stands beside accounts that are gone', async () => {
+  it('is leases of dead processes, and data of deleted accounts in other tables', async () => {
     const gone = '0'.repeat(32)
     for (const account_id of [gone, world.acme.id])
       await put('payer_turns', { account_id, turn: 1 }).catch(() => undefined)
@@ -167,7 +167,7 @@ describeEngines('what is kept for a while', (engine) => {
       diary: 'x'.repeat(1000),
     }
     expect(await world.anonymous.put('/v2/user_auth/recovery', forgotten)).toSucceed()
-    // What the schema does not name is not kept.
+    // The server does not keep keys that the schema does not name.
     const waiting = await world.server.store.all<{ payload: string }>(
       "SELECT payload FROM work WHERE kind = 'password_recovery' AND state = 'waiting'",
     )

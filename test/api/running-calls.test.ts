@@ -110,7 +110,7 @@ describeEngines('calls over carriers that edges name', (engine) => {
     expect(await begin(arriving(prepaid))).toBe('per_minute')
   })
 
-  it('last as long as the credit, which is told once before it is used', async () => {
+  it('last as long as the credit, which is reported once before it is used up', async () => {
     await rated()
     const account = await accountWith(0.55)
     const call = callOf(account)

@@ -4,7 +4,7 @@ import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 describeAnyEngine('schemas', (engine) => {
   const world = useWorld(engine)
 
-  it('lists its names in order, to anybody', async () => {
+  it('lists its names in order, without a token', async () => {
     const answer = await world.anonymous.get('/v2/schemas')
     expect(answer).toSucceed()
     expect(answer.data).toEqual([...answer.data].sort())
@@ -22,7 +22,7 @@ describeAnyEngine('schemas', (engine) => {
     )
   })
 
-  it('shows a schema to anybody', async () => {
+  it('shows a schema without a token', async () => {
     const answer = await world.anonymous.get('/v2/schemas/access_lists')
     expect(answer).toSucceed()
     expect(answer.data).toMatchObject({
@@ -56,7 +56,7 @@ describeAnyEngine('schemas', (engine) => {
     expect(user.data).toMatchObject({ first_name: 'A', last_name: 'B', enabled: true, priv_level: 'user' })
   })
 
-  it('tells the broken rules and changes nothing', async () => {
+  it('returns the broken rules and changes nothing', async () => {
     const before = await world.snapshot()
     expect(await world.ada.put('/v2/schemas/access_lists/validation', { order: 'x', cidrs: 'y' })).toBreak({
       order: ['enum'],

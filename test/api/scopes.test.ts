@@ -15,7 +15,7 @@ describeAnyEngine('scopes', (engine) => {
       account_realm: account.realm,
     })
 
-  it('of a user bind the tokens of the user, and the sign-in tells them', async () => {
+  it('of a user limit the tokens of the user, and the sign-in returns them', async () => {
     const account = await world.account(world.reseller)
     const scope_restrictions = ['devices:write', 'users:read']
     await world.admin(account, { username: 'sue', password: 'a-secret', scope_restrictions })
@@ -70,7 +70,7 @@ describeAnyEngine('scopes', (engine) => {
     expect(await caller.put(`${account.path}/devices`, { name: 'P' })).toFailWith(403, 'forbidden', beyond)
   })
 
-  it('of API keys hold for the key of the account and named ones, sent or in a session', async () => {
+  it('of API keys apply to the key of the account and named ones, sent or in a session', async () => {
     const account = await world.account(world.reseller)
     const made = await world.ross.put(`${account.path}/api_keys`, { name: 'All', scopes: ['*'] })
     await world.ross.post(`${account.path}/security`, {
@@ -100,7 +100,7 @@ describeAnyEngine('scopes', (engine) => {
     expect(await operator.delete(path)).toSucceed()
   })
 
-  it('give nobody more than they have: no keys, users or scopes beyond the own', async () => {
+  it('let no user give more than they have: no keys, users or scopes beyond their own', async () => {
     const account = await world.account(world.reseller)
     const scope_restrictions = ['users:write', 'api_keys:write', 'security:write']
     const amy = await world.admin(account, { scope_restrictions })

@@ -114,7 +114,7 @@ describeEngines('search', (engine) => {
     expect(answer.data).toMatchObject([{ id: phone.id, name: 'Kitchen phone' }])
   })
 
-  it('tells what is missing and what it does not know', async () => {
+  it('reports missing and unknown parameters', async () => {
     expect(await world.ada.get('/v2/search')).toBreak({ t: ['required'], q: ['required'], v: ['required'] })
     const wrong = await world.ada.get('/v2/search', search({ t: 'account', q: 'colour', v: 'x' }))
     expect(wrong).toFailWith(400, 'validation error', {

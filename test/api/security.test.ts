@@ -45,7 +45,7 @@ describeAnyEngine('security settings', (engine) => {
     })
   })
 
-  it('shows what an account inherits while it has no settings of its own', async () => {
+  it('shows inherited settings while an account has none', async () => {
     const { admin, path } = await place()
     const usual = {
       enabled: true,

@@ -1,4 +1,4 @@
-// What is due at once for the rest of a month, and the taxes on what accounts are sold.
+// The amount that is due at once for the rest of a month, and the taxes on purchases of accounts.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Person, TestAccount } from '../support/world/world.ts'
@@ -149,7 +149,7 @@ describeAnyEngine('proration and taxes', (engine) => {
     expect((await summaryOf(world.ross, account)).items).toEqual(invoices[0].items)
   })
 
-  it('hold where the account is, and not for who is exempt', async () => {
+  it('apply where the account is located, and not to exempt accounts', async () => {
     const { account } = await customer({ rate: 10, taxes: [vat, californian] }, { add: [] })
     const plan = await planOf({ rate: 10, taxes: [vat, californian] })
     await world.device(account)
@@ -207,7 +207,7 @@ describeAnyEngine('proration and taxes', (engine) => {
     ['without a name', { rate: 1 }, 'name', 'required'],
     ['of no jurisdiction', { ...vat, jurisdiction: 'california' }, 'jurisdiction', 'maxLength'],
     ['of a jurisdiction in small letters', { ...vat, jurisdiction: 'us-ca' }, 'jurisdiction', 'pattern'],
-    ['with keys that nobody knows', { ...vat, inclusiv: true }, 'inclusiv', 'additionalProperties'],
+    ['with unknown keys', { ...vat, inclusiv: true }, 'inclusiv', 'additionalProperties'],
   ])('refuse a tax %s', async (_, tax, key, rule) => {
     const plan = { devices: { sip_device: { rate: 1, taxes: [vat, tax] } } }
     const answer = await world.unchanged(() =>

@@ -1,4 +1,4 @@
-// What accounts are sold, what they are asked before it costs more, and who changed what.
+// Services of accounts: plans, acceptance of higher charges, and the audit log of changes.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Answer } from '../support/world/client.ts'
@@ -65,7 +65,7 @@ describeEngines('services', (engine) => {
       expect(await world.unchanged(() => right(above))).toFailWith(403, 'forbidden')
       expect((await right(own)).status).toBeLessThan(300)
     }
-    // What is not sold stays free to everybody above.
+    // Routes that sell nothing stay open to all accounts above.
     expect((await above.get(at('services'))).status).toBe(200)
     expect((await above.post(at('services'), { billing_id: account.id })).status).toBe(200)
     // The reseller below is the upper one's own customer; and without it, so is the account.
@@ -157,7 +157,7 @@ describeEngines('services', (engine) => {
     expect((await world.ross.delete(path)).status).toBe(200)
   })
 
-  it('may be billed through the parent, and through nobody else', async () => {
+  it('may be billed through the parent, and through no other account', async () => {
     const { account, admin } = await customer()
     const billThrough = (id: string) => admin.post(`${account.path}/services`, { billing_id: id })
     expect((await billThrough(world.reseller.id)).data.billing_id).toBe(world.reseller.id)
@@ -198,7 +198,7 @@ describeEngines('services', (engine) => {
     ])
   })
 
-  it('take consent beside the data, in the data and in the query', async () => {
+  it('accept consent next to the data, in the data and in the query', async () => {
     const { account, admin } = await customer(perDevice(1))
     const path = `${account.path}/devices`
     const beside = await admin.put(path, undefined, {
@@ -212,7 +212,7 @@ describeEngines('services', (engine) => {
     expect(summary.invoices[0].summary).toEqual({ today: 0, recurring: 3 })
   })
 
-  it('ask nobody who has no plans; the entry says who did it', async () => {
+  it('need no acceptance without plans; the audit entry names the author', async () => {
     const { account } = await customer(perDevice(1))
     expect((await addPhone(world.ross, account)).status).toBe(201)
     await settle()
@@ -283,7 +283,7 @@ describeEngines('services', (engine) => {
   it('keep each count of those that are set by hand side by side', async () => {
     const { account } = await customer()
     const path = `${account.path}/services/manual`
-    // Whoever is slower tries again, up to five times.
+    // The slower request tries again, up to five times.
     const items = ['one', 'two', 'three', 'four']
     await Promise.all(items.map((item) => world.ross.patch(path, { a: { [item]: 1 } })))
     expect(Object.keys((await world.ross.get(path)).data.a).toSorted()).toEqual(items.toSorted())
@@ -299,7 +299,7 @@ describeEngines('services', (engine) => {
     expect(summary.invoices[0].items[0].rate).toBe(7)
   })
 
-  it('refuse overrides whose categories stand beside the plan, where they would change no price', async () => {
+  it('refuse overrides whose categories are outside the plan, where they would change no price', async () => {
     const { account, plans } = await customer(perDevice(5))
     const path = `${account.path}/services`
     const stray = perDevice(7)
@@ -347,7 +347,7 @@ describeEngines('services', (engine) => {
     expect(summary.invoices[0].summary).toEqual({ today: 0, recurring: 12.75 })
   })
 
-  it('are quoted without an account by the plans of the master account, for somebody who has nothing', async () => {
+  it('are quoted without an account by the plans of the master account, for a customer without services', async () => {
     const plan = await planOf(world.master, { devices: { sip_device: { rate: 3, minimum: 2 } } })
     const quote = await world.unchanged(() => world.operator.post('/v2/services/quote', { add: [plan] }))
     expect(quote.data).toMatchObject({
@@ -407,7 +407,7 @@ describeEngines('services', (engine) => {
     })
   })
 
-  it('are counted anew when they should ever be wrong, those above included', async () => {
+  it('are recounted if they are ever wrong, those above included', async () => {
     const { account } = await customer()
     await world.device(account)
     await settle()
@@ -484,7 +484,7 @@ describeEngines('services', (engine) => {
     expect(Object.keys(summary[0] as Json)).toEqual(['accounts', 'users'])
     expect(summary[0]?.users).toEqual({ [day]: { ...entry, addition: 4, quantity: 3 } })
     world.clock.advance({ hours: 24 })
-    // The tokens of yesterday are no good any more.
+    // Yesterday's tokens are no longer valid.
     const operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
     await operator.put(`${account.path}/users`, { first_name: 'Late', last_name: 'Comer' })
     await settle()

@@ -1,4 +1,5 @@
-// Nobody holds up the sign-in of others. This machine is a trusted proxy, so X-Forwarded-For is believed.
+// A flood of sign-ins does not delay the sign-in of others. This machine is a trusted proxy, so X-Forwarded-For
+// is believed.
 import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
 import { eventually } from '../support/run/eventually.ts'
@@ -24,7 +25,7 @@ describeAnyEngine('a flood', (engine) => {
     { layers: cheaperLayers },
   )
 
-  /** Requests that are under way together, and what became of them so far. */
+  /** Concurrent requests, and their results so far. */
   const flood = (requests: readonly Promise<Answer>[]) => {
     const ended: number[] = []
     for (const request of requests) void request.then(({ status }) => ended.push(status))
@@ -37,7 +38,7 @@ describeAnyEngine('a flood', (engine) => {
 
   const login = () => ({ credentials: credentialsOf('uli', 'uli-secret'), account_realm: world.acme.realm })
 
-  it('of sign-ins from one network stops nobody of another one', async () => {
+  it('of sign-ins from one network stops no user of another one', async () => {
     const guesses = Array.from({ length: 200 }, (_, index) =>
       world
         .client(from(`203.0.113.${index}`))
@@ -58,7 +59,7 @@ describeAnyEngine('a flood', (engine) => {
     }
   })
 
-  it('of password changes of one tenant stops nobody of another one', async () => {
+  it('of password changes of one tenant stops no user of another one', async () => {
     const people = await Promise.all(Array.from({ length: 60 }, () => world.user(world.rival)))
     const changes = people.map(({ path }, index) =>
       world.rex.patch(path, { password: `Secret number ${index}` }),
@@ -74,7 +75,7 @@ describeAnyEngine('a flood', (engine) => {
     for (const answer of await others.all()) expect([200, 429]).toContain(answer.status)
   })
 
-  it('of Basic credentials stops nobody of another network', async () => {
+  it('of Basic credentials stops no user of another network', async () => {
     const guesses = Array.from({ length: 100 }, (_, index) =>
       world
         .client({ ...from('203.0.113.9'), ...basicHeader(world.rival.id, wrong(index)) })
@@ -102,7 +103,7 @@ describeAnyEngine('wrong passwords', (engine) => {
 
   const tooMany = [429, 'too_many_requests', { message: 'too many requests' }] as const
 
-  it('of one network are looked at only so often, and those of others go on', async () => {
+  it('of one network are checked only at a limited rate, while those of other networks proceed', async () => {
     const { enter, right } = await place()
     for (const number of [1, 2, 3]) expect((await enter('203.0.113.1', wrong(number))).status).toBe(401)
     const refused = await enter('203.0.113.200', right)

@@ -1,4 +1,4 @@
-// What a token is, how it is read, renewed and ended.
+// The content of a token, and how it is read, renewed and ended.
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -101,7 +101,7 @@ describeAnyEngine('tokens', (engine) => {
     await world.configure('crossbar.auth', { token_auth_expiry_s: 3600 })
   })
 
-  it('can be read by who holds them', async () => {
+  it('can be read by their holders', async () => {
     const token = await signIn('uli')
     const client = world.clientWithToken(token)
     const expected = {
@@ -176,7 +176,7 @@ describeAnyEngine('a reset of signature secrets', (engine) => {
   const reset = (client: { put: typeof world.ada.put }, path: string) =>
     client.put(`${path}/auth`, {}, { envelope })
 
-  it('ends the tokens of a user, of nobody else', async () => {
+  it('ends the tokens of that user only', async () => {
     const user = await world.user(world.acme)
     const other = await world.user(world.acme)
     const { revision } = (await world.ada.get(user.path)).body
@@ -225,7 +225,7 @@ describeAnyEngine('a reset of signature secrets', (engine) => {
   })
 })
 
-// It ends the tokens of everybody in its world.
+// It ends the tokens of every user in its world.
 describeAnyEngine('a reset of the signature secret of the system', (engine) => {
   const world = useWorld(engine)
   const reset = (client: { put: typeof world.ada.put }, path: string) =>

@@ -86,7 +86,7 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
     expect(answer.data).toMatchObject({ account_id: second.id, owner_id: two.id })
   })
 
-  it('takes sha1 with the method sha, in data or beside it, and md5 otherwise', async () => {
+  it('takes sha1 with the method sha, in data or next to it, and md5 otherwise', async () => {
     const account_name = 'acme'
     const sha = credentialsOf('uli', 'uli-secret', 'sha1')
     expect(await signIn({ credentials: sha, account_name, method: 'sha' })).toSucceed()
@@ -101,7 +101,7 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
     expect(await signIn({ credentials: sha, account_name, method: 'sha256' })).toBreak({ method: ['enum'] })
   })
 
-  it('takes the method from the query too: what stands in the data counts first, then what stands beside it', async () => {
+  it('takes the method from the query too: the data has precedence, then the envelope', async () => {
     const account_name = 'acme'
     const [sha, md5] = [credentialsOf('uli', 'uli-secret', 'sha1'), uliDigest]
     const sign = (data: object, envelope: object, method: string) =>
@@ -116,7 +116,7 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
     ).toSucceed()
   })
 
-  it('signs nobody in by a method that is not known, wherever it stands', async () => {
+  it('rejects an unknown method, wherever it is sent', async () => {
     const data = { credentials: uliDigest, account_name: 'acme' }
     await world.unchanged(async () => {
       for (const path of ['/v2/user_auth', '/v2/multi_factor/qrcode']) {
@@ -130,7 +130,7 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
     })
   })
 
-  it('tells the apps of the account', async () => {
+  it('returns the apps of the account', async () => {
     const account = await world.account(world.reseller, { available_apps: ['callflows', 'voicemails'] })
     await world.user(account, { username: 'app', password: 'app-secret' })
     const signed = await signIn({
@@ -190,7 +190,7 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
     )
   })
 
-  it('is refused to a disabled user, whose tokens sleep meanwhile', async () => {
+  it('is refused to a disabled user, whose tokens do not work until the user is enabled', async () => {
     const user = await world.user(world.acme, { username: 'sleeper', password: 'sleep-secret' })
     const data = { credentials: credentialsOf('sleeper', 'sleep-secret'), account_name: 'acme' }
     await world.ada.patch(user.path, { enabled: false })
@@ -235,7 +235,7 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
     expect([await language('a'), await language('b')]).toEqual(['de-DE', 'fr-FR'])
   })
 
-  it('tells resellers and the operator what they are', async () => {
+  it('returns the flags of resellers and of the operator', async () => {
     const result = async (name: string, account_name: string) =>
       (await signIn({ credentials: credentialsOf(name, `${name}-secret`), account_name })).data
     expect(await result('ross', 'reseller')).toMatchObject({ is_reseller: true, is_master_account: false })
@@ -252,7 +252,7 @@ describeAnyEngine('signing in with an API key', (engine) => {
   const keyOf = async (path: string) => (await world.operator.get(`${path}/api_key`)).data.api_key as string
   const signIn = (data: object) => world.anonymous.put('/v2/api_auth', data)
 
-  it('answers a token of the account, of nobody in it', async () => {
+  it('answers a token of the account, not of a user', async () => {
     const answer = await signIn({ api_key: await keyOf(world.acme.path) })
     expect(answer).toSucceedWith({
       account_id: world.acme.id,
@@ -277,7 +277,7 @@ describeAnyEngine('signing in with an API key', (engine) => {
     expect(await signIn({})).toBreak({ api_key: ['required'] })
   })
 
-  it('does not know keys that nobody has', async () => {
+  it('rejects unknown keys', async () => {
     const api_key = 'a'.repeat(64)
     expect(await signIn({ api_key })).toFailWith(404, 'bad identifier', [api_key])
   })

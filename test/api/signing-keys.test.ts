@@ -24,7 +24,7 @@ describeAnyEngine('signing keys', (engine) => {
     expect(verify('RSA-SHA256', signed, createPublicKey(pem), Buffer.from(signature, 'base64url'))).toBe(true)
   })
 
-  it('are not for everybody to read', async () => {
+  it('can be read by operators only', async () => {
     const path = '/v2/auth/keys'
     for (const caller of [world.uli, world.acmeKey]) {
       expect(await caller.get(path)).toFailWith(403, 'forbidden', notForCaller)
@@ -38,7 +38,7 @@ describeAnyEngine('signing keys', (engine) => {
     expect(await world.ada.get(`${path}/${'0'.repeat(32)}`)).toFailWith(404, 'bad_identifier')
   })
 
-  it('are followed by a new one once the operator says so; older ones go on', async () => {
+  it('are replaced by a new one on request of the operator; older ones stay valid', async () => {
     const path = `/v2/auth/keys/${headOf(world.ada.token).kid}`
     const change = { envelope: { action: 'reset_private_key' } }
     expect(await world.operator.put(path, {})).toFailWith(400, 'action required', {})

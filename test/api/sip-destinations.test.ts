@@ -255,7 +255,7 @@ describeAnyEngine('SIP destinations that customers write', (engine) => {
       })
     })
 
-    it('but calls to an address go on if another account makes a carrier of it', async () => {
+    it('but calls to an address continue if another account makes a carrier of it', async () => {
       const { settled } = await ringing('sip:desk@203.0.113.82')
       expect(await settled(rings)).toMatchObject({ decision: 'ring' })
       const path = `${world.rival.path}/resources`

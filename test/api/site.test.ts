@@ -60,7 +60,7 @@ describeAnyEngine('the site', (engine) => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('is sent compressed to whoever takes that, and as it is to others', async () => {
+  it('is sent compressed to clients that accept it, and as it is to others', async () => {
     const path = await scriptOf()
     const plain = await get(path, { 'accept-encoding': 'identity' })
     expect(plain.headers.get('content-encoding')).toBeNull()
@@ -82,7 +82,7 @@ describeAnyEngine('the site', (engine) => {
     expect(gunzipSync(packed.bytes).toString()).toBe(await plain.text())
   })
 
-  it('is not sent again to whoever has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const path = await scriptOf()
     const etag = (await get(path, { 'accept-encoding': 'identity' })).headers.get('etag') ?? ''
     expect((await get(path, { 'accept-encoding': 'identity', 'if-none-match': etag })).status).toBe(304)
@@ -119,7 +119,7 @@ describeAnyEngine('the site', (engine) => {
       try {
         return [readlinkSync(`/proc/self/fd/${fd}`)]
       } catch {
-        // It was closed meanwhile, such as that of the folder itself.
+        // It was closed in the meantime, such as that of the folder itself.
         return []
       }
     })
@@ -137,7 +137,7 @@ describeAnyEngine('the site', (engine) => {
   })
 
   it.skipIf(process.platform !== 'linux')(
-    'opens one file at a time for whoever asks for many and reads none',
+    'opens one file at a time for a client that requests many and reads none',
     async () => {
       const path = await scriptOf()
       const socket = connect(world.server.port, '127.0.0.1')
@@ -146,7 +146,7 @@ describeAnyEngine('the site', (engine) => {
       socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(300))
       const siteFiles = () => openFiles().filter((name) => name.includes('/console/dist/')).length
       await expect.poll(siteFiles).toBe(1)
-      // What others ask for is answered meanwhile, and more files are not opened.
+      // The server still answers other requests, and opens no more files.
       for (let asked = 0; asked < 5; asked += 1) expect((await get('/')).status).toBe(200)
       expect(siteFiles()).toBe(1)
       socket.destroy()

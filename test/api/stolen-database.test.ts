@@ -1,4 +1,4 @@
-// What somebody has who has the database and nothing else: no credential that is good for anything.
+// A thief who has only the database has no usable credential.
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
@@ -26,7 +26,7 @@ describeAnyEngine('a stolen database', (engine) => {
   })
 
   beforeAll(async () => {
-    // A service that repeats what it is told, as many do when they complain.
+    // A service that repeats the request, as many do in error messages.
     repeats = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -122,7 +122,7 @@ describeAnyEngine('a stolen database', (engine) => {
     const renewed = [{ server: 'carrier.test', username: 'u', password: 'Gateway-password-2' }]
     await world.operator.patch(`${account.path}/resources/${made.data.id}`, { gateways: renewed })
     await world.operator.put('/v2/resources', {
-      name: 'Of all',
+      name: 'Global carrier',
       gateways: [{ server: 'carrier.test', username: 'u', password: 'Gateway-password-3' }],
     })
     const auth = { auth_user: 'pbx', auth_password: 'Trunk-password' }

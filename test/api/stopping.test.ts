@@ -1,4 +1,4 @@
-// A server that is stopped while requests are still under way whose clients have gone.
+// The server stops while it still processes requests whose clients have disconnected.
 import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
 import { eventually } from '../support/run/eventually.ts'
@@ -12,7 +12,7 @@ const waitingIn = async ({ server }: World) => {
   return Number(waiting.exec(await page.text())?.[1])
 }
 
-/** How sign-ins have ended, whether or not anybody was there to be told. */
+/** The results of sign-ins, whether or not the client was still connected. */
 const reasonsIn = ({ logEntries }: World) =>
   logEntries.flatMap(({ message, fields }) =>
     message === 'request' && fields?.route === '/v2/user_auth' ? [fields.reason] : [],

@@ -1,4 +1,4 @@
-// What Stripe tells by itself: taken in when it is genuine, once, and followed by what the books need.
+// Events that Stripe sends: a genuine event is accepted once, and the ledgers follow it.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { mailsTo } from '../support/servers/outbox.ts'
@@ -79,7 +79,7 @@ describeEngines('events of Stripe', (engine) => {
     await world.server.rounds.runNow('payment_events')
   })
 
-  it('of refunds that somebody made at Stripe are booked once, and those made here are recognised', async () => {
+  it('of refunds that were made at Stripe are booked once, and those made here are recognised', async () => {
     const { account, sale, intent } = await payer()
     const own = await world.ross.put(`${account.path}/transactions/refund`, { amount: 4 })
     expect(own.status).toBe(201)
@@ -141,7 +141,7 @@ describeEngines('events of Stripe', (engine) => {
     expect(mails).toHaveLength(4)
   })
 
-  it('of cards that were renewed put the new expiration in the place of the old one', async () => {
+  it('of renewed cards replace the old expiration', async () => {
     const { account, card, admin } = await payer()
     const token = async () => (await admin.get(`${account.path}/services/payment_tokens/${card}`)).data
     const before = await token()
@@ -150,13 +150,13 @@ describeEngines('events of Stripe', (engine) => {
     await tell('payment_method.automatically_updated', told)
     const expiration = gregorian(Date.UTC(2026, 1, 1)) - 1
     expect(await token()).toEqual({ ...before, expiration, modified: gregorian(world.clock.now()) })
-    // Of accounts that are sold nothing no alert is shown.
+    // Accounts without purchases get no alert.
     const sold = { name: 'Phones', plan: { devices: { sip_device: { rate: 1 } } } }
     const { data: plan } = await world.ross.put(`${world.reseller.path}/service_plans`, sold)
     await world.ross.post(`${account.path}/services`, { add: [plan.id] })
     const alerts = (await admin.get(`${account.path}/alerts`)).data as Json[]
     expect(alerts.map(({ category }) => category)).toContain('expired_payment_token')
-    // Of another's customer nothing is changed here.
+    // An event about another customer changes nothing here.
     const stranger = await payer()
     await tell('payment_method.updated', { ...told, customer: stripe.owners.get(stranger.card) })
     expect((await token()).expiration).toBe(expiration)
@@ -181,7 +181,7 @@ describeEngines('events of Stripe', (engine) => {
 
   it('about charges of others change nothing', async () => {
     const { account, intent } = await payer()
-    // Whoever has an account at Stripe may write a key of ours into the metadata of a charge of their own.
+    // The owner of another Stripe account may write one of our keys into the metadata of a charge.
     const foreign = { ...intent, id: `pi_foreign_${engine}`, amount: 2500 }
     stripe.kept.intents.push(foreign)
     stripe.refundOutside(foreign.id, 2500)

@@ -6,7 +6,7 @@ const all = '/v2/system_configs'
 describeAnyEngine('system configs', (engine) => {
   const world = useWorld(engine)
 
-  it('shows the defaults of a document that nobody has touched, and does not list it', async () => {
+  it('shows the defaults of an unchanged document, and does not list it', async () => {
     const answer = await world.operator.get(`${all}/crossbar.accounts`)
     expect(answer).toSucceedWith({
       id: 'crossbar.accounts',
@@ -255,7 +255,7 @@ describeAnyEngine('system configs', (engine) => {
       expect(await world.snapshot()).toEqual(before)
     })
 
-    it('everybody but admins of a superduper account, and changes nothing', async () => {
+    it('every caller except admins of a superduper account, and changes nothing', async () => {
       const plain = await world.user(world.master)
       const before = await world.snapshot()
       for (const person of [world.ada, world.uli, world.rex, world.ross, world.acmeKey, plain]) {
@@ -347,7 +347,7 @@ describeAnyEngine('system configs', (engine) => {
     await world.operator.delete(path)
   })
 
-  it('goes on telling the operator the secret of the ingest', async () => {
+  it('still shows the operator the secret of the ingest', async () => {
     const { data } = await world.operator.get(`${all}/ingest`)
     expect(data.default.freeswitch_secret).toMatch(/^[\w-]{32}$/)
   })

@@ -132,7 +132,7 @@ describeAnyEngine('tasks that change numbers', (engine) => {
       })
     })
 
-    it('are judged as a whole, and refuse what the number may not have', async () => {
+    it('are validated as a whole, and refuse fields that the number may not have', async () => {
       const number = await prepared()
       const before = await numberOf(world.acme, number)
       const csv = [

@@ -142,7 +142,7 @@ describeEngines('tasks of the category number_management', (engine) => {
   })
 
   describe('find', () => {
-    it('22: shows own numbers; others, and what is no number, are told in the column error', async () => {
+    it('22: shows own numbers; the column error reports foreign and invalid numbers', async () => {
       const number = await create(world.acme)
       const csv = `e164\n${number}\n4155550100\n+14159990199\n`
       const { task, output } = await run('find', csv, world.ada, world.acme)
@@ -231,7 +231,7 @@ describeEngines('tasks of the category number_management', (engine) => {
       })
     })
 
-    it('tells what is wrong with each row, and does the others', async () => {
+    it('reports the errors of each row, and imports the others', async () => {
       const [good, taken] = [fresh(), await create(world.rival)]
       const csv = [
         'e164,account_id,state,cnam.outbound,prepend.enabled,e911.region',
@@ -271,7 +271,7 @@ describeEngines('tasks of the category number_management', (engine) => {
       expect(rowsOf(run1.output).map(({ error }) => error)).toEqual([unauthorized, unknownAccount])
     })
 
-    it('judges every row of a dry run as if it were done, and changes nothing', async () => {
+    it('validates every row of a dry run as in a real run, and changes nothing', async () => {
       const number = fresh()
       const csv = `e164\n${number}\n+1415\n${number}\n`
       const query = { dry_run: 'true' }
@@ -285,7 +285,7 @@ describeEngines('tasks of the category number_management', (engine) => {
       expect(await world.operator.get(pathOf(world.acme, number))).toFailWith(404, 'bad_identifier')
     })
 
-    it('writes an audit entry and an event of each number, in the name of who made the task', async () => {
+    it('writes an audit entry and an event of each number, with the creator of the task as author', async () => {
       const number = fresh()
       await run('import', `e164\n${number}\n`, world.ross, world.reseller)
       const sql =

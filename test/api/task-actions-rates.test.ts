@@ -63,7 +63,7 @@ describeAnyEngine('tasks of the category rates', (engine) => {
       expect(rates[2].description).toBe('London and more')
     })
 
-    it('tells of each row what is wrong with it, and does the others', async () => {
+    it('reports the errors of each row, and imports the others', async () => {
       const deck = newDeck()
       const { task, output } = await run(
         'import',
@@ -107,7 +107,7 @@ describeAnyEngine('tasks of the category rates', (engine) => {
       expect(await ratesOf(deck)).toMatchObject([{ rate_cost: 0.2 }])
     })
 
-    it('writes an audit entry and an event for each rate, in the name of who made the task', async () => {
+    it('writes an audit entry and an event for each rate, with the creator of the task as author', async () => {
       const deck = newDeck()
       await run('import', `prefix,rate_cost,ratedeck_id\n77,0.1,${deck}\n`)
       const [rate] = await ratesOf(deck)
@@ -196,7 +196,7 @@ describeAnyEngine('tasks of the category rates', (engine) => {
       await world.configure('rates', { default_ratedeck: 'ratedeck' })
     })
 
-    it('is taken in again with the very texts, also those that were defused, and deletes just what it tells', async () => {
+    it('can be imported again with identical texts, also escaped ones, and deletes exactly its own rows', async () => {
       const deck = newDeck()
       await world.configure('rates', { default_ratedeck: deck })
       for (const [index, rate_name] of ['-Germany', "'+quoted", '=SUM(A1)'].entries()) {

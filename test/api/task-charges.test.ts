@@ -1,4 +1,4 @@
-// A dry run tells what a task would charge, and whoever starts one may refuse to pay.
+// A dry run returns what a task would charge. The creator of a task may refuse to pay.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/world/client.ts'
@@ -63,7 +63,10 @@ describeAnyEngine('what a task charges', (engine) => {
 
   const dry = { dry_run: 'true' }
 
-  /** Runs it dry, which charges nothing, then really: what was told is what is charged. Answers with what was told. */
+  /**
+   * Runs the action dry, which charges nothing, then really. The real charges must equal those of the dry run,
+   * which it returns.
+   */
   const runTwice = async (action: string, csv: string, payers: readonly TestAccount[]) => {
     const before = await Promise.all(payers.map(standingOf))
     const told = await run(action, csv, world.ross, world.reseller, dry)
@@ -85,7 +88,7 @@ describeAnyEngine('what a task charges', (engine) => {
     return toldOf(told)
   }
 
-  it('is told by a dry run to the cent, by account that pays, and is charged by the real run alone', async () => {
+  it('is shown to the cent by a dry run, by paying account, and is charged by the real run alone', async () => {
     const reseller = world.reseller
     await sell(world.operator, world.master, reseller, {
       number_carriers: { _all: { ...prorated, rate: 15.5, cascade: true } },
@@ -112,7 +115,7 @@ describeAnyEngine('what a task charges', (engine) => {
         { account_id: reseller.id, today: 51 * 13.5, recurring: 51 * 15.5 },
       ].sort((a, b) => a.account_id.localeCompare(b.account_id)),
     )
-    // What moves within the reseller is neither more nor less to it.
+    // Moves inside the reseller do not change its charges.
     const moving = rows.filter(([, id]) => id === dear.id).map(([number]) => [number as string, generous.id])
     expect(await runTwice('assign_to', csvOf(moving), payers)).toEqual(
       [
@@ -172,7 +175,7 @@ describeAnyEngine('what a task charges', (engine) => {
     expect(await balanceOf(account)).toBe(before - 27)
   })
 
-  it('is told with the invoices that the 402 would show', async () => {
+  it('is shown with the invoices that the 402 would show', async () => {
     const account = await customer({ number_carriers: { _all: { ...prorated, activation_charge: 5 } } })
     const admin = await world.admin(account)
     const number = fresh()
@@ -184,7 +187,7 @@ describeAnyEngine('what a task charges', (engine) => {
     ])
   })
 
-  it('is told to each reader for the accounts that it may see', async () => {
+  it('is shown to each reader for the accounts that it may see', async () => {
     const reseller = await world.account(world.master)
     await world.operator.put(`${reseller.path}/reseller`, {})
     await world.operator.patch(reseller.path, { wnm_allow_additions: true })
@@ -200,7 +203,7 @@ describeAnyEngine('what a task charges', (engine) => {
     expect(await seenBy(await world.admin(account))).toEqual([account.id])
   })
 
-  it('is nothing where nobody is priced, and is not asked where nothing can cost anything', async () => {
+  it('is empty where no account has prices, and is not computed where nothing can cost anything', async () => {
     const account = await world.account(world.master)
     await world.operator.patch(account.path, { wnm_allow_additions: true })
     const csv = csvOf([[fresh(), '']])
@@ -219,7 +222,7 @@ describeAnyEngine('what a task charges', (engine) => {
     csv,
   })
 
-  it('is agreed to by whoever starts it, unless it says otherwise: then rows that would charge fail', async () => {
+  it('is accepted by the creator of the task, unless it opts out: then rows that would charge fail', async () => {
     const free = { discounts: { cumulative: { maximum: 2, rate: 31 } } }
     const account = await customer({ number_carriers: { _all: { ...prorated, ...free } } })
     const admin = await world.admin(account)

@@ -65,7 +65,7 @@ describeEngines('tasks', (engine) => {
     ['prefix,rate_cost', ...prefixes.map((prefix) => `${prefix},0.1`)].join('\n')
 
   describe('help', () => {
-    it('is told to anybody: categories, actions, and what each takes', async () => {
+    it('is public: categories, actions, and the fields of each', async () => {
       const answer = await world.anonymous.get('/v2/tasks')
       expect(answer).toSucceed()
       expect(Object.keys(answer.data.tasks)).toEqual(expect.arrayContaining(['rates']))
@@ -163,7 +163,7 @@ describeEngines('tasks', (engine) => {
       ['a header alone', 'prefix,rate_cost'],
       ['one line', 'abc'],
       ['nothing', ''],
-      ['nothing but line ends', '\r\n\n'],
+      ['line ends only', '\r\n\n'],
       ['a header with an empty cell between others', 'prefix,,rate_cost\n1,2,3'],
       ['a last row that is longer', 'prefix,rate_cost\n1,2\n1,2,3'],
     ])('is refused for a CSV of %s', async (_what, csv) => {
@@ -188,7 +188,7 @@ describeEngines('tasks', (engine) => {
       expect(answer).toFailWith(500, 'invalid request', { csv: { format: { message } } })
     })
 
-    it('tells a malformed CSV before an unknown action', async () => {
+    it('reports a malformed CSV before an unknown action', async () => {
       const answer = await putCsv(world.operator, world.master, 'category=rates&action=nope', 'a,b\n1')
       expect(answer).toFailWith(500, 'invalid request', badCsv)
     })
@@ -341,7 +341,7 @@ describeEngines('tasks', (engine) => {
       )
     })
 
-    it('judges JSON records as rows', async () => {
+    it('validates JSON records as rows', async () => {
       const put = (records: Json[]) =>
         world.operator.put(`${world.master.path}/tasks?${importing}`, { records })
       expect(await put([{ prefix: 1 }, { prefix: 2, rate_cost: 1 }])).toFailWith(500, 'invalid request', {
@@ -357,7 +357,7 @@ describeEngines('tasks', (engine) => {
       expect(await put([1 as unknown as Json])).toBreak({ 'records.0': ['type'] })
     })
 
-    it('is refused to whom the action is not for', async () => {
+    it('is refused to callers who may not use the action', async () => {
       const answer = await world.unchanged(() => putCsv(world.ada, world.acme, importing, rateFile([1])))
       expect(answer).toFailWith(403, 'forbidden')
     })
@@ -442,7 +442,7 @@ describeEngines('tasks', (engine) => {
       )
     })
 
-    it('tell whoever started them by mail how they ended', async () => {
+    it('send their result by email to the creator', async () => {
       const person = await world.admin(world.acme, { email: 'starter@acme.test' })
       const made = await putCsv(
         person,
@@ -460,7 +460,7 @@ describeEngines('tasks', (engine) => {
       expect(textOf(mail)).toMatch(/Input: numbers.csv\s+Status: failure\s+Rows done: 0\s+Rows failed: 1/)
     })
 
-    it('leave the address of whoever started them from above in the log of its own account', async () => {
+    it('do not log the email address of a creator above in the log of the account', async () => {
       const email = 'boss@reseller.test'
       const boss = await world.admin(world.reseller, { email })
       const ada = await world.admin(world.acme)
@@ -558,7 +558,7 @@ describeEngines('tasks', (engine) => {
       })
     })
 
-    it('go on in a new task where they were stopped', async () => {
+    it('continue in a new task where they were stopped', async () => {
       await whileNothingRuns(async () => {
         const query = `${importing}&file_name=deck.csv`
         const made = await putCsv(world.operator, world.master, query, rateFile([911, 912]))

@@ -20,7 +20,7 @@ describeAnyEngine('throttling', (engine) => {
     expect(refused.headers['retry-after']).toBe('1')
   })
 
-  it('tells what was taken and what is left', async () => {
+  it('returns the consumed and the remaining tokens', async () => {
     const client = caller()
     expect((await client.get(users())).body.tokens).toEqual({ consumed: 1, remaining: 99 })
     expect((await client.get(users())).body.tokens).toEqual({ consumed: 1, remaining: 98 })
@@ -60,7 +60,7 @@ describeAnyEngine('throttling', (engine) => {
     for (const answer of refused) expect(answer).toFailWith(...tooMany)
   })
 
-  it('is judged before records, after the body and the token', async () => {
+  it('is checked before records, after the body and the token', async () => {
     const client = caller()
     await passing(() => client.get(users()))
     expect(await client.get(`${users()}/nosuch`)).toFailWith(...tooMany)
@@ -249,7 +249,7 @@ describeAnyEngine('the price list', (engine) => {
       await withCosts(costs, async () => expect(await priceOf(get)).toBe(price))
   })
 
-  it('holds only where it says', async () => {
+  it('applies only to the configured paths', async () => {
     const { id } = world.acme
     const get = (path: string) => priceOf((client) => client.get(path))
     await withCosts({ [id]: { callflows: 10 }, users: { PUT: 50 } }, async () => {
@@ -344,7 +344,7 @@ describeAnyEngine('bucket sizes', (engine) => {
     expect(await passing(caller())).toBe(100)
   })
 
-  it('of IPv6 sites are so many times those of their networks', async () => {
+  it('of IPv6 sites are a multiple of those of their networks', async () => {
     const from = (address: string) => world.ross.with({ 'x-forwarded-for': address })
     await sized({ max_bucket_tokens: 4, ipv6_site_factor: 2 }, async () => {
       for (const [network, most] of [
@@ -402,7 +402,7 @@ describeAnyEngine('the address of the client', (engine) => {
     await world.configure('crossbar', { reverse_proxies: ['127.0.0.1'] })
   })
 
-  it('is what anybody says when the operator does not check', async () => {
+  it('is taken from the client if the operator does not check proxies', async () => {
     await world.configure('crossbar', { check_reverse_proxies: false, reverse_proxies: [] })
     expect(await left('198.51.100.21')).toBe(99)
     await world.configure('crossbar', { check_reverse_proxies: true, reverse_proxies: ['127.0.0.1'] })

@@ -66,7 +66,7 @@ describeAnyEngine('TLS', (engine) => {
 
   const set = (values: object) => world.operator.patch(`${crossbar}/default`, values)
 
-  it('is served beside plain HTTP when the settings turn it on, and no longer when they turn it off', async () => {
+  it('is served next to plain HTTP when the settings turn it on, and no longer when they turn it off', async () => {
     expect(world.server.tlsPort).toBeUndefined()
     expect(await set(usable)).toSucceed()
     const port = await served(world)
@@ -220,7 +220,7 @@ describeAnyEngine('TLS', (engine) => {
         { ssl_cert: broken, ssl_key: broken },
         { ssl_cert: ['invalid'], ssl_key: ['invalid'] },
       ],
-      ['a key in place of the certificate', { ssl_cert: usable.ssl_key }, { ssl_cert: ['invalid'] }],
+      ['a key instead of the certificate', { ssl_cert: usable.ssl_key }, { ssl_cert: ['invalid'] }],
       ['the key of another certificate', { ssl_key: shipped('second.key.pem') }, { ssl_key: ['invalid'] }],
       ['a CA file that is none', { ssl_ca_cert: broken }, { ssl_ca_cert: ['invalid'] }],
       ['an empty path', { ssl_cert: '' }, { ssl_cert: ['minLength'] }],
@@ -235,7 +235,7 @@ describeAnyEngine('TLS', (engine) => {
       expect((await world.ada.get(world.acme.path)).status).toBe(200)
     })
 
-    it('a wrong certificate while TLS is served, which goes on', async () => {
+    it('a wrong certificate while TLS is served, and keeps serving TLS', async () => {
       await set(usable)
       const port = await served(world)
       const refusal = await world.operator.patch(crossbar, {
@@ -295,7 +295,7 @@ describeAnyEngine('TLS', (engine) => {
     )
     try {
       await set(usable)
-      // On the embedded store a process notices with its next request; on PostgreSQL it is told.
+      // On the embedded store a process notices with its next request; PostgreSQL sends a notification.
       if (engine === 'sqlite') await fetch(`http://127.0.0.1:${other.port}/v2/schemas`)
       const port = (await eventually(
         () => other.tlsPort,

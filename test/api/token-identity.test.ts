@@ -36,7 +36,7 @@ const byTextDefinition = { kind: 'revoked_token', sortKey: (_doc: object, id: st
 describeAnyEngine('tokens', (engine) => {
   const world = useWorld(engine)
 
-  /** Somebody whose token has letters of which the alphabets differ. */
+  /** A user whose token has letters that differ between the alphabets. */
   const somebody = async () => {
     const account = await world.account()
     const { id, path } = await world.user(account)
@@ -83,7 +83,7 @@ describeAnyEngine('a disabled account', (engine) => {
   const world = useWorld(engine)
   const disabled = (id: string) => ({ account: { disabled: { message: 'account disabled', cause: id } } })
 
-  it('takes along whoever signed in below it, until it is enabled again', async () => {
+  it('disables users who signed in below it, until it is enabled again', async () => {
     const reseller = await world.account()
     const customer = await world.account(reseller)
     const password = 'her-secret'
@@ -142,7 +142,7 @@ describeAnyEngine('Basic credentials', (engine) => {
     }
   })
 
-  it('may be narrowed further by rules of their own, not widened', async () => {
+  it('may be narrowed further by separate rules, not widened', async () => {
     const { account, person, basic, restrict } = await place()
     const reading = { user: { accounts: [{ rules: { '*': ['GET'] } }] } }
     await restrict({ cb_user_auth: reading, cb_basic_auth: { user: { _: [{ rules: { '#': ['_'] } }] } } })

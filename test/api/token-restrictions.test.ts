@@ -15,7 +15,7 @@ describeAnyEngine('token restrictions', (engine) => {
     return { account, admin, user, restrict }
   }
 
-  it('are none until somebody sets them', async () => {
+  it('do not exist until an admin sets them', async () => {
     const { account, admin, user } = await place()
     expect(await admin.get(pathOf(account))).toFailWith(404, 'bad_identifier')
     expect(await admin.delete(pathOf(account))).toFailWith(404, 'bad_identifier')
@@ -66,7 +66,7 @@ describeAnyEngine('token restrictions', (engine) => {
     expect(await key.get(account.path)).toFailWith(403, 'forbidden', denied)
   })
 
-  it('of the system hold where an account has none of its own, and never for an operator', async () => {
+  it('of the system apply to an account without restrictions, and never to an operator', async () => {
     const { account, user, restrict } = await place()
     await world.configure('crossbar.token_restrictions', {
       cb_user_auth: { user: { users: [{ rules: { '/': ['GET'] } }] } },

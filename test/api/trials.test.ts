@@ -1,4 +1,4 @@
-// Accounts on trial: who says when that ends, and that nobody is let in from then on.
+// Accounts on trial: the seller sets the end, and then no user can sign in.
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { mailsTo, textOf } from '../support/servers/outbox.ts'
@@ -40,7 +40,7 @@ describeAnyEngine('a trial', (engine) => {
   }
   const none = { is_trial_account: undefined, trial_expires: undefined, trial_time_left: undefined }
 
-  it('is told with the account, and how long it goes on', async () => {
+  it('is shown with the account, and with its remaining time', async () => {
     const { account, admin, at } = await onTrial()
     const whole = { is_trial_account: true, trial_expires: at, trial_time_left: 60 }
     const first = await admin.get(account.path)
@@ -76,7 +76,7 @@ describeAnyEngine('a trial', (engine) => {
     expect(audit[0].changes).toContainEqual({ path: 'trial_expires', from: at })
   })
 
-  it('is nobody else’s to set: what others send of it is passed over', async () => {
+  it('can be set by its seller only: the server ignores the fields from other callers', async () => {
     const { account, admin, at } = await onTrial()
     const { data: record } = await admin.get(account.path)
     for (const trial_expires of [at + 1000, null, 1]) {
@@ -84,7 +84,7 @@ describeAnyEngine('a trial', (engine) => {
       const posted = await admin.post(account.path, { ...record, trial_expires, is_trial_account: false })
       expect(trialIn(posted)).toMatchObject({ trial_expires: at, is_trial_account: true })
     }
-    // Who is above and sells nothing has no trials to give.
+    // An account above that sells nothing has no trials to give.
     const plain = await world.account(world.reseller)
     const owner = await world.admin(plain)
     const below = await owner.put(plain.path, { name: `Below ${engine}`, trial_expires: 1 })
@@ -131,7 +131,7 @@ describeAnyEngine('a trial', (engine) => {
       ({ fields }) => fields?.reason === 'the trial of the account has ended',
     )
     expect(lines).not.toEqual([])
-    // Those above look after it as before, and let everybody in again.
+    // Those above still manage it, and can let all users in again.
     expect(trialIn(await world.ross.get(account.path))).toMatchObject({ trial_time_left: 0 })
     expect(await world.ross.patch(account.path, { trial_expires: null })).toSucceed()
     for (const [caller, path] of callers) expect(await caller.get(path)).toSucceed()

@@ -11,7 +11,7 @@ describeAnyEngine('deleting a user', (engine) => {
     return `+1415555${String(numbers).padStart(4, '0')}`
   }
 
-  /** A user with two phones, beside somebody else's. */
+  /** A user with two phones, next to another user's. */
   const household = async () => {
     const { acme, uli } = world
     const user = await world.user(acme)
@@ -47,7 +47,7 @@ describeAnyEngine('deleting a user', (engine) => {
 
   it.each([
     ['an empty list', [], 0],
-    ['a type that nobody owns', ['callflow'], 0],
+    ['a type without an owner', ['callflow'], 0],
     ['another such type', ['phone_numbers', 'media'], 0],
     ['devices', ['device'], 2],
     ['devices named twice', ['device', 'device', 'vmbox'], 2],

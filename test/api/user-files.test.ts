@@ -1,4 +1,4 @@
-// What of a user is no JSON.
+// Files of a user that are not JSON.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/response/qr-png.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
@@ -88,7 +88,7 @@ describeAnyEngine('the photo of a user', (engine) => {
     expect((await world.ada.get(path)).status).toBe(200)
   })
 
-  it('must be the image that it is said to be', async () => {
+  it('must be the image that its type declares', async () => {
     const { path } = await pictured()
     const script = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     await world.unchanged(async () => {
@@ -104,7 +104,7 @@ describeAnyEngine('the photo of a user', (engine) => {
     })
   })
 
-  it('is nobody else’s to see or change', async () => {
+  it('can be seen and changed only by those with access', async () => {
     const { path } = await pictured()
     await world.unchanged(async () => {
       expect(await world.rex.get(path)).toFailWith(403, 'forbidden')
@@ -117,7 +117,7 @@ describeAnyEngine('the photo of a user', (engine) => {
 describeAnyEngine('the vCard of a user', (engine) => {
   const world = useWorld(engine)
 
-  it('tells what is known of them', async () => {
+  it('returns the known data of them', async () => {
     await world.operator.patch(world.acme.path, { org: 'Acme; Sons, Ltd' })
     const user = await world.user(world.acme, {
       first_name: 'Zoë',
@@ -174,7 +174,7 @@ describeAnyEngine('the vCard of a user', (engine) => {
     expect(answer.text).toContain(`ORG:${world.rival.name}\r\n`)
   })
 
-  it('is nobody else’s to read, and there is none of nobody', async () => {
+  it('can be read only by those with access, and is 404 for an unknown user', async () => {
     expect(await world.rex.get(`${world.uli.path}/vcard`)).toFailWith(403, 'forbidden')
     const missing = `${world.acme.path}/users/${'0'.repeat(32)}/vcard`
     expect(await world.ada.get(missing)).toFailWith(404, 'bad_identifier')

@@ -138,7 +138,7 @@ describeAnyEngine('passwords', (engine) => {
     expect(await signIn('', 'lost-secret')).toBe(401)
   })
 
-  it('get a user name made up, unless the operator wants one given', async () => {
+  it('get a generated user name, unless the operator requires one', async () => {
     const made = await world.ada.put(users(), { ...name, password: 'generated' })
     expect(made.data.username).toMatch(/^user_[0-9a-f]{16}$/)
     expect(await signIn(made.data.username, 'generated')).toBe(201)

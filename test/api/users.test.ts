@@ -133,7 +133,7 @@ describeAnyEngine('users', (engine) => {
     })
   })
 
-  it('are told of every name that others hold, and of whatever else is wrong', async () => {
+  it('are rejected with every name in use, and with all other errors', async () => {
     expect(await put({ ...name, username: 'twice', hotdesk: { id: '200' } })).toSucceed()
     const again = { ...name, username: 'TWICE', hotdesk: { id: '200' } }
     expect(await refusedPut(again)).toBreak({ username: ['unique'], 'hotdesk.id': ['unique'] })
@@ -148,7 +148,7 @@ describeAnyEngine('users', (engine) => {
     })
   })
 
-  it('need not have a mail address of their own', async () => {
+  it('may share an email address', async () => {
     for (let round = 0; round < 2; round += 1)
       expect(await put({ ...name, email: 'same@b.example' })).toSucceed()
   })

@@ -1,4 +1,4 @@
-// Whom accounts have told of events: the records, and what may be asked of them.
+// Webhooks of accounts: the records, and the requests about them.
 import { expect, it } from 'vitest'
 import { useHooks } from '../support/world/webhooks.ts'
 import { describeEngines } from '../support/world/world.ts'
@@ -13,7 +13,7 @@ const sound = {
 describeEngines('webhooks', (engine) => {
   const { world, hook, hooksOf } = useHooks(engine)
 
-  it('are listed by kind to everybody, with what their custom_data has to say', async () => {
+  it('are listed by kind without a token, with the schema of their custom_data', async () => {
     const answer = await world.anonymous.get('/v2/webhooks')
     expect(answer.status).toBe(200)
     const kinds = answer.data as { id: string; modifiers: object }[]
@@ -41,7 +41,7 @@ describeEngines('webhooks', (engine) => {
     })
   })
 
-  it('have samples, which everybody reads, and 404 where there are none', async () => {
+  it('have public samples, and 404 where there are none', async () => {
     const names = await world.anonymous.get('/v2/webhooks/samples')
     expect(names.data).toEqual(['all', 'cdr', 'notifications', 'object'])
     const objects = await world.anonymous.get('/v2/webhooks/samples/object')
@@ -121,7 +121,7 @@ describeEngines('webhooks', (engine) => {
     )
   })
 
-  it('are told of what is the operator’s business only where the operator says so', async () => {
+  it('are limited to notices for accounts, unless the operator sets them', async () => {
     const data = { ...sound, hook: 'notifications', custom_data: { type: 'webhook_disabled' } }
     expect(await world.unchanged(() => world.ada.put(hooksOf(world.acme), data))).toBreak({
       'custom_data.type': ['enum'],
@@ -216,7 +216,7 @@ describeEngines('webhooks', (engine) => {
     expect(data).not.toHaveProperty('custom_request_headers')
   })
 
-  it('are enabled again by what says so, and by nothing else', async () => {
+  it('are enabled again by re-enable: true only', async () => {
     for (const path of [hooksOf(world.acme), `${world.acme.path}/descendants/webhooks`]) {
       expect(await world.ada.patch(path, {})).toBreak({ 're-enable': ['required'] })
       expect(await world.ada.patch(path, { 're-enable': false })).toBreak({ 're-enable': ['enum'] })
@@ -225,7 +225,7 @@ describeEngines('webhooks', (engine) => {
     }
   })
 
-  it('are told again of one attempt or of what is behind a sequence, and of nothing else', async () => {
+  it('are replayed from one attempt or from a sequence, and from nothing else', async () => {
     const { path } = await hook(world.acme)
     const replay = (data: object) => world.unchanged(() => world.ada.post(`${path}/replay`, data))
     expect(await replay({})).toBreak({ attempt_id: ['required'] })

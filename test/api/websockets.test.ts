@@ -120,7 +120,7 @@ describeEngines('websockets', (engine) => {
     expect((await other.heard(1)).map(({ data }) => data.id)).toEqual([user.id])
   })
 
-  it('send no keys any more to somebody who is no admin any more', async () => {
+  it('send no keys to a user who is no longer an admin', async () => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
     const bindings = ['object.doc_created.api_key', 'object.doc_created.device']
@@ -156,7 +156,7 @@ describeEngines('websockets', (engine) => {
     expect(events.map(({ data }) => [data.type, data.id])).toEqual([['user', user.id]])
   })
 
-  it('accept what tells of calls, conferences and faxes', async () => {
+  it('accept bindings of calls, conferences and faxes', async () => {
     const { ada, acme } = world
     await subscribed(
       ada.token,
@@ -224,7 +224,7 @@ describeEngines('websockets', (engine) => {
     expect(talk.isClosed()).toBe(false)
   })
 
-  it('let admins of the operator hear of all accounts', async () => {
+  it('let admins of the operator receive events of all accounts', async () => {
     await feedSettled(world.server)
     const talk = await connect()
     const binding = 'object.doc_created.user'
@@ -318,7 +318,7 @@ describeEngines('websockets', (engine) => {
     expect(talk.events()).toHaveLength(1)
   })
 
-  it('are told of in public, and per account with who is connected', async () => {
+  it('are listed in public, and per account with their connections', async () => {
     const { acme, ada, uli, rex } = world
     const list = await world.anonymous.get('/v2/websockets')
     expect(list.data).toMatchObject({
@@ -376,7 +376,7 @@ describeEngines('websockets', (engine) => {
     expect(await refused('/v2/websockets/elsewhere')).toMatchObject({ status: 404 })
   })
 
-  it('are so many and no more from one address: 429', async () => {
+  it('are limited per address: 429', async () => {
     await world.configure('blackhole', { max_connections_per_ip: 1 })
     const first = await connect()
     expect(await refused()).toMatchObject({
@@ -411,7 +411,7 @@ describeEngines('websockets', (engine) => {
     }
   })
 
-  it('are subscribed to so much and no more', async () => {
+  it('have a limited number of subscriptions', async () => {
     await world.configure('blackhole', { max_subscriptions: 2 })
     const talk = await connect()
     await world.configure('blackhole', { max_subscriptions: 1000 })

@@ -52,7 +52,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
 
   const expired = { message: 'forbidden', reason: 'reset id expired', cause: expect.any(String) }
 
-  it('leads to a password of their own, once', async () => {
+  it('leads to a personal password, once', async () => {
     const account = await world.account()
     const { person, username, texts } = await byOperator(account)
     expect(texts).toHaveLength(1)
@@ -80,7 +80,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
     expect(await redeem(text)).toBreak({ user: ['not_found'] })
   })
 
-  it('holds no password, and is stored without what it says', async () => {
+  it('holds no password, and is stored without its text', async () => {
     const { texts } = await byOperator(await world.account(), { password: 'Chosen-for-her-1' })
     expect(texts.join()).not.toContain('Chosen-for-her-1')
     const tables = ['records', 'work', 'mail_attempts', 'audit_log']
@@ -114,7 +114,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
     }
   })
 
-  it('carries no link for who is disabled, and is not sent where it is switched off or nobody is told', async () => {
+  it('carries no link for a disabled user, and is not sent where it is switched off or has no recipient', async () => {
     const account = await world.account()
     expect((await byOperator(account, { enabled: false })).texts.join()).not.toContain('recovery=')
     expect((await byOperator(account, { send_email_on_creation: false })).texts).toEqual([])
@@ -122,7 +122,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
     expect((await byOperator(account)).texts).toEqual([])
   })
 
-  it('goes to nobody but the user', async () => {
+  it('goes to the user only', async () => {
     const account = await world.account()
     const answer = await world.unchanged(() =>
       world.operator.post(`${account.path}/notifications/new_user`, { to: { type: 'admins' } }),
@@ -131,7 +131,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
   })
 
   // The last one: the sessions of all others end with the day.
-  it('is good for 24 hours, whatever holds for those who forgot theirs', async () => {
+  it('is good for 24 hours, whatever the limit of password recovery is', async () => {
     const account = await world.account()
     const [early, late] = [await byOperator(account), await byOperator(account)]
     world.clock.advance({ hours: 24, seconds: -1 })

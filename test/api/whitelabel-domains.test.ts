@@ -1,5 +1,4 @@
-// What resellers have to set up in DNS, looked up
-// at real name servers.
+// The DNS records that resellers have to set up, looked up at real name servers.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { Answer as DnsRecord } from 'dns-packet'
 import { afterAll, beforeEach, expect, it } from 'vitest'
@@ -399,14 +398,14 @@ describeAnyEngine('whitelabel domains', (engine) => {
     expect(await world.operator.post(system, template)).toSucceed()
   })
 
-  it('are looked up for whoever may see the account', async () => {
+  it('are looked up for callers who may see the account', async () => {
     const { path } = await branded()
     expect(await world.rex.post(path)).toFailWith(403, 'forbidden')
     expect(await world.anonymous.post(path)).toFailWith(401, 'invalid_credentials')
   })
 })
 
-describeAnyEngine('whitelabel domains that nobody has set', (engine) => {
+describeAnyEngine('whitelabel domains without settings', (engine) => {
   const world = useWorld(engine)
 
   it('are a template to begin with', async () => {

@@ -260,7 +260,7 @@ describeAnyEngine('sender addresses', (engine) => {
     expect(await put()).toBreak({ email: ['maxItems'] })
   })
 
-  it('are seen with a token only, changed by admins only, and of nobody else', async () => {
+  it('can be read with a token, changed by admins, and never used by other accounts', async () => {
     const { account, path } = await place()
     const user = await world.user(account)
     expect(await user.get(at(account))).toSucceed()
@@ -361,7 +361,7 @@ describeAnyEngine('sender addresses', (engine) => {
     })
   })
 
-  it('are refused an empty file in the place of a key', async () => {
+  it('are refused an empty file instead of a key', async () => {
     const { admin, path } = await verified({ dkim_selector: 's' })
     await upload(admin, path, pemOf(rsa))
     await world.unchanged(async () => {
@@ -372,7 +372,7 @@ describeAnyEngine('sender addresses', (engine) => {
     })
   })
 
-  it('keep the key from everybody who reads the store, the audit log or an answer', async () => {
+  it('keep the key out of the store, the audit log and responses', async () => {
     const { account, admin, path } = await verified({ dkim_selector: 's' })
     const secret = pemOf(rsa).split('\n').slice(3, 6)
     await upload(admin, path, pemOf(rsa))
@@ -402,7 +402,7 @@ describeAnyEngine('sender addresses', (engine) => {
     )
   })
 
-  it('keep the code from everybody who reads the store', async () => {
+  it('keep the code out of the store', async () => {
     const { email } = await place()
     const [code] = await codesTo(email)
     const rows = await world.server.store.all(

@@ -137,7 +137,7 @@ describeAnyEngine('whitelabel settings', (engine) => {
     expect(await world.ross.put(pathOf(other), { domain })).toSucceed()
   })
 
-  it('are shown to whoever visits the domain', async () => {
+  it('are shown to visitors of the domain', async () => {
     const { domain } = await branded({ company_name: 'Acme' })
     const expected = { id: 'whitelabel', ...hides, domain, company_name: 'Acme' }
     for (const host of [domain, domain.toUpperCase(), `${domain}.`, `${domain}:443`]) {
@@ -190,7 +190,7 @@ describeAnyEngine('whitelabel settings', (engine) => {
     expect((await world.anonymous.get(`/v2/whitelabel/${domain}`, again)).status).toBe(200)
   })
 
-  it('are nobody else’s to read below the account, or to change', async () => {
+  it('are closed to other accounts, below the account and for changes', async () => {
     const { path } = await branded()
     await world.unchanged(async () => {
       for (const other of [world.rex, world.ada]) {
@@ -263,7 +263,7 @@ describeAnyEngine('whitelabel settings', (engine) => {
       return { response, bytes: Buffer.from(await response.arrayBuffer()) }
     }
 
-    it('have a logo, an icon and a welcome page that anybody may see', async () => {
+    it('have a public logo, icon and welcome page', async () => {
       const { path, domain } = await branded()
       const record = { id: 'whitelabel', ...hides, domain }
       const html = '<!doctype html>\r\n<h1>Willkommen ü</h1><script>alert(1)</script>\0'
@@ -362,7 +362,7 @@ describeAnyEngine('whitelabel settings', (engine) => {
       )
     })
 
-    it('take as a logo only images, and only what it is said to be', async () => {
+    it('take as a logo only images, and only of the declared type', async () => {
       const { path } = await branded()
       await put(`${path}/logo`, png, 'image/png')
       const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'

@@ -1,4 +1,4 @@
-// What operators see of the work queue, and how they have something tried again.
+// The work queue for operators, and how they retry jobs.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -48,7 +48,7 @@ describeAnyEngine('the work', (engine) => {
       next_start_key?: string
     }
 
-  it('is shown by kind, state and account, without what it says', async () => {
+  it('is shown by kind, state and account, without its payload', async () => {
     const { account, ids } = await untaken(1)
     const { data } = await list({ kind: 'provisioning', state: 'waiting', account_id: account.id })
     expect(data).toEqual([
@@ -125,7 +125,7 @@ describeAnyEngine('the work', (engine) => {
     expect(await world.operator.get('/v2/work', { query: { state: 'lost' } })).toBreak({ state: ['enum'] })
   })
 
-  it('concerns nobody but admins of the master account', async () => {
+  it('is visible to admins of the master account only', async () => {
     const { ids } = await untaken(1)
     const path = `/v2/work/provisioning/${ids[0]}`
     for (const who of [world.ross, world.ada, world.acmeKey]) {
