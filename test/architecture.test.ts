@@ -159,7 +159,7 @@ describe('the check of the architecture', () => {
     )
   })
 
-  it('names the line of an import that stands on several', () => {
+  it('names the first line of an import of several lines', () => {
     const text = "import { Type } from 'typebox'\n\nimport {\n  one,\n  two,\n} from '../b/store.ts'\n"
     const [violation] = findViolations({ 'src/areas/voice/a/routes.ts': text })
     expect(violation).toMatch(

@@ -73,7 +73,7 @@ const createPostcards = ({ store, settings }: AreaDeps, accounts: Pick<Accounts,
       return card
     },
 
-    /** To whoever stood above. */
+    /** Goes to the former parent account. */
     sayGoodbye(set: ChangeSet, { id, doc, hidden }: AccountRecord) {
       const payload = { says: `${doc.name} has left` }
       set.errand({ kind: 'postcard', id, accountId: hidden.tree.at(-1) ?? id, payload, dueAt: later() })
@@ -149,7 +149,7 @@ describeAnyEngine('an area that is added by one line', (engine) => {
     expect(await world.rex.get(`${account.path}/postcards`)).toFailWith(403, 'forbidden')
   })
 
-  it('follows its settings, and has them judged like all others', async () => {
+  it('follows its settings, which are validated like all others', async () => {
     const config = '/v2/system_configs/postcards'
     const { operator } = world
     expect(await operator.get(config)).toMatchObject({ data: { default: { longest: 140 } } })
@@ -170,7 +170,7 @@ describeAnyEngine('an area that is added by one line', (engine) => {
     expect(seen.rounds).toBe(before + 1)
   })
 
-  it('hears what others tell, and what it does then is stored with what was told, or not at all', async () => {
+  it('handles the signals of others; its writes are stored with those of the signal, or not at all', async () => {
     const account = await world.account(world.reseller, { name: 'Leaver' })
     const { store, areas } = world.server
     const farewells = async () => {
@@ -189,9 +189,9 @@ describeAnyEngine('an area that is added by one line', (engine) => {
   })
 })
 
-/** What the files of a name export under names that end so; what holds for accounts repeats what holds for all. */
 const byId = (a: Notice, b: Notice) => (a.id < b.id ? -1 : 1)
 
+/** All exports of these files whose names have this ending. Settings of accounts repeat settings of the system. */
 const everyExportOf = async (files: string, ending: string): Promise<object[]> => {
   const root = join(import.meta.dirname, '..')
   const modules = await Promise.all(globSync(files, { cwd: root }).map((path) => import(join(root, path))))
@@ -220,7 +220,7 @@ describe('a list of areas', () => {
     )
   })
 
-  it('has whoever collects something below those who contribute it', () => {
+  it('collects only from areas that are listed above it', () => {
     expect(() => assemble([collector, contributor('late')], tools)).toThrow(
       'late contributes schemas: list it above collector',
     )
@@ -235,7 +235,7 @@ describe('a list of areas', () => {
     )
   })
 
-  it('declares everything that stands in the folders of its areas', async () => {
+  it('declares all exports in the folders of its areas', async () => {
     const { settings, notices } = declarationsOf(areas)
     const written = await everyExportOf('src/{areas/*/*,payment,switch}/settings.ts', 'Settings')
     expect(settings).toEqual(

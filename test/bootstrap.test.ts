@@ -1,4 +1,4 @@
-// The launcher in a folder of its own, with an npm that only pretends: no network, no real packages.
+// The launcher in a separate folder, with a fake npm: no network, no real packages.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -596,7 +596,7 @@ describe.concurrent('the dependencies', () => {
 })
 
 describe.concurrent('a package', () => {
-  /** The launcher where a package manager puts it, with the runtime beside the package. */
+  /** The launcher in the folder of a package manager, with the runtime next to the package. */
   const installPackage = async ({ root }: Launcher) => {
     const folder = join(root, 'app', 'node_modules', 'crosspoint')
     for (const name of ['scripts', 'bin']) await cp(join(root, name), join(folder, name), { recursive: true })

@@ -62,7 +62,7 @@ const recordsIn = (output: string) =>
     .filter((line) => line.startsWith('  '))
     .map((line) => line.split(' ').slice(2, 4).join(' '))
 
-it('a story whose records never come ends by itself and says which', async () => {
+it('a story whose records never appear ends and names the missing record', async () => {
   const story = begin('unset.test', { BRAND_PATIENCE_S: '0' })
   const [output, errors, [status]] = await Promise.all([
     text(story.stdout),
@@ -107,7 +107,7 @@ it('a reseller gets a brand that works outside of the database', async () => {
 
   await told('The code that was mailed')
   const letter = await mailTo('support@brand.test')
-  const code = /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1]
+  const code = /(\d{4})\. It is valid/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1]
   story.stdin.write(`${code}\n`)
 
   expect([await ended, errors]).toEqual([[0, null], ''])

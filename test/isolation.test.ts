@@ -18,8 +18,9 @@ import {
 import { inParallel, walkLimitMs, walkOf } from './support/world/walk.ts'
 import { describeAnyEngine, type TestAccount, useWorld, type World } from './support/world/world.ts'
 
-// An account never sees or changes a record of an account that is not itself or below it. Every tenant's records
-// carry a word that nobody else can know; every route is tried with the ids of somebody else in every place.
+// An account never sees or changes a record of an account that is not itself or below it. Every tenant's
+// records carry a word that no other tenant can know; the test calls every route with foreign ids in every
+// place.
 
 /** What a tenant has: its account, its records by the variables that name them, and its word. */
 interface Tenant {
@@ -64,7 +65,7 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   const list = { order: 'allow,deny', cidrs: ['203.0.113.0/24'], user_agent: word }
   await operator.post(`${account.path}/access_lists`, list)
   await operator.post(`${phone.path}/access_lists`, list)
-  // What accounts above set there is for those below to read.
+  // Accounts below may read these settings of accounts above.
   const theme = account.id === world.acme.id || account.id === world.rival.id ? word : 'from above'
   await operator.post(`${account.path}/notifications/password_recovery`, { subject: theme })
   await operator.post(`${account.path}/configs/portal`, { theme })
@@ -100,7 +101,7 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   })
   await operator.post(`${account.path}/apps_store/blacklist`, { blacklist: [word] })
   const leg = {
-    // Part of its id, which answers repeat to whoever asked for it.
+    // Part of its id, which responses repeat to the caller.
     call_id: `leg-of-${account.id}`,
     channel_created_time: world.clock.now() * 1000,
     hangup_cause: word,
@@ -108,7 +109,7 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   }
   await operator.put('/v2/cdrs', [leg])
   const [call] = (await operator.get(`${account.path}/cdrs`)).data
-  // Started tasks stay where they are: what runs beside would change what is looked at.
+  // Started tasks stay queued: a running task would change the compared data.
   await world.configure('tasks', { max_running: 0 })
   const listing = `category=number_management&action=list&file_name=${word}`
   const task = await operator.put(`${account.path}/tasks?${listing}`)
@@ -145,7 +146,7 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       connectivity_id: trunk.data.id,
       passkey_id: passkey.data.id,
       cdr_id: call.id,
-      // A leg's id names its interaction too; an interaction that nobody knows has no legs, for anybody.
+      // A leg's id names its interaction too; an unknown interaction has no legs, for any caller.
       interaction_id: call.id,
       auth_token: 'none',
     },
@@ -197,13 +198,13 @@ const attacksIn = async (world: World): Promise<Attack[]> => {
   ]
 }
 
-// What everybody may see of an account, such as its logo, is refused to nobody.
+// Every caller may read public data of an account, such as its logo.
 const isIn = (route: Route) => route.path.includes('{account_id}') && route.spec.allow !== anyone
 const isRead = ({ method }: Route) => method === 'GET'
 
 const withoutTally = (rows: readonly string[]) => rows.map((row) => row.replace(/"tally":\d+/, ''))
 
-/** Ids in the path below the account of somebody else. */
+/** Ids in the path below another account. */
 const foreignPaths = [
   ({ victim }: Attack): PathIds => victim.ids,
   ({ home, victim }: Attack): PathIds => ({ ...home.ids, account_id: victim.account.id }),
@@ -276,7 +277,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
   })
 
   it(
-    "refuses every route below somebody else's account, with records of either in the path",
+    'refuses every route below another account, with records of either in the path',
     () =>
       world.unchanged(async () => {
         await inParallel(
@@ -289,7 +290,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
   )
 
   it(
-    "does not find somebody else's records below the own account",
+    'does not find records of another account below its path',
     () =>
       world.unchanged(async () => {
         const places = routes()
@@ -339,7 +340,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
       }
     }))
 
-  it('does not believe headers that name somebody else', () =>
+  it('does not believe headers that name another account', () =>
     world.unchanged(async () => {
       for (const attack of attacks) {
         const { by, home, victim } = attack
@@ -355,7 +356,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
     }))
 
   it(
-    "shows nothing of somebody else's in lists, whatever the query asks",
+    'shows no record of another account in lists, whatever the query asks',
     async () => {
       const walk = walkOf(attacks, routes().filter(isRead), listQueries)
       for (const [attack, ofAttack] of Map.groupBy(walk, ([by]) => by)) {
@@ -390,7 +391,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
   // A store of PostgreSQL cannot be put back after each request that is granted.
   if (engine === 'postgres') return
 
-  describe('whose ids are in a body of somebody else', () => {
+  describe('whose ids are in a body of another account', () => {
     let store: ReturnType<typeof createRewind>
 
     beforeAll(() => {
@@ -432,7 +433,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
       walkLimitMs,
     )
 
-    it('makes nobody more than they are', async () => {
+    it('gives no caller more rights', async () => {
       for (const { by, home } of attacks) {
         for (const method of ['POST', 'PATCH']) {
           const flags = {

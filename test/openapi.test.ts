@@ -52,7 +52,7 @@ describe('the OpenAPI document', () => {
     expect(isCommitted('openapi.json', text)).toBe(true)
   })
 
-  it('is told in a line an operation on a page (npm run generate writes it)', () => {
+  it('is listed on a page, one line for each operation (npm run generate writes it)', () => {
     expect(isCommitted('docs/reference/operations.md', operationsPage())).toBe(true)
   })
 
@@ -242,7 +242,7 @@ describe('the OpenAPI document', () => {
 describe('a running server', () => {
   const world = useWorld('sqlite')
 
-  it('answers with the document at /openapi.json, to anybody', async () => {
+  it('answers with the document at /openapi.json, without a token', async () => {
     const answer = await world.anonymous.get('/openapi.json')
     expect(answer.status).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json')
@@ -253,7 +253,7 @@ describe('a running server', () => {
     expect([again.status, again.text]).toEqual([304, ''])
   })
 
-  /** What comes over a socket of its own, as it is. */
+  /** The raw response, on a separate socket. */
   const fetched = async (headers: Record<string, string>, method = 'GET') => {
     const request = ask({ port: world.server.port, path: '/openapi.json', method, headers }).end()
     const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -263,7 +263,7 @@ describe('a running server', () => {
   it.each([
     ['br', 'gzip, deflate, br', brotliDecompressSync],
     ['gzip', 'gzip;q=0.8, br;q=0', gunzipSync],
-  ] as const)('compresses it as %s for whoever takes that', async (encoding, accepted, decompress) => {
+  ] as const)('compresses it as %s for clients that accept it', async (encoding, accepted, decompress) => {
     const asked = { 'accept-encoding': accepted }
     const [answer, again] = await Promise.all([fetched(asked), fetched(asked)])
     expect(answer.headers).toMatchObject({

@@ -1,5 +1,5 @@
-// What is shipped for operators, judged by the programs that will read it, where this machine has them. The proxies'
-// configurations are run in test/processes/rolling-restart.test.ts.
+// Files that are shipped for operators, checked by the programs that will read them, where this machine has
+// them. The proxies' configurations are run in test/processes/rolling-restart.test.ts.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const supervised = [...processFiles, 'ops/compose/compose.yaml', 'ops/kubernetes
 
 const secondsIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? Number.NaN)
 
-describe('what supervisors are told', () => {
+describe('the files of supervisors', () => {
   it.each(processFiles)('%s starts the process as the launcher does', (path) => {
     const text = read(path)
     for (const option of nodeOptions) expect(text).toContain(option)
@@ -95,7 +95,7 @@ it.skipIf(lacksCompose)(`the file for Compose is understood${lacksCompose}`, asy
   const { stdout } = await run(program, asked, { env: { ...env, ...filled } })
   expect(stdout).toContain('postgres://crosspoint:unknown@postgres/crosspoint')
   expect(stdout.match(/^ {4}read_only: true$/gm)).toHaveLength(2)
-  // Nothing starts on a password that everybody knows.
+  // The server does not start with a well-known password.
   await expect(run(program, asked, { env: { ...env, CROSSPOINT_NAME: 'crosspoint.test' } })).rejects.toThrow()
 })
 

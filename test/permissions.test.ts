@@ -53,7 +53,7 @@ const head = [
   '          the path                     olaf      user of the master account',
   'ada       admin of Acme                operator  admin of the master account',
   'rex       admin of Rival, an account',
-  '          beside Acme',
+  '          next to Acme',
   '',
   'yes: it was done. (404) and the like: allowed, but refused for another reason. 401, 403: not allowed.',
   '',
@@ -67,7 +67,7 @@ const wholesaler = async () => {
   return world.admin(wholesale, { username: 'wes' })
 }
 
-/** The records of Acme, and of the system, that stand in paths. */
+/** The records of Acme, and of the system, that occur in paths. */
 const idsOf = async () => {
   const phone = await world.device(world.acme, { name: 'Phone', owner_id: world.uli.id })
   const provider = { name: 'Codes', provider_name: 'otp', enabled: true }
@@ -309,7 +309,7 @@ const callersOf = (routes: readonly Route[], columns: readonly Caller[]) => {
     const named = new Set(drawn.get(route)?.map(([, column]) => column))
     const cells = reviewed.get(nameOf(route))
     const ofExample = columns.findLast((_column, at) => cells?.[at] === 'yes')
-    // Whoever is to be refused calls each route: a missing permission shows in no other cell.
+    // All callers that must be refused call each route: a missing permission shows in no other cell.
     return columns.filter((column, at) => named.has(column) || column === ofExample || cells?.[at] === '403')
   }
 }
@@ -354,7 +354,7 @@ it(
   walkLimitMs,
 )
 
-it('lets nobody without credentials call a route that asks for them', async () => {
+it('rejects calls without credentials on routes that require them', async () => {
   for (const route of world.server.routes.filter(({ spec }) => spec.allow.needsToken)) {
     const { answer } = await call(world.anonymous, route, ids, {})
     expect([401, nameOf(route)]).toEqual([answer.status, nameOf(route)])

@@ -38,7 +38,7 @@ describe('the page of what obeys each property', () => {
     expect(entries.flatMap(contradictionsOf)).toEqual([])
   })
 
-  it('keeps nothing of settings documents that nobody obeys', () => {
+  it('keeps nothing of settings documents that have no reader', () => {
     const idle = entries.filter(
       ({ section, readers }) => section.startsWith('system_configs/') && readers.length === 0,
     )

@@ -65,7 +65,7 @@ it('runs the sign-in and the first sub-account of the README as printed', async 
   })
 })
 
-it('tells the story of the first phone', async () => {
+it('shows the story of the first phone', async () => {
   const { stdout } = await run(process.execPath, ['examples/first-phone.mjs'], {
     env: { ...process.env, CROSSPOINT_URL: server.url, CROSSPOINT_ADMIN_PASSWORD: passwordShown() },
   })
@@ -126,4 +126,4 @@ const stories = {
   },
 }
 
-it.each(someOf(1, Object.entries(stories)))('tells the story of %s', (_name, tell) => tell())
+it.each(someOf(1, Object.entries(stories)))('shows the story of %s', (_name, tell) => tell())

@@ -84,7 +84,7 @@ describeAnyEngine('an area of records', (engine) => {
     expect(await world.operator.delete(`${path}/${data.id}`)).toSucceed()
   })
 
-  it('lists, creates, reads, replaces, patches and deletes, and tells the history of a record', async () => {
+  it('lists, creates, reads, replaces, patches and deletes, and returns the history of a record', async () => {
     const account = await world.account(world.reseller)
     const { ross } = world
     const created = await ross.put(`${account.path}/menus`, { name: 'Night', id: '0', shoe: 45 })

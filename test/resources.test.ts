@@ -4,7 +4,7 @@ import { unbuiltIn } from '../src/http/request/router.ts'
 
 const wordsOf = (path: string) => path.split('/').slice(1)
 
-// What follows `resource` in a path, where a word behind an id does not name a resource of its own.
+// The words after `resource` in a path, except a word behind an id that does not name a separate resource.
 const partsOf = () => {
   const parts: Record<string, string[]> = {}
   for (const { path, spec } of allRoutes()) {

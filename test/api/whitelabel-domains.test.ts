@@ -287,7 +287,7 @@ describeAnyEngine('whitelabel domains', (engine) => {
     const bare = await admin.put(emails, { email: 'bare@elsewhere.test' })
     await world.deliverMail()
     const [mail = ''] = await mailsTo(world.place.dataDir, `Help@${domain}`)
-    const code = /(\d{4})\. It is good/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1]
+    const code = /(\d{4})\. It is valid/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1]
     await admin.post(`${emails}/${id}/verify`, { code })
 
     const senders = async () => (await admin.post(path)).body.metadata.senders

@@ -40,7 +40,7 @@ describeAnyEngine('sender addresses', (engine) => {
     await world.deliverMail()
     const mails = await mailsTo(world.place.dataDir, address)
     return mails.map(
-      (mail) => /\b(\d{4})\. It is good/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1] ?? mail,
+      (mail) => /\b(\d{4})\. It is valid/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1] ?? mail,
     )
   }
 

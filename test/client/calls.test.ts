@@ -1,4 +1,4 @@
-// The typed client: what is refused, what costs something, what somebody else has changed, and what is sent again.
+// The typed client: refused calls, calls with charges, concurrent edits, and retries.
 import { createServer } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
 import {
@@ -99,7 +99,7 @@ describeAnyEngine('a call of the typed client', (engine) => {
     return { account, admin }
   }
 
-  it('that costs something tells how much, and is carried out once somebody agrees', async () => {
+  it('that costs something reports the price, and is carried out once the user accepts it', async () => {
     const { account, admin } = await customer()
     const client = await as(admin)
     const data = { first_name: 'A', last_name: 'B' }
@@ -128,7 +128,7 @@ describeAnyEngine('a call of the typed client', (engine) => {
     expect(refused).toMatchObject({ status: 402, kind: 'not_enough_credit', name: 'CrosspointError' })
   })
 
-  it('that changes what somebody else has changed meanwhile is refused, and tells what it is now', async () => {
+  it('that changes a record that another user has changed is refused with the current record', async () => {
     const device = await world.device(world.acme)
     const client = await as(world.ada)
     const read = await client.request({ path: device.path })
@@ -170,7 +170,7 @@ describeAnyEngine('a call of the typed client', (engine) => {
     expect(data).toMatchObject(await phones(account).then(([phone]) => ({ name: phone?.name })))
   })
 
-  it('waits for a line that is broken, reading or writing, and goes on when it is mended', async () => {
+  it('waits for a broken connection, reading or writing, and continues when it works again', async () => {
     const account = await world.account()
     const line = await cuttable()
     const tries = { count: 0 }

@@ -26,7 +26,7 @@ describeAnyEngine('events that are followed', (engine) => {
     for (const leave of leaving.splice(0).reverse()) await leave()
   })
 
-  /** Somebody who follows, what they have heard, and how it stands. */
+  /** A follower, the events that it has received, and its state. */
   const follow = (client: CrosspointCore, options: FollowOptions) => {
     const gone = new AbortController()
     const heard: CrosspointEvent[] = []
@@ -70,7 +70,7 @@ describeAnyEngine('events that are followed', (engine) => {
     const account = await world.account()
     const below = await world.account(account)
     const client = await clientAs(world.operator, serverOf(world))
-    // What was committed before has its place before, too.
+    // Earlier commits get earlier positions in the feed.
     await feedSettled(world.server)
     const own = follow(client, { accountId: account.id, types: ['device.*'], after: 'now' })
     const options = { accountId: account.id, after: 'now', includeSubaccounts: true, withBefore: true }
@@ -131,7 +131,7 @@ describeAnyEngine('events that are followed', (engine) => {
     expect(states).toContain('waiting')
   })
 
-  it('go on after a line that has fallen silent without a word', async () => {
+  it('continue after the connection has become silent without an error', async () => {
     const account = await world.account()
     const line = await cuttable()
     const client = await clientAs(world.operator, line.url, { answerWithinMs: 500 })
@@ -150,7 +150,7 @@ describeAnyEngine('events that are followed', (engine) => {
   })
 
   inFullRun(() => {
-    it('go on where a reader that was too slow has stopped', async () => {
+    it('continue where a slow reader has stopped', async () => {
       const account = await world.account()
       const client = await clientAs(world.operator, serverOf(world))
       const { path } = await world.device(account)
@@ -181,13 +181,13 @@ describeAnyEngine('events that are followed', (engine) => {
     })
   })
 
-  it('are refused to those who may not read them', async () => {
+  it('are refused to callers who may not read them', async () => {
     const client = await clientAs(world.uli, serverOf(world))
     const events = client.follow({ accountId: world.rival.id })
     await expect(events.next()).rejects.toMatchObject({ status: 403 })
   })
 
-  it('end when whoever follows is signed out', async () => {
+  it('end when the follower is signed out', async () => {
     const account = await world.account()
     const admin = await world.admin(account)
     const client = await clientAs(admin, serverOf(world))

@@ -1,5 +1,5 @@
-// The public console of the family against a server, over HTTP: from the page that is loaded to what it shows, and what
-// becomes of it when sessions end, things cost money, and accounts go.
+// The public console of the family against a server, over HTTP: from the loaded page to its screens, and what
+// they do when sessions end, requests cost money, and accounts are deleted.
 import { expect, it } from 'vitest'
 import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import { FamilyConsole } from '../support/kazoo/family-console.ts'
@@ -10,7 +10,7 @@ const png = Buffer.from('\x89PNG\r\n\x1a\nlogo', 'latin1')
 const pngUrl = `data:image/png;base64,${png.toString('base64')}`
 
 describeAnyEngine('the public console of the family', (engine) => {
-  // Whoever the world is built by stays signed in; the console's people are for an hour.
+  // The operator who builds the world stays signed in; users of the console are signed in for an hour.
   const settings = { 'crossbar.auth': { token_auth_expiry_s: 0 } }
   const settle = ({ configure }: World) => configure('apps_store', { apps: sampleApps })
   const world = useWorld(engine, settle, undefined, { settings })
@@ -80,7 +80,7 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(await world.operator.delete(`${account.path}/whitelabel`)).toSucceed()
   })
 
-  it('tells a wrong password from a right one, and comes to its first screen', async () => {
+  it('rejects a wrong password, accepts the right one, and loads its first screen', async () => {
     const account = await world.account(world.reseller, { name: `First ${engine}` })
     await world.admin(account, { username: 'carla', password })
     const page = consoleOf()
@@ -214,7 +214,7 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(statusesOf(page)).toEqual(['201', '200'])
   })
 
-  it('saves the tab of limits: restrictions by the name in each classifier, and none that it makes up', async () => {
+  it('saves the tab of limits: restrictions by the name in each classifier, and no invented ones', async () => {
     const { page, account, own } = await arrived()
     const at = `accounts/${(await below(account)).id}`
     const classifiers: Record<string, { name?: string }> = (await page.get(`${at}/phone_numbers/classifiers`))
@@ -453,7 +453,7 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(statusesOf(page)).toEqual(['404', '201', '200'])
   })
 
-  it('signs in again by itself when its token has ended in the middle, and repeats what it asked', async () => {
+  it('signs in again automatically when its token has expired during use, and repeats its request', async () => {
     const { account, page, own } = await arrived()
     const { token } = page
     world.clock.advance({ seconds: 3601 })
@@ -486,7 +486,7 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(page.isSignedIn).toBe(true)
   })
 
-  it('is signed out, once and for good, when the account that it stands in is gone', async () => {
+  it('is signed out, once and permanently, when its account is deleted', async () => {
     const { account, page } = await arrived()
     const child = await below(account)
     const at = `accounts/${child.id}`

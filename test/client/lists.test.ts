@@ -61,7 +61,7 @@ describe('pages', () => {
 describeAnyEngine('a list of the typed client', (engine) => {
   const world = useWorld(engine)
 
-  /** An account with so many phones, and a client of its admin. */
+  /** An account with this number of phones, and a client of its admin. */
   const place = async (phones: number) => {
     const account = await world.account()
     const admin = await world.admin(account)
@@ -80,7 +80,7 @@ describeAnyEngine('a list of the typed client', (engine) => {
     expect(pages.at(-1)?.next_start_key).toBeUndefined()
   })
 
-  it('goes on beside what changes while it is read', async () => {
+  it('continues if records change while it is read', async () => {
     const { client, path, account, names } = await place(6)
     const seen: string[] = []
     for await (const { name, id } of client.eachOf<{ name: string; id: string }>(path, {

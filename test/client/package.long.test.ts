@@ -47,7 +47,7 @@ const compilerOptions = {
 
 beforeAll(async () => {
   await buildClient()
-  // What it depends on comes from here too: the test asks no registry.
+  // Its dependencies come from here too: the test calls no registry.
   const needed = Object.keys(manifest.dependencies).map((name) => join(root, 'node_modules', name))
   const files = await pack([join(root, 'client'), ...needed])
   writeFileSync(
@@ -97,7 +97,7 @@ it('asks for the packages that the server has, in the same versions', () => {
     expect([name, version]).toEqual([name, dependencies[name]])
 })
 
-it('compiles in the strictest program, and tells a wrong call at compile time', () => {
+it('compiles in the strictest program, which reports a wrong call at compile time', () => {
   expect(complaints).toBe('')
 })
 

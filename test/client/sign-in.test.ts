@@ -82,7 +82,7 @@ describeAnyEngine('the typed client', (engine) => {
     }
   })
 
-  it('signs in with an API key, and without anybody being asked once more when that session has ended', async () => {
+  it('signs in with an API key, and asks no user again when that session has ended', async () => {
     const { data } = await world.operator.get(`${world.acme.path}/api_key`)
     const ended: Session[] = []
     const client = clientOf(world, { onSignedOut: (session) => void ended.push(session) })
@@ -99,7 +99,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(ended).toEqual([])
   })
 
-  it('tells a wrong password from an account that asks for more', async () => {
+  it('distinguishes a wrong password from an account that requires more', async () => {
     const wrong = { username: 'ada', password: 'wrong', account: 'Acme' }
     const error = await errorOf(() => clientOf(world).signIn(wrong))
     expect(error).toMatchObject({ status: 401, kind: 'invalid_credentials', name: 'CrosspointError' })
@@ -183,7 +183,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(await ownName(client)).toBe('uli')
   })
 
-  it('lets somebody sign in again when the session has ended, once for all calls, which then succeed', async () => {
+  it('lets the user sign in again when the session has ended, once for all calls, which then succeed', async () => {
     const asked: Session[] = []
     const client = clientOf(world, {
       onSignedOut: async (ended) => {
@@ -210,7 +210,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(rows.sort()).toEqual(['Form', 'Second', 'Third'])
   })
 
-  it('says that the session has ended when nobody signs in again', async () => {
+  it('reports that the session has ended when no user signs in again', async () => {
     let asked = 0
     const store = memoryStore()
     const client = clientOf(world, {
@@ -230,7 +230,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(asked).toBe(1)
   })
 
-  it('stops waiting for somebody to sign in again when the call is given up', async () => {
+  it('stops waiting for a new sign-in when the call is cancelled', async () => {
     const gaveUp = new AbortController()
     const client = clientOf(world, {
       onSignedOut: () => {
@@ -255,7 +255,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(client.session()?.accountId).toBe(world.acme.id)
   })
 
-  it('renews a session before it ends, while calls go on', async () => {
+  it('renews a session before it ends, while calls continue', async () => {
     const account = await world.account()
     const user = await world.admin(account, { username: 'ann', password: 'ann-secret' })
     const short = { auth_modules: { cb_user_auth: { token_auth_expiry_s: 2 } } }
@@ -272,7 +272,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(await ownName(client)).toBe('ann')
   })
 
-  it('counts the age of a token that somebody else has got from when it was made', async () => {
+  it('counts the age of a token of another client from the creation of the token', async () => {
     const account = await world.account()
     const user = await world.admin(account, { username: 'old', password: 'old-secret' })
     expect(
@@ -295,7 +295,7 @@ describeAnyEngine('the typed client', (engine) => {
     expect(await ownName(client)).toBe('old')
   })
 
-  it('keeps a session in a storage that others share, and passes over what is no session there', async () => {
+  it('keeps a session in a shared storage, and ignores invalid sessions there', async () => {
     const kept = new Map<string, string>()
     const storage = {
       getItem: (key: string) => kept.get(key) ?? null,

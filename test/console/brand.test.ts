@@ -122,7 +122,7 @@ describeAnyEngine('a brand in the console', (engine) => {
       await world.deliverMail()
       const letter = smtp.mails.find(({ to }) => to.includes('desk@brand.test'))
       const code =
-        /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1] ?? ''
+        /(\d{4})\. It is valid/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1] ?? ''
       const sender = page.getByRole('region', { name: 'desk@brand.test' })
       await typeInto(page, sender.getByRole('textbox', { name: 'Code' }), code)
       await pressOn(page, sender.getByRole('button', { name: 'Verify' }))

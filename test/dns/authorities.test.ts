@@ -1,4 +1,5 @@
-// Who is asked about a domain: the servers that are set; without any those that the domain itself names, none inside.
+// The name servers that the server asks about a domain: the configured ones. If there are none, those that the
+// domain names, but no internal ones.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDns } from '../../src/dns/dns.ts'
 import { systemServers } from '../../src/dns/exchange.ts'
@@ -42,7 +43,7 @@ const delegate = (domain: string) =>
 
 const ours = () => ({ host: '127.0.0.1', port: authority.port })
 
-describe('without servers of its own the server', () => {
+describe('without configured name servers the server', () => {
   it('asks those of the machine', async () => {
     expect(systemServers().length).toBeGreaterThan(0)
     recursive.set({ type: 'A', name: 'a.test', data: '203.0.113.1' })
@@ -67,7 +68,7 @@ describe('without servers of its own the server', () => {
     ])
   })
 
-  it('finds none where there are none, and none where nobody answers', async () => {
+  it('finds none where there are none, and none if no server responds', async () => {
     const dns = dnsWith([])
     expect(await dns.authoritiesOf('nobody.test', manner())).toEqual([])
     expect(await dns.authoritiesOf('localhost', manner())).toEqual([])
@@ -77,7 +78,7 @@ describe('without servers of its own the server', () => {
   })
 })
 
-it('with servers of its own the server asks no others', async () => {
+it('with configured name servers the server asks no others', async () => {
   delegate('brand.test')
   const dns = dnsWith(['127.0.0.1'], [authority.text])
   expect(await dns.authoritiesOf('brand.test', manner())).toEqual([])
@@ -102,7 +103,7 @@ describe('addresses', () => {
     },
   )
 
-  it('are allowed by name, by themselves and by network', () => {
+  it('are allowed by name, by address and by network', () => {
     const list = ['dns.internal', '10.1.0.0/16', '192.168.0.7']
     expect(namesHost(list, 'DNS.internal', '127.0.0.1')).toBe(true)
     expect(namesHost(list, 'x', '10.1.2.3')).toBe(true)

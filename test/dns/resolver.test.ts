@@ -180,13 +180,13 @@ describe('answers of others', () => {
 })
 
 describe('name servers in trouble', () => {
-  it('are passed over: the next one is asked when one is silent', async () => {
+  it('are skipped: if one is silent, the next one is asked', async () => {
     one.behave({ silent: true })
     two.set(address)
     expect(await lookUpAt([one, two], question)).toEqual(['203.0.113.7'])
   })
 
-  it('are passed over at once when they cannot be reached', async () => {
+  it('are skipped at once when they cannot be reached', async () => {
     const dead = await startDnsServer()
     await dead.close()
     two.set(address)
@@ -209,7 +209,7 @@ describe('name servers in trouble', () => {
     expect(await lookUpAt([one, two], question)).toEqual(['203.0.113.7'])
   })
 
-  it('give no answer: silence is told after the time that there is', async () => {
+  it('give no answer: silence is reported when the time limit is reached', async () => {
     one.behave({ silent: true })
     const resolver = createResolver(() => [one], { nextServerMs: 20, lookUpMs: 200 })
     expect(await faultOf(resolver.lookUp(question, manner()))).toBe('silent: no name server answered in time')
@@ -218,7 +218,7 @@ describe('name servers in trouble', () => {
     )
   })
 
-  it('give no answer: what they said instead is told, also beside a silent one', async () => {
+  it('give no answer: their error code is reported, also if another one is silent', async () => {
     one.behave({ code: 2 })
     two.behave({ silent: true })
     expect(await faultOf(lookUpAt([one], question))).toBe('refused: the name server answered SERVFAIL')
@@ -230,7 +230,7 @@ describe('name servers in trouble', () => {
     expect(await faultOf(lookUpAt([one], question, true))).toBe('refused: the name server answered REFUSED')
   })
 
-  it('give no answer: nobody listens', async () => {
+  it('give no answer: no server listens', async () => {
     const dead = await startDnsServer()
     await dead.close()
     const told = 'unreachable: the name server cannot be reached'

@@ -172,7 +172,7 @@ describe('random bytes', () => {
         return closed
       }),
     )
-    // The server hears of their end before it hears of this request, and logs no error.
+    // The server notices their end before it receives this request, and logs no error.
     expect((await world.operator.get(world.master.path)).status).toBe(200)
     expect(world.logEntries).toEqual([])
   })

@@ -11,12 +11,12 @@ import { type Chance, createChance, seed } from './chance.ts'
 import { hostileObject, hostileText, hostileValue } from './hostile.ts'
 
 const records = countOf(1000, 100_000)
-// A post is a request and a transaction of its own: they are a fifth of all.
+// Each post is a separate request and transaction: they are a fifth of all.
 const linesAtOnce = 400
 const postsAtOnce = 100
 const ended = 63_934_785_600
 
-// What `cdr` settings ignore, and what is billed.
+// The fields that `cdr` settings ignore, and the billing fields.
 const strict = new Set([
   'call_id',
   'call_direction',

@@ -1,4 +1,4 @@
-// Values that nobody sends by accident.
+// Hostile values.
 import type { Json } from '../../src/lib/json.ts'
 import type { Chance } from './chance.ts'
 

@@ -1,4 +1,4 @@
-// Thousands of requests that nobody sends by accident. CROSSPOINT_TEST_SEED repeats a run.
+// Thousands of hostile requests. CROSSPOINT_TEST_SEED repeats a run.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { countOf } from '../support/run/run-length.ts'
 import type { Engine } from '../support/servers/databases.ts'
@@ -13,7 +13,7 @@ const roundSize = 250
 const atOnce = 16
 const maxGrowthBytes = 600e6
 
-/** Somebody who calls, and the words that they must never read. */
+/** A caller, and the words that it must never read. */
 interface Caller extends Persona {
   name: string
   secretWords: readonly string[]
@@ -60,7 +60,7 @@ const settle = async (world: World, parent: TestAccount) => {
 
 const tokenHeader = ({ token }: { token: string }) => ({ 'x-auth-token': token })
 
-/** Everybody anew, because a round may have deleted them or ended their sessions. */
+/** Creates all callers again, because a round may have deleted them or ended their sessions. */
 const gather = async (world: World): Promise<Caller[]> => {
   await world.configure('crossbar', { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 })
   const reseller = await settle(world, world.master)
@@ -98,11 +98,11 @@ const mistakesOf = (answer: Answer, { secretWords }: Caller): string[] => {
   const { status, headers, body, text } = answer
   const mistakes: string[] = []
   const hold = (is: boolean, what: string) => is || mistakes.push(what)
-  hold(status < 500 || status === 501 || specified.test(body.message ?? ''), 'a 5xx that nobody asked for')
+  hold(status < 500 || status === 501 || specified.test(body.message ?? ''), 'an unexpected 5xx')
   hold(status !== 429, 'throttled')
   hold(headers['access-control-allow-origin'] === '*', 'no CORS headers')
   hold(typeof headers['x-request-id'] === 'string', 'no request id')
-  hold(!secretWords.some((word) => text.includes(word)), "somebody else's record")
+  hold(!secretWords.some((word) => text.includes(word)), "another account's record")
   if (status >= 400 && answer.request.method !== 'HEAD')
     hold(isEnvelope(answer), 'an error without an envelope')
   if (!isEnvelope(answer)) return mistakes
@@ -127,7 +127,7 @@ describeAnyEngine('hostile requests', (engine) => {
 
   afterAll(() => transport.close())
 
-  /** What went wrong in one round, as far as it matters to somebody who reads it. */
+  /** The mistakes of one round, with the details that a reader needs. */
   const sendRound = async (chance: Chance, callers: readonly Caller[], statuses: Map<number, number>) => {
     const stories: string[] = []
     const { routes } = world.server
@@ -152,7 +152,7 @@ describeAnyEngine('hostile requests', (engine) => {
   }
 
   it(
-    'get a clear answer each, and nothing of somebody else',
+    'get a clear answer each, and no data of other accounts',
     async () => {
       const statuses = new Map<number, number>()
       for (let round = 0; round < requestsOn[engine] / roundSize; round += 1) {

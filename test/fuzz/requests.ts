@@ -102,7 +102,7 @@ const headerValues = [
   'true',
 ]
 
-/** Whoever calls, with ids of their own and of somebody else. */
+/** A caller, with ids of its account and of another one. */
 export interface Persona {
   headers: Record<string, string>
   own: PathIds
@@ -207,7 +207,7 @@ const bodyOf = (chance: Chance, route: Route): string | Buffer | undefined => {
   return chance.once(6) ? brokenBody(chance, json) : json
 }
 
-// They end the session that asks, or take away what the rest of a round stands on: tried, but not often.
+// They end the session of the request, or delete what the rest of a round needs: they are tried rarely.
 const isEnding = ({ method, path }: Route) =>
   method === 'DELETE' ? /token_auth$|_id\}$/.test(path) : /\/auth$|\/security$|token_restrictions$/.test(path)
 

@@ -62,7 +62,7 @@ describeAnyEngine('long answers', (engine) => {
       }
     })
 
-    it('name pages that are too large to be kept behind their rows, and go on where they end', async () => {
+    it('name pages that are too large to be kept behind their rows, and continue where they end', async () => {
       await fill(1200, { caller_id_name: 'x'.repeat(2000) })
       const first = await admin.get(cdrs, { query: { page_size: 1000 } })
       expect(first.data).toHaveLength(1000)
@@ -216,7 +216,7 @@ describeAnyEngine('private answers', (engine) => {
   const world = useWorld(engine)
   const privately = { 'cache-control': 'private, no-store' }
 
-  it('are kept by nobody: records, lists, exports, files of tasks and failures', async () => {
+  it('must not be cached: records, lists, exports, files of tasks and failures', async () => {
     const users = `${world.acme.path}/users`
     const answers = [
       await world.ada.get(world.acme.path),

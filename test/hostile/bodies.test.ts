@@ -20,7 +20,7 @@ const nest = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 const inData = (unit: string, last: string) => filled('{"data":[', unit, `${last}]}`)
 
 const bodies = [
-  ['a form of nothing but separators', form, filled('', 'a&', '')],
+  ['a form of separators only', form, filled('', 'a&', '')],
   ['a form of percent signs that stand for nothing', form, filled('a=', '%', '')],
   ['empty arrays', json, inData('[],', '[]')],
   ['empty objects', json, inData('{},', '{}')],
@@ -128,7 +128,7 @@ describeAnyEngine('a body of more than 64 kB', (engine) => {
     })
   })
 
-  it('is refused as soon as it is that large, when its length is not told', async () => {
+  it('is refused as soon as it is that large, when its length is not declared', async () => {
     const connection = await raw()
     await connection.write(headOf(`PUT ${users()}`, 'transfer-encoding: chunked') + chunk('x'.repeat(70_000)))
     expect((await connection.answered())[0]?.status).toBe(401)
@@ -154,7 +154,7 @@ describeAnyEngine('a body of more than 64 kB', (engine) => {
     expect(known.text()).toMatch(/^HTTP\/1\.1 100 Continue/)
   })
 
-  it('is read whole for whoever may send it, told its length or not', async () => {
+  it('is read completely for callers who may send it, with or without a declared length', async () => {
     const note = 'x'.repeat(200_000)
     const told = await world.ada.put(users(), { ...user, note })
     expect(told).toSucceed()
@@ -191,7 +191,7 @@ describeAnyEngine('a body of more than 64 kB', (engine) => {
     expect(await world.ada.post(users(), undefined, { body, query: { verb: 'PUT' } })).toSucceed(201)
   })
 
-  it('is not read at all where anybody may call, and nobody is known', async () => {
+  it('is not read at all on public routes without a known caller', async () => {
     const answer = await world.unchanged(() =>
       world.anonymous.put('/v2/user_auth', undefined, { body: padded(70_000) }),
     )
@@ -265,7 +265,7 @@ describeAnyEngine('the price of a body', (engine) => {
     expect(large.body.tokens).toEqual({ consumed: 39, remaining: 60 })
   })
 
-  it('is the same when its length is not told', async () => {
+  it('is the same when its length is not declared', async () => {
     const headers = { 'transfer-encoding': 'chunked', 'content-length': [] as string[] }
     const answer = await caller().put(users(), undefined, { body: padded(1_000_000), headers })
     expect(answer.body.tokens).toEqual({ consumed: 39, remaining: 61 })
@@ -288,7 +288,7 @@ describeAnyEngine('the price of a body', (engine) => {
     connection.end()
   })
 
-  it('is paid again by who changes what has become that large, once, and not by who reads it', async () => {
+  it('is charged once for each change of a record of that size, and not for reads', async () => {
     const made = await caller().put(users(), noted(300_000))
     const price = made.body.tokens?.consumed ?? 0
     expect(price).toBeGreaterThan(5)
@@ -323,7 +323,7 @@ describeAnyEngine('the price of a body', (engine) => {
     expect(shorter.body.tokens?.consumed).toBeGreaterThan(30)
   })
 
-  it('can be paid by whoever waits as long as the refusal says, whatever was spent before it', async () => {
+  it('can be paid after the wait that the refusal names, whatever was spent before it', async () => {
     const client = caller()
     const { data } = await caller().put(users(), noted(900_000))
     const change = () => client.post(`${users()}/${data.id}`, noted(400_000))
@@ -336,7 +336,7 @@ describeAnyEngine('the price of a body', (engine) => {
     }
   })
 
-  it('is paid for the whole of a record by who changes a part of it', async () => {
+  it('is charged for the whole record when a part of it changes', async () => {
     const { id } = await world.device(world.acme, { name: 'Large', note: 'x'.repeat(300_000) })
     const lists = `${world.acme.path}/devices/${id}/access_lists`
     const answer = await caller().post(lists, { order: 'allow,deny', cidrs: ['10.0.0.0/8'] })

@@ -72,7 +72,7 @@ describe('connections', () => {
       (isIn) => isIn,
     )
 
-  it('of one address are so many, and one that ends makes place for another', async () => {
+  it('of one address are limited, and a closed one makes place for another', async () => {
     const strangers = { reverse_proxies: ['192.0.2.1'] }
     // A complaint of another test is so old that the server complains again.
     world.clock.advance({ minutes: 10 })
@@ -100,7 +100,7 @@ describe('connections', () => {
     })
   })
 
-  it('are so many in all, whoever has them', async () => {
+  it('are limited in total, whatever their addresses', async () => {
     await withSettings({ max_connections: 20 }, async () => {
       // The tests' own clients have some of them.
       expect((await tried()).length).toBeLessThanOrEqual(20)
@@ -125,7 +125,7 @@ describe('the rest of a refused body', () => {
   const connect = useConnections(world)
   const refused = (...headers: string[]) => headOf(`PUT ${world.acme.path}/users`, ...headers)
 
-  it('is read away when it is short, and the connection goes on', async () => {
+  it('is read and discarded when it is short, and the connection stays open', async () => {
     const connection = await connect()
     await connection.write(refused('content-length: 1000000'))
     const [answer] = await connection.answered()
@@ -156,7 +156,7 @@ describe('the rest of a refused body', () => {
     const piece = Buffer.alloc(1_000_000, 'x')
     const chunk = Buffer.concat([Buffer.from('f4240\r\n'), piece, Buffer.from('\r\n')])
     let taken = 0
-    // What lies in buffers between the two counts as taken.
+    // Data in buffers between the two counts as taken.
     while (taken < 100 && (await connection.write(chunk))) taken += 1
     await connection.closed
     expect(taken).toBeLessThan(60)
@@ -179,7 +179,7 @@ describe('a request head that is too large', () => {
   const long = (length: number) => `/v2/${'a'.repeat(length)}`
   const inEnvelope = (body: string | undefined) => JSON.parse(body ?? '') as Record<string, unknown>
 
-  it('because of its URL is 414, and the connection goes on', async () => {
+  it('because of its URL is 414, and the connection stays open', async () => {
     const connection = await connect()
     await connection.write(headOf(`GET ${long(20_000)}`) + plainGet)
     const [answer, next] = await connection.answered(2)
@@ -252,7 +252,7 @@ describe('a request head that is too large', () => {
     }
   })
 
-  it('is no request that is carried out, nor is what stands behind a broken one', async () => {
+  it('is not carried out, nor is a request behind a broken one', async () => {
     const before = await world.snapshot()
     const body = JSON.stringify({ data: { first_name: 'A', last_name: 'B' } })
     const put = headOf(

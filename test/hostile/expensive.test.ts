@@ -1,5 +1,5 @@
-// The most expensive requests of the API by many clients of one account, some of which stop reading. What it costs others
-// is printed here and measured by bench/expensive.ts.
+// The most expensive requests of the API by many clients of one account, some of which stop reading. This test
+// prints the cost for other accounts; bench/expensive.ts measures it.
 import { expect, it } from 'vitest'
 import {
   type Figures,

@@ -15,7 +15,7 @@ const requests = countOf(150, 2500)
 const drawn = [`drawn for this run: ${seed}`, seed] as const
 const seeds = isFullRun ? [['that is always the same', 1] as const, drawn] : [drawn]
 
-describeAnyEngine('fuzzed requests of everybody to all routes', (engine) => {
+describeAnyEngine('fuzzed requests of all callers to all routes', (engine) => {
   let place: Place
   let names: DnsServer
   let target: Target
@@ -33,7 +33,7 @@ describeAnyEngine('fuzzed requests of everybody to all routes', (engine) => {
   })
 
   it.each(seeds)(
-    'let nobody in, show nothing of others and are answered clearly, with a seed %s',
+    'grant no access, leak nothing and get clear responses, with a seed %s',
     async (_title, seed) => {
       const { faults, statuses } = await attack({
         target,
@@ -54,6 +54,6 @@ describeAnyEngine('fuzzed requests of everybody to all routes', (engine) => {
   )
 })
 
-it('are judged by a model that knows every policy', () => {
+it('are checked by a model that knows every policy', () => {
   expect(unknownPolicies(readRoutes().operations)).toEqual([])
 })

@@ -1,4 +1,4 @@
-// NUL stands in no text of the store, and PostgreSQL fails over one that it is asked for.
+// No text in the store contains NUL, and PostgreSQL fails if a query contains one.
 import { expect, it } from 'vitest'
 import type { Answer } from '../support/world/client.ts'
 import { nameOf, requestFor, variablesOf } from '../support/world/route-samples.ts'
@@ -14,14 +14,14 @@ const isAnswer = ({ status, body }: Answer) =>
 
 const isRefusal = ({ status }: Answer) => status >= 400 && status < 500
 
-/** Each record that was sent is named as rejected: the route judges them one by one. */
+/** The response names each sent record as rejected: the route validates them one by one. */
 const isRejection = ({ data }: Answer) =>
   data?.records?.rejected.length === 1 &&
   data.records.accepted === 0 &&
   data.refusals.rejected.length === 1 &&
   data.refusals.told === 0
 
-/** Running calls are judged one by one. */
+/** The route validates running calls one by one. */
 const isNotAllowed = ({ data }: Answer) =>
   data?.calls?.length === 1 && data.calls[0].allowed === false && data.calls[0].reason === 'invalid'
 

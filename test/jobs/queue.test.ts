@@ -123,7 +123,7 @@ describeEngines('the work queue', (engine) => {
 
   it('has failed when it could not be carried out as often as its kind is tried', async () => {
     await wanting(errand('one'))
-    const dead = kindOf(kind, { maxAttempts: 2, ask: () => Promise.reject(new Error('nobody there')) })
+    const dead = kindOf(kind, { maxAttempts: 2, ask: () => Promise.reject(new Error('no response')) })
     const queue = await run(dead)
     expect(await queue.find(kind, 'one')).toMatchObject({ state: 'waiting', attempts: 1 })
     clock.advance({ seconds: 1 })
@@ -131,7 +131,7 @@ describeEngines('the work queue', (engine) => {
     expect(await queue.find(kind, 'one')).toMatchObject({
       state: 'failed',
       attempts: 2,
-      outcome: 'nobody there',
+      outcome: 'no response',
       payload: '{}',
     })
   })
@@ -189,13 +189,13 @@ describeEngines('the work queue', (engine) => {
 
   it('asks again after a pause that grows, and says why', async () => {
     await wanting(errand('one'))
-    const dead = kindOf(kind, { ask: () => Promise.reject(new Error('nobody there')) })
+    const dead = kindOf(kind, { ask: () => Promise.reject(new Error('no response')) })
     const queue = await run(dead)
     const first = await queue.find(kind, 'one')
     expect(first).toMatchObject({
       state: 'waiting',
       attempts: 1,
-      outcome: 'nobody there',
+      outcome: 'no response',
       dueAt: clock.now() + 1000,
     })
     expect(log.errors()).toHaveLength(1)
@@ -225,7 +225,7 @@ describeEngines('the work queue', (engine) => {
     expect((await asked()).sort()).toEqual(['again', 'soon'])
   })
 
-  it('is carried out again when it was asked for again meanwhile', async () => {
+  it('is carried out again when it was requested again during its run', async () => {
     await wanting(errand('one'))
     const said: string[] = []
     const ask: JobKind<Letter, string>['ask'] = async ({ payload }) => {
@@ -238,7 +238,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it.each(['move', 'keep'] as const)(
-    'leaves what is asked for meanwhile to the next look: %s',
+    'leaves jobs that are requested during a run to the next run: %s',
     async (again) => {
       await wanting(errand('busy', { dueAt: clock.now() }))
       let times = 0
@@ -329,7 +329,7 @@ describeEngines('the work queue', (engine) => {
     expect(await queue.find(kind, 'late')).toBeUndefined()
   })
 
-  it('is carried out at once for somebody who waits for it', async () => {
+  it('is carried out at once for a caller who waits for it', async () => {
     await wanting(errand('one', { dueAt: clock.now() + 60_000 }))
     const queue = queueOn()
     queue.round(kindOf(kind, { ask: async () => 'yes' }))

@@ -1,4 +1,4 @@
-// Letters are signed (RFC 6376, RFC 8463); somebody else's verifier holds the signature against a real name server.
+// Letters are signed (RFC 6376, RFC 8463); a third-party verifier checks the signature with a real name server.
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signMessage } from '../../src/mail/dkim.ts'

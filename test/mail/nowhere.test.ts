@@ -1,4 +1,4 @@
-// Mail to people who were made up, at a real mail server.
+// Mail to invented people, at a real mail server.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import type { QueuedMailJob } from '../../src/mail/message.ts'

@@ -179,7 +179,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(errors()).toEqual([])
   })
 
-  it('gives a letter up after three days, tells so without its text, and forgets the text', async () => {
+  it('gives a letter up after three days, logs that without its text, and deletes the text', async () => {
     const smtp = await smtpServer()
     smtp.refuse(1000)
     const { send, deliver, waiting, attempts, clock, errors } = await office(smtp.url)
@@ -209,7 +209,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(JSON.stringify(errors())).not.toContain('4711')
   })
 
-  it('gives up at once what the mail server will never take, and goes on with the others', async () => {
+  it('gives up at once if the mail server rejects a letter permanently, and continues with the others', async () => {
     const smtp = await smtpServer()
     smtp.refuseRecipient('nobody@acme.test', '550 no\0such\u0001user')
     const { send, deliver, waiting, attempts, errors } = await office(smtp.url)
@@ -236,7 +236,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(await attempts()).toMatchObject([{ outcome: 'given_up', reply: 'it has expired' }])
   })
 
-  it('lets nobody wait until a flood of letters of another account is sent', async () => {
+  it('delays no letter behind a flood of letters of another account', async () => {
     const smtp = await smtpServer()
     const { send, deliver } = await office(smtp.url)
     for (let count = 0; count < 60; count += 1) await send(codeFor(`user${count}@acme.test`))
@@ -277,7 +277,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(smtp.connections()).toBeLessThanOrEqual(4)
   })
 
-  it('is emptied by one of several processes at a time, so that nobody gets a letter twice', async () => {
+  it('is emptied by one of several processes at a time, so that no recipient gets a letter twice', async () => {
     const smtp = await smtpServer()
     const { store, send, clock, another, post, waiting } = await office(smtp.url)
     const processes = [post, another()].map((one) => {
@@ -303,7 +303,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(smtp.mails).toHaveLength(50)
   })
 
-  it('begins no letter after it was told to stop, and keeps what it cannot be sure of', async () => {
+  it('begins no letter after the stop signal, and keeps letters with an unknown result', async () => {
     const smtp = await smtpServer()
     smtp.fallSilent()
     const { send, deliver, waiting } = await office(smtp.url)

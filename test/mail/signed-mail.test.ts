@@ -1,4 +1,4 @@
-// A brand's mail, from the settings to the mailbox: verified address, uploaded key, signature held against DNS.
+// A brand's mail, from the settings to the mailbox: verified address, uploaded key, signature checked with DNS.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { verifyDkim } from '../support/matchers/dkim.ts'

@@ -24,7 +24,7 @@ describeAnyEngine('the log of requests', (engine) => {
     })
   })
 
-  it('says why a request was refused, there and in the line that tells of refusals', async () => {
+  it('contains why a request was refused, in its line and in the line of the refusal', async () => {
     const answer = await world.rex.get(world.acme.path)
     expect(answer.status).toBe(403)
     const trace_id = String(answer.headers.traceparent).split('-')[1]
@@ -51,7 +51,7 @@ describeAnyEngine('the log of requests', (engine) => {
 describeAnyEngine('without access lines', (engine) => {
   const world = useWorld(engine)
 
-  it('the log tells of refusals all the same', async () => {
+  it('the log still contains refusals', async () => {
     const answer = await world.rex.get(world.acme.path)
     const lines = world.logEntries.filter(({ fields }) => fields?.request_id === answer.body.request_id)
     expect(lines.map(({ message }) => message)).toEqual(['access denied'])

@@ -37,7 +37,7 @@ describeAnyEngine('the figures of a server', (engine) => {
     expect(figureOf(answer.text, `${seconds}_sum`, labels)).toBeGreaterThan(0)
   })
 
-  it('have one series for whatever clients make up', async () => {
+  it('have one series for all unknown paths', async () => {
     for (const path of ['/v2/one', '/v2/two', `${world.acme.path}/nothing/of/the/kind`, '/three'])
       await world.ada.get(path)
     const made = figuresIn(await read()).filter(({ name }) => name === `${seconds}_count`)
@@ -79,7 +79,7 @@ describeAnyEngine('the figures of a server', (engine) => {
     expect(figureOf(now, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0)
   })
 
-  it('count call records by what became of them', async () => {
+  it('count call records by result', async () => {
     const record = {
       custom_channel_vars: { account_id: world.acme.id },
       call_id: 'counted',
@@ -154,7 +154,7 @@ describeAnyEngine('the figures of a server', (engine) => {
     expect([told.status, told.stdout, told.stderr]).toEqual([0, '', ''])
   })
 
-  it('are told to direct clients of the networks that the settings name, and to nobody behind a proxy', async () => {
+  it('are shown to direct clients of the configured networks, and not behind a proxy', async () => {
     const forwarded = await world.client({ 'x-forwarded-for': '127.0.0.1' }).get('/metrics')
     expect([forwarded.status, forwarded.text]).toEqual([403, expect.stringContaining('metrics_networks')])
     await world.configure('crossbar', { metrics_networks: ['192.0.2.0/24'] })

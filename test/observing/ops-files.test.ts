@@ -1,4 +1,4 @@
-// What operators are given for Prometheus and Grafana names figures that a server shows.
+// The files for Prometheus and Grafana name only metrics that a server exports.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ describeAnyEngine('the files for Prometheus and Grafana', (engine) => {
   it('leave no figure of ours unseen', async () => {
     const { text } = await world.anonymous.get('/metrics')
     const all = rules + JSON.stringify(dashboard)
-    // Turns of long work are of use to whoever looks for a fault, and the backlog of mail is one of many.
+    // Turns of long work help to find a fault, and the backlog of mail is one of many.
     const unseen = [
       'crosspoint_task_turns_total',
       'crosspoint_migration_turns_total',
@@ -139,7 +139,7 @@ const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: s
 
 const alertNames = [...rules.matchAll(/^ {6}- alert: (\w+)$/gm)].map(([, name = '']) => name)
 
-/** What promtool is to find after half an hour of such figures, a sample a minute. */
+/** The alerts that promtool must find after half an hour of such figures, a sample a minute. */
 const trial = (kind: 'bad' | 'good', firing: readonly string[]) => ({
   interval: '1m',
   input_series: Object.values(figuresOfAlerts)

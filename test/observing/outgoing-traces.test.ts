@@ -1,4 +1,4 @@
-// Whatever leaves the process for the server of somebody else is a span of the request that has caused it, and is counted.
+// Each call to another server is a span of the request that has caused it, and is counted.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -40,7 +40,7 @@ const startProvisioner = async () => {
 
 const lacking = lacks('rabbitmq-server', rabbitmqProgram)
 
-describeAnyEngine('a call to somebody else', (engine) => {
+describeAnyEngine('a call to another server', (engine) => {
   let collector: SpanCollector
   let smtp: SmtpServer
   let objects: ObjectServer
@@ -89,7 +89,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
 
   let traces = 0
 
-  /** Somebody whose requests are of one trace. */
+  /** A client whose requests have one trace. */
   const traced = ({ token }: Pick<Person, 'token'>): { trace: string; client: Client } => {
     traces += 1
     const trace = `${engine === 'sqlite' ? '5' : '9'}${String(traces).padStart(31, '0')}`
@@ -163,7 +163,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
     expect(JSON.stringify(span)).not.toMatch(/books|of-the-operator/)
   })
 
-  it('that is refused by whoever is called has an error', async () => {
+  it('that is refused by the called server has an error', async () => {
     const { account, admin } = await customer('http')
     const { trace, client } = traced(admin)
     bookkeeper.state.manner = 'declines'
@@ -174,7 +174,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
     )
   })
 
-  it('that has no answer says how it came to nothing', async () => {
+  it('that has no answer contains the cause of its failure', async () => {
     const { account, admin } = await customer('http')
     const { trace, client } = traced(admin)
     bookkeeper.state.manner = 'deaf'
@@ -208,7 +208,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
     expect(call.parentSpanId).toBe((await spanOf(trace, 'errand provisioning')).spanId)
   })
 
-  it('of a webhook is one, and what it brings tells the trace of the request', async () => {
+  it('of a webhook is one, and its request carries the trace of the original request', async () => {
     receiver.answers(answerWith(200, 'thank you'))
     const hook = { name: 'Traced', uri: `${receiver.url}/traced`, hook: 'object' }
     const made = await world.operator.put(`${world.acme.path}/webhooks`, {
@@ -217,7 +217,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
     })
     expect(made.status).toBe(201)
     const { trace, client } = traced(world.operator)
-    expect((await client.put(`${world.acme.path}/devices`, { name: 'Told of' })).status).toBe(201)
+    expect((await client.put(`${world.acme.path}/devices`, { name: 'Traced phone' })).status).toBe(201)
     const span = await spanOf(trace, 'POST webhook')
     expect(span).toMatchObject(httpCall(receiver.url, 'POST', 200))
     const call = await eventually(() => receiver.calls.find(({ path }) => path === '/traced'), Boolean)
@@ -326,7 +326,7 @@ describeAnyEngine('a call to somebody else', (engine) => {
   })
 
   describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
-    it('to the message bus is one, and each message tells the trace of its request', async ({
+    it('to the message bus is one, and each message carries the trace of its request', async ({
       onTestFinished,
     }) => {
       const exchange = `traced.${engine}`

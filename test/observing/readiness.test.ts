@@ -22,7 +22,7 @@ const turns = (world: World, wanted: number) =>
 // The server may be writing.
 const lockMs = 60_000
 
-/** Somebody else at the store, who holds up whoever wants to write until `release` is called. */
+/** Another client of the store, which blocks all writers until `release` is called. */
 const holdUp = async ({ engine, place }: World) => {
   if (engine === 'sqlite') {
     const other = new DatabaseSync(join(place.dataDir, 'crosspoint.db'), { timeout: lockMs })
@@ -39,7 +39,10 @@ const holdUp = async ({ engine, place }: World) => {
   return () => client.end()
 }
 
-/** Runs statements beside the database, and ends all its connections, so that the next ones find it changed. */
+/**
+ * Runs statements directly in the database, and ends all its connections, so that the next ones find it
+ * changed.
+ */
 const alter = async ({ place }: World, alteration: string) => {
   const url = new URL(place.databaseUrl ?? '')
   const name = url.pathname.slice(1)
@@ -88,11 +91,11 @@ describeAnyEngine('readiness', (engine) => {
   it.runIf(engine === 'postgres')('is lost while PostgreSQL takes no writes', async () => {
     const world = await buildWorld(engine)
     await alter(world, 'SET default_transaction_read_only = on')
-    // What the refused write says first, and what is known once another connection was looked for.
+    // The first text follows the refused write, the second one follows the search for another connection.
     expect((await turns(world, 503)).text).toMatch(
       /^the store cannot be written: (it is read-only, or a standby|no server of the database takes writes)$/,
     )
-    // What it reads, it serves; what it cannot write is nobody's fault here.
+    // The server still serves reads. A failed write is not an internal error here.
     expect((await world.ada.get(world.acme.path)).status).toBe(200)
     const refused = await world.ada.patch(world.acme.path, { timezone: 'Europe/Berlin' })
     expect(refused).toFailWith(503, 'datastore_unreachable')
@@ -102,7 +105,7 @@ describeAnyEngine('readiness', (engine) => {
     await world.close()
   })
 
-  it.runIf(engine === 'postgres')('is lost while PostgreSQL lets nobody in', async () => {
+  it.runIf(engine === 'postgres')('is lost while PostgreSQL refuses connections', async () => {
     const world = await buildWorld(engine)
     await alter(world, 'WITH ALLOW_CONNECTIONS false')
     expect((await turns(world, 503)).text).toMatch(/^the store /)
@@ -123,7 +126,7 @@ interface Counted {
   gate: Promise<void>
 }
 
-/** A store that counts how often it is asked, and answers when it is told to. */
+/** A store that counts the queries, and responds on command. */
 const countedStore = () => {
   const state: Counted = {
     asked: 0,
@@ -162,7 +165,7 @@ describe('whether a server is ready', () => {
     expect(state.asked).toBe(1)
   })
 
-  it('is asked anew as soon as a write has failed', async () => {
+  it('is checked again as soon as a write has failed', async () => {
     const { state, store } = countedStore()
     const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
     expect(await obstacle()).toBeUndefined()
@@ -190,14 +193,14 @@ describe('whether a server is ready', () => {
     ],
     ['58030', 'could not read file "base/1/2": I/O error', 'the store cannot be read: its disk fails'],
     ['ECONNREFUSED', 'connect ECONNREFUSED 192.0.2.7:5432', 'the store does not answer'],
-  ])('tells why a store cannot be read (%s %s), and no more', async (code, message, says) => {
+  ])('reports why a store cannot be read (%s %s), without details', async (code, message, says) => {
     const { state, store } = countedStore()
     state.fault = failure(datastoreUnreachable, {}, Object.assign(new Error(message), { code }))
     const readiness = createReadiness({ store, life: life(), freeBytes: undefined })
     expect(await readiness.obstacle()).toBe(says)
   })
 
-  it('tells what the store knows of its trouble', async () => {
+  it('reports the trouble that the store has found', async () => {
     const { state, store } = countedStore()
     const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
     state.obstacle = 'it has no room left'
@@ -205,7 +208,7 @@ describe('whether a server is ready', () => {
     expect(await obstacle()).toBe('the store cannot be written: its synchronous standby does not confirm')
   })
 
-  it('is not waited for longer than its patience, and not asked twice meanwhile', async () => {
+  it('is not waited for longer than its timeout, and has one check at a time', async () => {
     const { state, store } = countedStore()
     const gate = Promise.withResolvers<void>()
     state.gate = gate.promise

@@ -21,7 +21,7 @@ describeAnyEngine('answers of a server that exports nothing', (engine) => {
       expect((await world.ada.get(path)).headers.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
   })
 
-  it('go on with the trace of whoever asks', async () => {
+  it('continue the trace of the caller', async () => {
     for (const traceparent of callers) {
       const answer = await world.client({ traceparent }).get('/v2/about')
       expect(answer.headers.traceparent).toMatch(
@@ -30,7 +30,7 @@ describeAnyEngine('answers of a server that exports nothing', (engine) => {
     }
   })
 
-  it('begin one of their own where the header is none', async () => {
+  it('begin a new trace if the header has none', async () => {
     const none = [
       '',
       'nonsense',

@@ -61,7 +61,7 @@ describe.each([
   ['couchdb2', 'CouchDB 2.3.1'],
   ['couchdb3', 'CouchDB 3.3.3'],
 ] as const)('%s', (engine, title) => {
-  it('is known by what it says of itself', async () => {
+  it('is recognised by its own description', async () => {
     const { kazoo, open } = await stage({ engine })
     expect((await open()).facts).toEqual({ title: `${title} at ${kazoo.host}`, canFollow: true })
   })
@@ -73,7 +73,7 @@ describe.each([
     expect(await readTexts(source)).toEqual(expected)
   })
 
-  it('tells what changed since a copy was begun, though changes come twice and in another order', async () => {
+  it('returns the changes since the start of a copy, even if they come twice and in another order', async () => {
     const { kazoo, open } = await stage({ engine, areChangesShuffled: engine !== 'couchdb1' })
     const source = await open()
     const { sequence = '' } = (await source.database('alerts')) ?? {}
@@ -119,7 +119,7 @@ describe('A database', () => {
       expect(await readPages(source, database, mark)).toEqual(pages.slice(at + 1))
   })
 
-  it('leaves no answer behind that nobody reads to its end, neither of pages nor of changes', async () => {
+  it('leaves no unread response behind, neither of pages nor of changes', async () => {
     const text = 'x'.repeat(1_500_000)
     const documents = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => ({
       id,
@@ -156,7 +156,7 @@ describe('A database', () => {
     ])
   })
 
-  it('tells its size and what conflicts there are, and is undefined when there is none', async () => {
+  it('returns its size and its conflicts, and is undefined when there is none', async () => {
     const { open } = await stage()
     const source = await open()
     const { database, id, text, losers } = sampleNamed('number_in_conflict')
@@ -174,7 +174,7 @@ describe('A database', () => {
     expect(await source.document('nothing', 'nothing')).toBeUndefined()
   })
 
-  it('that goes while it is read is told to be gone', async () => {
+  it('that is deleted while it is read is reported as deleted', async () => {
     const { database, documents } = many(1500)
     const { kazoo, open } = await stage({}, new Map([[database, documents]]))
     const source = await open()
@@ -259,7 +259,7 @@ describe('After a fault', () => {
     expect(pages.flatMap((page) => page.unreadable)).toEqual([{ id: bad, reason: 'status 500' }])
   })
 
-  it('silence is not waited for longer than was said', async () => {
+  it('silence is not waited for longer than configured', async () => {
     const { kazoo, open } = await stage()
     const source = await open({ silenceMs: 500 })
     let left = 1
@@ -271,14 +271,14 @@ describe('After a fault', () => {
 describe('Credentials', () => {
   const credentials = { name: 'adm@in', password: 'p/ä:ss w%rd' }
 
-  it.each(['basic', 'session'] as const)('in the address sign in, by %s, and are not told', async (by) => {
+  it.each(['basic', 'session'] as const)('in the address sign in, by %s, and are not shown', async (by) => {
     const { kazoo, open } = await stage({ credentials: { ...credentials, by }, sessionRequests: 5 })
     const source = await open()
     expect(await readTexts(source)).toEqual(expected)
     expect(source.facts.title).toBe(`CouchDB 3.3.3 at ${kazoo.host}`)
   })
 
-  it('whose session ends while several databases are read sign in anew', async () => {
+  it('whose session ends while several databases are read sign in again', async () => {
     const { open } = await stage({ credentials: { ...credentials, by: 'session' }, sessionRequests: 40 })
     const source = await open()
     const names = await source.databases()
@@ -346,10 +346,13 @@ describe('What is no CouchDB', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  it.each(['<html>secret</html>', '{"name":"another"}', '[]'])('is told to be none: %s', async (body) => {
-    const host = await answering(200, body)
-    expect(await troubleOf(openSource(`http://${host}`))).toBe(`${host} is no CouchDB`)
-  })
+  it.each(['<html>secret</html>', '{"name":"another"}', '[]'])(
+    'is reported as no CouchDB: %s',
+    async (body) => {
+      const host = await answering(200, body)
+      expect(await troubleOf(openSource(`http://${host}`))).toBe(`${host} is no CouchDB`)
+    },
+  )
 
   it('or sends elsewhere is not followed', async () => {
     const host = await answering(301, '', { location: 'https://elsewhere.example/?key=secret' })

@@ -82,7 +82,7 @@ describe('The stand-in takes in over HTTP', () => {
     expect((await ask('GET', `${database}/a%2Fb`)).status).toBe(404)
   })
 
-  it('files, inline or by themselves', async () => {
+  it('files, inline or separately', async () => {
     const { ask } = await stage()
     await ask('PUT', database)
     await ask(
@@ -100,7 +100,7 @@ describe('The stand-in takes in over HTTP', () => {
 describe('A generated system', () => {
   const size = { accounts: 30, users: 100, numbers: 1500, calls: 3000, months: 4, rates: 50 }
 
-  it('has as many documents as it says, the same ones each time', async () => {
+  it('has the requested number of documents, the same ones each time', async () => {
     const read = async () => {
       const { kazoo } = await stage(generatedSystem(size))
       const source = await openSource(kazoo.url)

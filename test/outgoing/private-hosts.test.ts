@@ -142,7 +142,7 @@ describe('a call that the operator has not configured itself', () => {
     expect(reached).toEqual([])
   })
 
-  it('goes to the address that was judged, whatever the name leads to a moment later', async () => {
+  it('goes to the checked address, whatever the name resolves to a moment later', async () => {
     const outgoing = outgoingWith([allowed])
     const faults: unknown[] = []
     const times = 12
@@ -194,7 +194,7 @@ describe('a call that the operator has not configured itself', () => {
   })
 })
 
-describe('an address that somebody names', () => {
+describe('an address that a user enters', () => {
   const mayCall = (host: string, allowedHosts: readonly string[] = []) =>
     outgoingWith(allowedHosts).mayCall(`http://${host}:${port}/`)
 
@@ -202,7 +202,7 @@ describe('an address that somebody names', () => {
     expect(await mayCall(host)).toBe(false)
   })
 
-  it('is judged by where its name leads, and called by nobody for that', async () => {
+  it('is checked by the addresses of its name, without a call to them', async () => {
     record('inside.test', forbidden)
     record('outside.test', '203.0.113.7')
     expect(await mayCall('inside.test')).toBe(false)
@@ -211,7 +211,7 @@ describe('an address that somebody names', () => {
     expect(reached).toEqual([])
   })
 
-  it('may be one that nobody knows yet', async () => {
+  it('may be unknown in DNS', async () => {
     expect(await mayCall('nobody-knows.test')).toBe(true)
   })
 
@@ -222,7 +222,7 @@ describe('an address that somebody names', () => {
 })
 
 describe('an answer', () => {
-  it('is cut off where nobody needs the rest', async () => {
+  it('is cut off if the rest is not needed', async () => {
     const call = callTo(`http://${allowed}:${port}/compressed`, { cutsOff: true })
     const answer = await outgoingWith([allowed]).send(call)
     expect([answer.status, answer.text]).toEqual([200, 'x'.repeat(1000)])

@@ -6,7 +6,7 @@ import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describe('The base address', () => {
-  it('has a plain HTTP listener, on port 8000 unless it is told otherwise', () => {
+  it('has a plain HTTP listener, on port 8000 unless another one is configured', () => {
     expect(readConfig({}).port).toBe(8000)
     expect(readConfig({ CROSSPOINT_PORT: '80' }).port).toBe(80)
   })
@@ -103,14 +103,14 @@ describeAnyEngine('The service', (engine) => {
     await world.configure('crossbar', { token_costs: 0 })
   })
 
-  it('tells timestamps as integers in Gregorian seconds', async () => {
+  it('returns timestamps as integers in Gregorian seconds', async () => {
     const account = await world.account()
     const secondsFromYear0To1970 = 62_167_219_200
     const { data } = await world.operator.get(account.path)
     expect(data.created).toBe(world.clock.now() / 1000 + secondsFromYear0To1970)
   })
 
-  it('tells them otherwise where the name of a field says so', async () => {
+  it('returns them in another format if the name of a field announces it', async () => {
     await sendLegs(world, [legOf(world.acme, nowOf(world), { duration_seconds: 0 })])
     const [row] = (await world.ada.get(`${world.acme.path}/cdrs`)).data
     expect(row).toMatchObject({

@@ -31,7 +31,7 @@ describeAnyEngine('The account record', (engine) => {
     })
   })
 
-  it('is seen by the people of the account and by admins above it, by nobody else', async () => {
+  it('is visible only to users of the account and to admins above it', async () => {
     for (const person of [world.uli, world.ada, world.ross, world.operator])
       expect((await person.get(world.acme.path)).data.name).toBe('Acme')
     expect(await world.rex.get(world.acme.path)).toFailWith(403, 'forbidden')

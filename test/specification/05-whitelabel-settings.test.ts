@@ -111,16 +111,16 @@ describeAnyEngine('Whitelabel settings', (engine) => {
     shows: withDefaults,
   })
 
-  it('are seen by whoever enters the domain, signed in or not', async () => {
+  it('are visible to visitors of the domain, signed in or not', async () => {
     const settings = { domain: 'sign-in.acme.test', company_name: 'Acme' }
-    // What the operator writes needs no DNS.
+    // Settings that the operator writes need no DNS.
     await world.operator.post(pathOf(world.acme), settings)
     for (const visitor of [world.anonymous, world.rex]) {
       expect(await visitor.get('/v2/whitelabel/sign-in.acme.test')).toSucceedWith(withDefaults(settings))
     }
   })
 
-  it('are read and written by the account and those above it, by nobody else', async () => {
+  it('are read and written only by the account and those above it', async () => {
     expect(await world.ross.get(pathOf(world.acme))).toSucceed()
     await world.unchanged(async () => {
       expect(await world.rex.get(pathOf(world.acme))).toFailWith(403, 'forbidden')

@@ -68,7 +68,7 @@ describeAnyEngine('The whitelabel domains object', (engine) => {
     expect(await shown()).toSucceedWith({ A: {}, MX: {} })
   })
 
-  it('is seen by everybody, and set by system administrators alone', async () => {
+  it('is visible to all users, and set by system administrators alone', async () => {
     expect(await world.rex.get(system, { query })).toSucceed()
     await world.unchanged(async () => {
       for (const person of [world.ross, world.ada])

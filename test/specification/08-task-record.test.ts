@@ -19,7 +19,7 @@ describeAnyEngine('The task record', (engine) => {
       query: { file_name: 'rates.csv' },
     })
 
-  it('tells of a task that has ended what it was, what became of it, and when', async () => {
+  it('contains the kind, the result and the times of an ended task', async () => {
     const { path, task } = await importRates('prefix,rate_cost\n1,0.1\nx,0.2')
     const record = {
       id: anId,
@@ -106,7 +106,7 @@ describeAnyEngine('The task record', (engine) => {
     expect((await read('out.csv')).text.split('\r\n').slice(0, 2)).toEqual(output)
   })
 
-  it('is seen by people of the account and above it, by nobody else', async () => {
+  it('is visible only to users of the account and above it', async () => {
     const { body } = await world.ada.put(`${world.acme.path}/tasks`, undefined, {
       query: finding,
       ...numbers,

@@ -52,7 +52,7 @@ describeAnyEngine('The services audit summary', (engine) => {
     expect(await world.ross.get(path, { query })).toSucceedWith(whole)
   })
 
-  it('is seen by people of the account and above it, by nobody else', async () => {
+  it('is visible only to users of the account and above it', async () => {
     const path = `${world.acme.path}/services/audit/summary`
     for (const person of [world.uli, world.ross]) expect(await person.get(path)).toSucceed()
     expect(await world.rex.get(path)).toFailWith(403, 'forbidden')

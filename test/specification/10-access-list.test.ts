@@ -60,7 +60,7 @@ describeAnyEngine('The access list', (engine) => {
   }
 
   it.each([
-    ['deny,allow', 'all but those within the CIDRs', false],
+    ['deny,allow', 'all except those within the CIDRs', false],
     ['allow,deny', 'those within the CIDRs alone', true],
   ])('order %s lets in %s', async (order, _whom, within) => {
     const account = await world.account()
@@ -78,7 +78,7 @@ describeAnyEngine('The access list', (engine) => {
     expect(await letsIn(account, '192.0.2.7', 'friendly-scanner')).toBe(false)
   })
 
-  it('is read and written by the account and those above it, by nobody else', async () => {
+  it('is read and written only by the account and those above it', async () => {
     expect(await world.ross.get(at(world.acme))).toSucceed()
     await world.unchanged(async () => {
       for (const answer of [

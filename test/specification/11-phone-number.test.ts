@@ -293,7 +293,7 @@ describeAnyEngine('A phone number', (engine) => {
     expect((await world.ada.get(local)).data.features).toEqual(['local'])
   })
 
-  it('is seen by people of its account and above it, by nobody else', async () => {
+  it('is visible only to users of its account and above it', async () => {
     for (const person of [world.uli, world.ross]) expect(await person.get(path())).toSucceed()
     expect(await world.rex.get(path())).toFailWith(403, 'forbidden')
     expect(await world.rex.get(pathOf(world.rival, number))).toFailWith(404, 'bad_identifier')

@@ -86,7 +86,7 @@ const variables: FieldRow[] = [
     refuses: { type: [5] },
   },
   {
-    // With decimals they are told as whole units and exactly: test/api/call-billing.test.ts.
+    // Decimals are returned as whole units and exactly: test/api/call-billing.test.ts.
     says: 'rate, surcharge: units of money',
     takes: [0, 120],
     refuses: { type: ['x', '1.5e', true], minimum: [-1] },
@@ -125,7 +125,7 @@ describeAnyEngine('The call detail record', (engine) => {
 
   const read = ({ call_id }: Json, by = world.operator) => by.get(`${world.acme.path}/cdrs/202601-${call_id}`)
 
-  /** A record that was sent, as it is told. */
+  /** The response for a record that was sent. */
   const told = (sent: Json) => ({
     ...sent,
     id: idOf(sent),
@@ -246,7 +246,7 @@ describeAnyEngine('The call detail record', (engine) => {
     })
   })
 
-  it('is seen by people of the account and above it, by nobody else', async () => {
+  it('is visible only to users of the account and above it', async () => {
     const sent = leg()
     await sendLegs(world, [sent])
     for (const person of [world.uli, world.ross]) expect(await read(sent, person)).toSucceed()

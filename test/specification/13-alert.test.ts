@@ -170,7 +170,7 @@ describeAnyEngine('The alert', (engine) => {
   it('is generated for provisioning errors', async () => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
-    // Nobody listens there.
+    // No server listens there.
     await world.configure('provisioner', { provisioning_url: 'http://127.0.0.1:9/phones' })
     await world.device(account, {
       mac_address: '00:11:22:33:44:55',
@@ -193,7 +193,7 @@ describeAnyEngine('The alert', (engine) => {
     expect(await categories(admin, account)).toEqual(['port_action_required'])
   })
 
-  it('is seen by its recipients and those above them, by nobody else', async () => {
+  it('is visible only to its recipients and those above them', async () => {
     const { data } = await world.operator.put(at(world.acme), toAdmins(world.acme))
     const path = `${at(world.acme)}/${data.id}`
     for (const person of [world.ada, world.ross]) expect(await person.get(path)).toSucceedWith(data)

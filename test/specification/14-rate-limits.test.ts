@@ -67,7 +67,7 @@ describeAnyEngine('Rate limits', (engine) => {
   }
   const perMinute = (number: number) => ({ per_minute: { invites: number } })
 
-  it('of the `device` section hold for devices of the account without limits of their own', async () => {
+  it('of the `device` section apply to devices of the account without separate limits', async () => {
     const account = await world.account()
     const device = await world.device(account, { sip: { username: 'desk' } })
     await world.operator.post(`${account.path}/rate_limits`, { account: perMinute(50), device: perMinute(5) })
@@ -86,7 +86,7 @@ describeAnyEngine('Rate limits', (engine) => {
     expect(await world.operator.delete(settings)).toSucceed()
   })
 
-  it('are read and written by the account and those above it, by nobody else', async () => {
+  it('are read and written only by the account and those above it', async () => {
     const path = `${world.acme.path}/rate_limits`
     expect(await world.ross.get(path)).toSucceed()
     await world.unchanged(async () => {

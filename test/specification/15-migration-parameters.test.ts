@@ -62,7 +62,7 @@ describeAnyEngine('Migration parameters', (engine) => {
     })
   })
 
-  it('are taken from admins of the account and above it, from nobody else', async () => {
+  it('are accepted only from admins of the account and above it', async () => {
     expect(await world.ada.post(at(world.acme), now)).toSucceed()
     expect(await world.ross.post(at(world.acme), now)).toSucceed()
     await world.unchanged(async () => {

@@ -26,7 +26,7 @@ describeAnyEngine('The status of a task', (engine) => {
     waiting.push(path)
     return path
   }
-  // None is left to work beside the next test, which compares all that is stored.
+  // No task keeps running during the next test, which compares all that is stored.
   afterEach(async () => {
     for (const path of waiting.splice(0)) await world.ada.patch(`${path}/stop`)
     await world.configure('tasks', { max_running: 4 })

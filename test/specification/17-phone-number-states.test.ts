@@ -33,7 +33,7 @@ describeAnyEngine('The state of a phone number', (engine) => {
     expect((await world.operator.put(pathOf(world.acme, next()))).data.state).toBe('in_service')
   })
 
-  it('PUT by somebody not allowed to create in the state: unchanged, 403 forbidden', async () => {
+  it('PUT by a caller who may not create in the state: unchanged, 403 forbidden', async () => {
     for (const fields of [{}, { create_with_state: 'available' }]) {
       const answer = await world.unchanged(() => world.ada.put(pathOf(world.acme, next()), fields))
       expect(answer).toFailWith(403, 'forbidden', {

@@ -24,7 +24,7 @@ describeAnyEngine('The verification of a whitelabel email', (engine) => {
     await world.deliverMail()
     const mails = await mailsTo(world.place.dataDir, email)
     return mails.map(
-      (mail) => /\b(\d{4})\. It is good/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1] ?? mail,
+      (mail) => /\b(\d{4})\. It is valid/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1] ?? mail,
     )
   }
 

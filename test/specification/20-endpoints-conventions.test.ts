@@ -1,4 +1,4 @@
-// Endpoints: what holds for all of them.
+// Endpoints: the common rules.
 import { expect, it } from 'vitest'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 

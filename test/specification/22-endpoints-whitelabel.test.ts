@@ -237,7 +237,7 @@ describeAnyEngine('Endpoints: whitelabel', (engine) => {
       }
     })
 
-    it('GET /v2/whitelabel/{domain}/logo, /icon, /welcome: the file, for whoever visits the domain', async () => {
+    it('GET /v2/whitelabel/{domain}/logo, /icon, /welcome: the file, for visitors of the domain', async () => {
       const { admin, domain, path } = await branded()
       // Without DNS the operator confirms the host.
       const confirmed = { envelope: { confirm_domain: true } }
@@ -255,7 +255,7 @@ describeAnyEngine('Endpoints: whitelabel', (engine) => {
     const codeTo = async (address: string) => {
       await world.deliverMail()
       const mail = (await mailsTo(world.place.dataDir, address)).at(-1) ?? ''
-      return /\b(\d{4})\. It is good/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1]
+      return /\b(\d{4})\. It is valid/.exec(textOf(mail).replaceAll('\r\n', ' '))?.[1]
     }
 
     const withAddress = async () => {

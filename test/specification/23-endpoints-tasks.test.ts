@@ -50,7 +50,7 @@ describeAnyEngine('Endpoints: tasks', (engine) => {
     const help = { description: expect.any(String), doc: expect.any(String) }
     expect(said(answer)).toEqual({
       status: 200,
-      // Among the actions of its category, and by itself.
+      // Among the actions of its category, and alone.
       data: { tasks: { number_management: { list: help }, list: help } },
       metadata: {},
     })

@@ -82,7 +82,7 @@ describeAnyEngine('Endpoints: alerts', (engine) => {
 
   it('DELETE …/alerts/{alert_id}: allowed only when clearable is true', async () => {
     const { ada, acme } = world
-    // The server itself tells of a number that comes in, for as long as it does.
+    // The server itself raises an alert for a number that is being ported in, until the port ends.
     await makeNumber(world, acme, '+14155550100', { create_with_state: 'port_in' })
     const [row] = (await ada.get(`${acme.path}/alerts`)).data
     expect(row).toMatchObject({ category: 'port_action_required', clearable: false })

@@ -7,7 +7,7 @@ import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 const counters = { registrations: 10, invites: 20, total_packets: 300 }
 const section = { per_minute: counters, per_second: counters }
 
-// What the system sets for whoever has no limits of their own.
+// The system limits for accounts and devices without limits.
 const ofSystem = {
   account: {
     per_minute: { registrations: 100, invites: 200, total_packets: 2000 },

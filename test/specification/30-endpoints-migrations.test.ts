@@ -19,7 +19,7 @@ describeAnyEngine('Endpoints: migrations', (engine) => {
     return { account, admin, reseller, customer, path: `${account.path}/migrations/${id}` }
   }
 
-  it('migrations are for admins of their own account and of those above', () =>
+  it('migrations are for admins of the account and of those above', () =>
     expectNoStrangers(world, [
       ['GET', '/v2/accounts/{account_id}/migrations'],
       ['GET', '/v2/accounts/{account_id}/migrations/{migration_id}'],
@@ -41,7 +41,7 @@ describeAnyEngine('Endpoints: migrations', (engine) => {
     })
   })
 
-  it('GET …/migrations/{migration_id}: whether it was performed, by whom, when', async () => {
+  it('GET …/migrations/{migration_id}: whether it was performed, its performer, and when', async () => {
     const { account, admin, path } = await family()
     const description = expect.any(String)
     expect(said(await admin.get(path))).toEqual({

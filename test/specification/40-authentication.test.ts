@@ -31,7 +31,7 @@ describeAnyEngine('Authentication', (engine) => {
     await world.unchanged(async () => {
       for (const route of guarded) {
         const path = pathWith(route, { account_id: world.acme.id })
-        for (const stranger of [world.anonymous, world.clientWithToken('made up')])
+        for (const stranger of [world.anonymous, world.clientWithToken('not-a-token')])
           expect(said(await stranger.request(route.method, path)), `${route.method} ${path}`).toEqual(unknown)
       }
     })
@@ -132,7 +132,7 @@ describeAnyEngine('Authentication', (engine) => {
         from: [{ type: 'account', value: world.master.id }],
         to: [{ type: account.id, value: 'admins' }],
       })
-      // The server itself tells of a port, for as long as there is one.
+      // The server itself raises an alert for a port, as long as there is one.
       await makeNumber(world, account, next(), { create_with_state: 'port_in' })
       type Row = { id: string; clearable: boolean }
       const rows: Row[] = (await admin.get(alerts)).data

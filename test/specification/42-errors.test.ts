@@ -29,7 +29,7 @@ describeAnyEngine('Errors', (engine) => {
 
   const bodyOf = ({ status, ...rest }: Expected) => ({ ...everywhere(), error: String(status), ...rest })
 
-  /** Shows that a request by somebody with a token fails so, with nothing else in the envelope. */
+  /** Shows that a request with a token fails in this way, with nothing else in the envelope. */
   const expectFailure = (answer: Answer, by: Person, expected: Expected) => {
     expect([answer.status, answer.body]).toEqual([
       expected.status,
@@ -66,7 +66,7 @@ describeAnyEngine('Errors', (engine) => {
       const wrong = { credentials: credentialsOf('uli', 'guessed'), account_name: 'Acme' }
       const answers = await world.unchanged(async () => [
         await world.anonymous.get(world.acme.path),
-        await world.clientWithToken('made up').get(world.acme.path),
+        await world.clientWithToken('not-a-token').get(world.acme.path),
       ])
       for (const { status, body } of answers)
         expect([status, body]).toEqual([401, bodyOf({ status: 401, message: 'invalid_credentials', data })])

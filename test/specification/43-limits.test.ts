@@ -20,7 +20,7 @@ describeAnyEngine('Limits: request throttling with token buckets', (engine) => {
   /** However long a bucket rests, it is not thrown away. */
   const never = { inactivity_timeout_s: 1_000_000 }
 
-  /** Somebody above all customers, from an address that nobody has called from. */
+  /** A user above all customers, from an address without earlier requests. */
   const caller = () => world.ross.with(freshAddress())
 
   const withBuckets = async (values: Json, work: () => Promise<void>) => {
@@ -149,11 +149,11 @@ describeAnyEngine('Limits: request throttling with token buckets', (engine) => {
     await withCosts(ofCaller, async () => expect(await priceOf(get)).toBe(1))
   })
 
-  it('quickcall is looked up by keys of its own', async () => {
+  it('quickcall is looked up by separate keys', async () => {
     const { id } = world.acme
     const device = await world.device(world.acme)
     const call = (client: Client) => client.get(`${device.path}/quickcall/100`)
-    // Beside the cost of the request itself, which is 1.
+    // In addition to the cost of the request itself, which is 1.
     const inOrder: [key: string, costs: Json, price: number][] = [
       ['devices.quickcall', { devices: { quickcall: 20 } }, 20],
       ['devices.GET.quickcall', { devices: { GET: { quickcall: 30 }, quickcall: 20 } }, 30],

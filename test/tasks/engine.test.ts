@@ -23,7 +23,7 @@ describeAnyEngine('a running task', (engine) => {
   let account: AccountRecord
   let by: ReturnType<typeof operate>
   let calls: string[][]
-  /** What the action waits for before it decides. */
+  /** The action waits for this before it decides. */
   let gate: (names: string[]) => Promise<void> | void
 
   const look = (names: string[]) => {
@@ -51,7 +51,7 @@ describeAnyEngine('a running task', (engine) => {
 
   afterEach(() => world.stopProcesses())
 
-  it('does every row once and in order, and tells what came of it', async () => {
+  it('processes every row once and in order, and returns the results', async () => {
     const names = numbered(180)
     const id = await by.begin(csvOf(names))
     expect(await by.ended(id)).toMatchObject({
@@ -160,14 +160,14 @@ describeAnyEngine('a running task', (engine) => {
     expect(await by.view(id)).toMatchObject({ status: 'stopped', success_count: 30 })
   })
 
-  it('goes on in another process where the first one left it', async () => {
+  it('continues in another process where the first one left it', async () => {
     await world.configure({ rows_at_once: 10 })
     const first = world.process(actionsOf, 'first')
     const second = world.process(actionsOf, 'second')
     // The suite's own process takes nothing.
     await process.stop()
     first.start()
-    // It is told to stop within its third batch.
+    // The task gets the stop signal within its third batch.
     let isTold = false
     gate = (names) => {
       if (!names.includes('n000020')) return
@@ -204,7 +204,7 @@ describeAnyEngine('a running task', (engine) => {
     expect(calls).toEqual(numbered(5).map((name) => [name]))
   })
 
-  it('tells its progress, and how long it will take', async () => {
+  it('reports its progress, and its remaining time', async () => {
     await world.configure({ rows_at_once: 10 })
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     gate = async (names) => {
@@ -351,7 +351,7 @@ describeAnyEngine('a running task', (engine) => {
     })
   })
 
-  describe('that was stopped and goes on', () => {
+  describe('that was stopped and continues', () => {
     /** Stops a task when this many rows of it are done, and gives what came of it. */
     const stopBehind = async (id: string, count: number) => {
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -491,7 +491,7 @@ describeAnyEngine('a running task', (engine) => {
       expect(await notesOf()).toEqual({})
     })
 
-    it('tells what its rows would charge, each counted once whichever process judged it', async () => {
+    it('reports what its rows would charge, each counted once in whichever process it ran', async () => {
       await world.configure({ rows_at_once: 2 })
       const pricing: ChargePreview<number> = {
         add: async (sum = 0, sets) => sum + sets.length,
@@ -570,7 +570,7 @@ describeAnyEngine('a running task', (engine) => {
       expect(await counter.output(id)).toBe(csvOf(lines, 'number'))
     })
 
-    it('goes on behind the last part when another process takes it over', async () => {
+    it('continues behind the last part when another process takes it over', async () => {
       const first = world.process(() => [counting()])
       first.start()
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -592,7 +592,7 @@ describeAnyEngine('a running task', (engine) => {
       expect(calls.flat()).toEqual(['0', '1', '2', '3', '4', '5', '5', '6', '7', '8', '9'])
     })
 
-    it('goes on behind the last part when it was stopped, as it was asked for', async () => {
+    it('continues behind the last part after a stop, with its original parameters', async () => {
       const told = counting({ settle: () => ({ asked: calls.length }), parameters: { after: 'Never given' } })
       const { promise: released, resolve: release } = Promise.withResolvers<void>()
       gate = ([name]) => {
@@ -666,7 +666,7 @@ describeAnyEngine('a running task', (engine) => {
       expect(await counter.output(id)).toBe(csvOf(['7'], 'number'))
     })
 
-    it('is refused to whom the action does not allow it', async () => {
+    it('is refused to callers who may not use the action', async () => {
       const counter = begin(counting({ allow: superduper }))
       await expect(counter.make(undefined, order)).rejects.toMatchObject({ kind: { name: 'forbidden' } })
     })
@@ -701,7 +701,7 @@ describeAnyEngine('a running task', (engine) => {
       expect(await leftovers()).toEqual({ states: [], parts: 0 })
     })
 
-    it('of an upload that a dead process left is swept, one that goes on is not', async () => {
+    it('of an upload of a dead process is swept, that of a running upload is not', async () => {
       const hour = 3_600_000
       const insert = `INSERT INTO long_runs (account_id, id, state, since) VALUES ($1, $2, 'uploading', $3)`
       const upload = (taskId: string, since: number) =>

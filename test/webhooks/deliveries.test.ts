@@ -1,4 +1,4 @@
-// How receivers are told: until they have listened, in order for one record, and without waiting for each other.
+// Deliveries to receivers: repeated until success, in order for one record, and independent of each other.
 import { expect, it } from 'vitest'
 import { openSide } from '../../src/commands/moving/places.ts'
 import { openDatabase } from '../../src/compose.ts'
@@ -36,7 +36,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     (call, response) =>
       call.path === at ? answering(call, response) : answerWith(200)(call, response)
 
-  it('is a success with any 2xx, and leaves an attempt that says all of it', async () => {
+  it('is a success with any 2xx, and leaves an attempt with all details', async () => {
     const made = await hook(world.acme, { custom_request_headers: { 'X-Own': 'a-secret' } })
     hooks.receiver.answers(answerWith(204, '', { 'x-answer': 'yes' }))
     await rename(world.uli, 'Vera')
@@ -68,7 +68,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await nothingWaits(made)
   })
 
-  it('ends when a move of the store has begun, and goes on where it was when the move is canceled', async () => {
+  it('ends when a move of the store has begun, and continues where it was when the move is canceled', async () => {
     const made = await hook(world.acme)
     hooks.receiver.answers(answerWith(503))
     await rename(world.uli, 'Wilma')
@@ -152,7 +152,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     expect((await attempts(made, 2))[1]).toMatchObject({ result: 'success' })
   })
 
-  it('is repeated while nobody listens at the address', async () => {
+  it('is repeated while no server listens at the address', async () => {
     const away = await startHookReceiver()
     await away.close()
     const made = await hook(world.acme, { uri: `${away.url}/` })
@@ -214,7 +214,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await attempts(made, 2)
     // The second pause is longer than the first.
     later(5)
-    await rename(world.rex, 'Nobody hears of this')
+    await rename(world.rex, 'Undelivered')
     const due = await world.server.store.all<{ due_at: number }>(
       'SELECT due_at FROM webhook_deliveries WHERE hook_id = $1',
       [made.id],
@@ -226,7 +226,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await nothingWaits(made)
   })
 
-  it('keeps the order of one record while others go on', async () => {
+  it('keeps the order of one record while other deliveries continue', async () => {
     const user = await world.user(world.acme)
     const made = await hook(world.acme)
     hooks.receiver.answers((call, response) =>
@@ -238,7 +238,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await rename(user, 'Three')
     await rename(world.uli, 'Other')
     await attempts(made, 2)
-    // The other record was told of; of this one nothing behind the first.
+    // The receiver got the event of the other record; of this one it got only the first.
     const told = hooks.receiver.to(made.at).filter(({ json }) => json.id === user.id)
     expect(new Set(told.map(({ headers }) => headers['x-event-id'])).size).toBe(1)
     hooks.receiver.answers(answerWith(200))
@@ -290,11 +290,13 @@ describeAnyEngine('telling a webhook', (engine) => {
     for (const { path } of slow) await world.operator.delete(path)
   })
 
-  it('is of so many events at once as the settings say, however many wait', async ({ onTestFinished }) => {
+  it('is limited to the configured number of concurrent events, however many wait', async ({
+    onTestFinished,
+  }) => {
     const made = await hook(world.acme)
     hooks.receiver.answers(onlyAt(made.at, answerWith(503)))
     const people = await Promise.all(Array.from({ length: 20 }, () => world.user(world.acme)))
-    // All of them wait, and are due together: those that come while some are told would begin one by one.
+    // All of them wait and are due together. Events that arrive during deliveries would start one by one.
     await attempts(made, people.length)
     const open = new Set<() => void>()
     let mostAtOnce = 0
@@ -308,7 +310,7 @@ describeAnyEngine('telling a webhook', (engine) => {
       }
       open.add(end)
       mostAtOnce = Math.max(mostAtOnce, open.size)
-      // Whoever would come beside eight comes within this time, as a rule.
+      // A ninth call would normally arrive within this time.
       if (open.size === 8) setTimeout(() => [...open].map((answer) => answer()), 50)
     })
     onTestFinished(() => {
@@ -327,7 +329,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await world.operator.delete(made.path)
   })
 
-  it('waits while the hook is disabled, and goes on when it is enabled', async () => {
+  it('waits while the hook is disabled, and continues when it is enabled', async () => {
     const made = await hook(world.acme)
     hooks.receiver.answers(onlyAt(made.at, answerWith(503)))
     await rename(world.uli, 'Xaver')
@@ -343,7 +345,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     expect((await attempts(made, 2))[1]).toMatchObject({ result: 'success' })
   })
 
-  it('leaves nothing to be told when the hook is removed', async () => {
+  it('ends when the hook is removed', async () => {
     const made = await hook(world.acme)
     hooks.receiver.answers(onlyAt(made.at, answerWith(503)))
     await rename(world.uli, 'Xenia')
@@ -373,7 +375,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     expect((await list({ created_from: at, created_to: at })).data).toEqual([])
   })
 
-  it('is tried with a sample whenever somebody asks, disabled or not', async () => {
+  it('sends a sample on request, disabled or not', async () => {
     const made = await hook(world.acme, { enabled: false, version: 'v2' })
     const answer = await world.ada.post(`${made.path}/test`)
     expect(answer.data).toMatchObject({ result: 'success', resp_status_code: 200, resp_body: 'thank you' })

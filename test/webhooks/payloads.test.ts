@@ -1,4 +1,4 @@
-// What receivers are sent, and how they know whose word it is.
+// The payloads that receivers get, and how they verify the sender.
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -17,13 +17,13 @@ const proofsOf = ({ headers }: HookCall, content: string, keys: readonly string[
   return { proofs, wanted }
 }
 
-describeAnyEngine('what a webhook is told', (engine) => {
+describeAnyEngine('the payload of a webhook', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, rename } = hooks
 
   const firstCall = async (at: string) => {
     const [call] = await hooks.receiver.told(at, 1)
-    if (!call) throw new Error('nobody was told')
+    if (!call) throw new Error('no call was received')
     return call
   }
 
@@ -103,7 +103,7 @@ describeAnyEngine('what a webhook is told', (engine) => {
     expect([call.method, call.headers['content-type']]).toEqual(['PUT', 'application/json'])
   })
 
-  it('stands in the query of a GET, behind what the address asks itself, and the query is signed', async () => {
+  it('is in the query of a GET, behind the query of the address, and the query is signed', async () => {
     const { at, path } = await hook(world.acme, {
       http_verb: 'get',
       custom_data: { ...ofUsers.custom_data, note: "it's (really) a * !" },

@@ -45,7 +45,7 @@ describeEngines('telling a webhook again', (engine) => {
     await world.device(account)
     const told = await attempts(first, 3)
     const ids = told.map(({ event_id: id }) => String(id))
-    // A hook that is made later is told of what was before it, when somebody asks for that.
+    // A new webhook receives earlier events if a user requests a replay.
     const made = await hook(account, { hook: 'user.edited' })
     const answer = await world.operator.post(`${made.path}/replay`, { after: ids[0] })
     expect(answer.status).toBe(202)
@@ -69,11 +69,11 @@ describeEngines('telling a webhook again', (engine) => {
         () => idsAt(made),
         (ids) => ids.includes(user.id),
       )
-    // Asked for first, so it has been told all it will be.
+    // This replay was requested first, so all its events have been delivered.
     expect(idsAt(own)).not.toContain(user.id)
   })
 
-  it('takes the place of what was to be told again before', async () => {
+  it('replaces a replay that is still waiting', async () => {
     const made = await hook(world.acme, { hook: 'user.*' })
     await rename(world.uli, 'Zacharias')
     await attempts(made, 1)
@@ -173,7 +173,7 @@ describeEngines('telling a webhook again', (engine) => {
     },
   )
 
-  it('is told in the feed with who asked for it', async () => {
+  it('has an event in the feed, with the user who requested it', async () => {
     const watcher = await hook(world.acme, { hook: 'webhook.replayed', version: 'v2' })
     const made = await hook(world.acme)
     await world.ada.post(`${made.path}/replay`, { after: '0'.repeat(16) })

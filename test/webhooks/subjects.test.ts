@@ -1,4 +1,4 @@
-// Which hooks are told of which events.
+// The events that each webhook receives.
 import { expect, it } from 'vitest'
 import { createWebhookStore } from '../../src/areas/events/webhooks/store.ts'
 import { eventually } from '../support/run/eventually.ts'
@@ -11,7 +11,7 @@ describeEngines('a webhook', (engine) => {
 
   const eventsAt = (at: string) => hooks.receiver.to(at).map(({ json }) => json.hook_event as string)
 
-  /** Told of last, so that whatever else was to be told has been. */
+  /** This event is sent last, so all other events have been sent before. */
   const sentinel = async () => {
     const last = await hook(world.master, { hook: 'account.edited', include_subaccounts: true })
     await world.operator.patch(world.rival.path, { announcement: last.id })
@@ -22,7 +22,7 @@ describeEngines('a webhook', (engine) => {
     )
   }
 
-  it('is told of a user that is made, changed and removed; not while it is disabled; and again after that', async () => {
+  it('receives the events of a created, changed and deleted user, but none while the webhook is disabled', async () => {
     const { at, path } = await hook(world.acme)
     const user = await world.user(world.acme)
     await rename(user, 'Other')
@@ -44,7 +44,7 @@ describeEngines('a webhook', (engine) => {
     expect(hooks.receiver.to(at)).toHaveLength(4)
   })
 
-  it('is told of the kinds and deeds that its custom_data names', async () => {
+  it('receives the kinds and actions that its custom_data names', async () => {
     const created = await hook(world.acme, { custom_data: { type: 'device', action: 'doc_created' } })
     const phone = await world.device(world.acme)
     await world.operator.patch(phone.path, { name: 'Renamed' })
@@ -55,7 +55,7 @@ describeEngines('a webhook', (engine) => {
     ])
   })
 
-  it('is told of its own account alone, unless it asks for those below', async () => {
+  it('receives only events of its account, unless it includes those below', async () => {
     const own = await hook(world.reseller)
     const below = await hook(world.reseller, { include_subaccounts: true })
     const everywhere = await hook(world.master, { include_subaccounts: true })
@@ -63,7 +63,7 @@ describeEngines('a webhook', (engine) => {
     await rename(world.uli, 'Ulf')
     const [call] = await hooks.receiver.told(below.at, 1)
     await hooks.receiver.told(everywhere.at, 1)
-    // The hook's account in the header, that of the event in what it is told.
+    // The account of the webhook is in the header, that of the event in the payload.
     expect(call?.headers['x-account-id']).toBe(world.reseller.id)
     expect(call?.json.account_id).toBe(world.acme.id)
     await sentinel()
@@ -71,7 +71,7 @@ describeEngines('a webhook', (engine) => {
     expect(hooks.receiver.to(rival.at)).toEqual([])
   })
 
-  it('of all is told of each event once', async () => {
+  it('of all receives each event once', async () => {
     const { at } = await hook(world.rival, { hook: 'all' })
     await world.operator.patch(world.rival.path, { announcement: 'One' })
     const phone = await world.device(world.rival)
@@ -84,7 +84,7 @@ describeEngines('a webhook', (engine) => {
     )
   })
 
-  it('of a kind is told of all that happens to it, and of nothing else', async () => {
+  it('of a kind receives all events of that kind, and no others', async () => {
     const { at } = await hook(world.acme, { hook: 'device.*' })
     const phone = await world.device(world.acme)
     await rename(world.uli, 'Urs')
@@ -93,14 +93,14 @@ describeEngines('a webhook', (engine) => {
     expect(eventsAt(at)).toEqual(['device.created', 'device.deleted'])
   })
 
-  it('of notices is told of what somebody is told of by mail', async () => {
+  it('of notices receives the notices that are emailed', async () => {
     const { at } = await hook(world.acme, { hook: 'notifications', custom_data: { type: 'new_user' } })
     const user = await world.user(world.acme)
     const [call] = await hooks.receiver.told(at, 1)
     expect(call?.json).toMatchObject({ hook_event: 'notifications', type: 'new_user', id: user.id })
   })
 
-  it('is told of nothing from before it was made', async () => {
+  it('receives no event from before its creation', async () => {
     await rename(world.uli, 'Before')
     await sentinel()
     const { at } = await hook(world.acme)
@@ -110,7 +110,7 @@ describeEngines('a webhook', (engine) => {
     expect(hooks.receiver.to(at)).toHaveLength(1)
   })
 
-  it('of what a switch tells waits for one', async () => {
+  it('of switch events waits for one', async () => {
     const { at, path } = await hook(world.acme, { hook: 'channel_create' })
     await rename(world.uli, 'Ursel')
     await sentinel()
@@ -118,7 +118,7 @@ describeEngines('a webhook', (engine) => {
     expect((await world.operator.get(`${path}/attempts`)).data).toEqual([])
   })
 
-  it('goes with its account, and what it was told with it', async () => {
+  it('is deleted with its account, and so are its attempts', async () => {
     const account = await world.account(world.reseller)
     const { at, id } = await hook(account, { hook: 'all' })
     await world.user(account)

@@ -1,4 +1,4 @@
-// A receiver that has failed for a whole day is told no more, until somebody says so.
+// The server disables a webhook that has failed for a whole day, until an admin enables it again.
 import { expect, it } from 'vitest'
 import { eventually } from '../support/run/eventually.ts'
 import { answerWith } from '../support/servers/hook-receiver.ts'
@@ -38,7 +38,7 @@ describeAnyEngine('a webhook that fails', (engine) => {
     return made
   }
 
-  it('goes on for a day, however often it fails', async () => {
+  it('is tried for a day, however often it fails', async () => {
     const { account } = await customer()
     const made = await hook(account)
     hooks.receiver.answers(answerWith(404))
@@ -52,7 +52,7 @@ describeAnyEngine('a webhook that fails', (engine) => {
     expect((await read(made)).data.enabled).toBe(true)
   })
 
-  it('begins its day anew with each success', async () => {
+  it('starts a new day with each success', async () => {
     const { account } = await customer()
     const made = await hook(account)
     hooks.receiver.answers(answerWith(404))
@@ -98,7 +98,7 @@ describeAnyEngine('a webhook that fails', (engine) => {
     expect(raised).toMatchObject([{ type: 'alert.raised', after: { category: 'webhook_disabled' } }])
   })
 
-  it('is told again when somebody enables it, and its alert goes', async () => {
+  it('receives events again when an admin enables it, and its alert is removed', async () => {
     const { account, admin } = await customer()
     const made = await failForADay(account)
     const before = (await attempts(made, 2)).length
@@ -110,7 +110,7 @@ describeAnyEngine('a webhook that fails', (engine) => {
     )
     await world.user(account)
     const after = await attempts(made, before + 2)
-    // What waited is told as well.
+    // Waiting events are delivered as well.
     expect(after.slice(-2).map(({ result }) => result)).toEqual(['success', 'success'])
   })
 

@@ -1,4 +1,4 @@
-// Somebody else's program: compiled and run where nothing but the packed client is installed.
+// A third-party program: compiled and run where only the packed client is installed.
 import {
   ChargesNeeded,
   CrosspointError,

@@ -65,7 +65,7 @@ export const recordSignIns = async (world: World, { record }: Recorder) => {
     const emails = `${account.path}/whitelabel/emails`
     await operator.put(`${account.path}/whitelabel`, { domain: 'brand.sign-in.test' })
     const made = await operator.put(emails, { email })
-    const [, code = ''] = /\b(\d{4})\. It is good/.exec((await mailTo(email)).replaceAll('\r\n', ' ')) ?? []
+    const [, code = ''] = /\b(\d{4})\. It is valid/.exec((await mailTo(email)).replaceAll('\r\n', ' ')) ?? []
     const ids = { account_id: account.id, email_id: String(made.body.metadata.id) }
     await record(admin, `POST ${onAccount}/whitelabel/emails/{email_id}/verify`, ids, { data: { code } })
   }
