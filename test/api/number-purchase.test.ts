@@ -172,7 +172,7 @@ describeEngines('a number that a search has found', (engine) => {
     expect(await stored(second)).toMatchObject({ hidden: { carrierData: { price: 3 } } })
   })
 
-  it('is ordered separately from the others of a collection', async () => {
+  it('is ordered in collections too, each number separately', async () => {
     const [first, second] = ['+15105550107', '+15105550108'] as const
     inventory.answer('GET /numbers/US/search', { [first]: {}, [second]: {} })
     await world.ada.get(`${world.acme.path}/phone_numbers`, { query: { prefix: '510555' } })

@@ -181,7 +181,7 @@ describeEngines('events of Stripe', (engine) => {
 
   it('about charges of others change nothing', async () => {
     const { account, intent } = await payer()
-    // The owner of another Stripe account may write one of our keys into the metadata of a charge.
+    // The owner of a Stripe account may write one of our keys into the metadata of another charge.
     const foreign = { ...intent, id: `pi_foreign_${engine}`, amount: 2500 }
     stripe.kept.intents.push(foreign)
     stripe.refundOutside(foreign.id, 2500)
