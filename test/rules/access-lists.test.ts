@@ -36,7 +36,7 @@ describe('decideAccess', () => {
     ['deny,allow', outside, true],
     ['deny,allow', [], true],
     ['deny,allow', ['0.0.0.0/0'], false],
-  ] as const)('judges %s with %j', (order, cidrs, allowed) => {
+  ] as const)('decides with the order %s and the ranges %j', (order, cidrs, allowed) => {
     const one = list(order, [...cidrs])
     expect(decide(one)).toEqual({
       allowed,

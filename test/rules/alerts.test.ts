@@ -41,12 +41,12 @@ describe('a recipient', () => {
   })
 
   it.each([
-    ['somebody of no kind', { type: 'friends', value: 'all' }],
+    ['a type that does not exist', { type: 'friends', value: 'all' }],
     ['a group of no account', { type: 'descendants', value: 'all' }],
     ['an account without a group', { type: acme, value: 'friends' }],
     ['accounts below one without a group', { type: 'descendants', value: [acme, 'friends'] }],
     ['two ids in a row', { type: 'all', value: [acme, 'users'] }],
-  ])('that is %s is nobody', (_title, recipient) => {
+  ])('that is %s matches no reader', (_title, recipient) => {
     expect(keysOf(recipient)).toEqual([])
   })
 })
@@ -70,7 +70,7 @@ describe('who reads an alert', () => {
     expect([reseller, acme, rival].map((id) => sees(adaOfAcme, below(id)))).toEqual([true, false, false])
   })
 
-  it('is alone when the alert names nobody outside of the account', () => {
+  it('is in the account alone when the alert names no recipient outside of it', () => {
     expect(isOnlyFor(alertTo({ type: acme, value: 'all' }, { type: acme, value: ada }), acme)).toBe(true)
     expect(isOnlyFor(alertTo({ type: acme, value: 'all' }, { type: rival, value: 'all' }), acme)).toBe(false)
     expect(isOnlyFor(alertTo({ type: 'user', value: acme }, { type: 'admins', value: acme }), acme)).toBe(
@@ -82,9 +82,9 @@ describe('who reads an alert', () => {
 
 describe('a balance is low', () => {
   it.each([
-    ['below what the account says', 49_900, 50_000, undefined, 50_000],
-    ['not at what the account says', 50_000, 50_000, undefined, undefined],
-    ['at nothing when it says nothing', 0, undefined, undefined, 0],
+    ['below the threshold of the account', 49_900, 50_000, undefined, 50_000],
+    ['not at the threshold of the account', 50_000, 50_000, undefined, undefined],
+    ['at zero when the account has no threshold', 0, undefined, undefined, 0],
     ['not above nothing', 1, undefined, undefined, undefined],
     ['at what may be owed when it is paid later', 100_000, undefined, 100_000, 100_000],
     ['not above that', 100_001, undefined, 100_000, undefined],

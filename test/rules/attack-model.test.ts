@@ -134,7 +134,7 @@ describe('the model of an attack', () => {
     expect(faultsOf(ghost, aimAt(acme, 'anyone'))).toEqual([])
   })
 
-  it('follows accounts that the operator moves, and nobody else', () => {
+  it('follows an account that the operator moves, and ignores other moves', () => {
     const [place, moved] = [tenant(7, reseller), tenant(8, acme)]
     const leaks = () =>
       findLeaks(
@@ -158,7 +158,7 @@ describe('the model of an attack', () => {
     expect(isWithin(moved, rival)).toBe(false)
   })
 
-  it('knows a 5xx that nobody named from one that was named or has its cause', () => {
+  it('distinguishes an unexplained 5xx from one that is named or has a known cause', () => {
     const faultsOf = (status: number, message: string, isStoreCut: boolean) =>
       judge(
         persona(acme, 'admin'),

@@ -12,7 +12,7 @@ describe('Months of call records', () => {
     expect(unprepared([], 202610)).toEqual([])
   })
 
-  it('are beyond retention when so many whole ones lie between', () => {
+  it('are beyond retention when the retained number of whole months is in between', () => {
     expect(outdated([202511, 202512, 202601, 202602, 202603], 202602, 2)).toEqual([202511])
   })
 })

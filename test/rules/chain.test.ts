@@ -47,7 +47,7 @@ describe('the digest of an audit entry', () => {
     )
   })
 
-  it('tells an empty text from none', () => {
+  it('distinguishes an empty text from a missing one', () => {
     fc.assert(
       fc.property(
         entry,

@@ -32,7 +32,7 @@ async function* piecesOf(bodies: readonly Uint8Array[], ending: Uint8Array): Asy
 }
 
 describe.each(codings)('bytes in %s', (coding) => {
-  it('are the same when they are opened, with what stands behind them', async () => {
+  it('decompress to the same bytes, with the ending that follows them', async () => {
     await fc.assert(
       fc.asyncProperty(someBytes, someEnding, async (body, ending) => {
         const packed = await compressed(coding, body, ending)
@@ -42,7 +42,7 @@ describe.each(codings)('bytes in %s', (coding) => {
     )
   })
 
-  it('are compressed once for whatever stands behind them', async () => {
+  it('are compressed once for every ending', async () => {
     await fc.assert(
       fc.asyncProperty(someBytes, fc.array(someEnding, { maxLength: 4 }), async (body, endings) => {
         const packed = await pack(coding, body)
@@ -72,7 +72,7 @@ describe.each(codings)('bytes in %s', (coding) => {
     )
   })
 
-  it('are as long whatever stands behind them, though they repeat it', async () => {
+  it('have the same length with every ending, although they repeat it', async () => {
     const secret = 'eyJhbGciOiJIUzI1NiJ9.c2VjcmV0'
     const ending = Buffer.from(`${secret}"}`)
     const lengthBeside = async (guess: string) =>
@@ -89,7 +89,7 @@ describe.each(codings)('bytes in %s', (coding) => {
       expect(await lengthBeside(guess)).toBe(await lengthAlone(guess))
   })
 
-  it('are let go of when nobody takes them', async () => {
+  it('are released when the reader stops', async () => {
     let isLeft = false
     async function* endless(): AsyncGenerator<Piece> {
       try {

@@ -21,11 +21,11 @@ describe('a registration of a server', () => {
     ['all of them have gone', undefined, true],
   ]
 
-  it.each(cases)('is judged when %s', (_what, after, isOver) => {
+  it.each(cases)('is checked when %s', (_what, after, isOver) => {
     expect(endedUsers(before, after)).toEqual(isOver ? ['pbx'] : [])
   })
 
-  it('that nobody could make does not end', () => {
+  it('that no server could make does not end', () => {
     expect(endedUsers(trunk({ auth_method: 'ip', ip: '203.0.113.1' }), undefined)).toEqual([])
     expect(endedUsers(trunk({}, { options: { enabled: false } }), undefined)).toEqual([])
   })

@@ -1,4 +1,4 @@
-// What a world derives quickly, everybody else derives at this cost.
+// Test worlds derive keys quickly. All other callers derive them at this cost.
 import { expect, it } from 'vitest'
 import { derive, digestOf, hashingOfDigest, renewal } from '../../src/auth/credentials.ts'
 import { quickLayers } from '../support/world/world.ts'

@@ -45,7 +45,8 @@ describe('the CSV parser', () => {
   it('reads what was written, wherever the pieces end', () => {
     fc.assert(
       fc.property(fc.array(row), cuts, fc.boolean(), (rows, places, hasMark) => {
-        // Only a byte order mark that the writer put there is passed over, not a first cell that begins like one.
+        // The parser skips only a byte order mark that the writer put there, not a first cell that begins like
+        // one.
         const text = `${hasMark || rows[0]?.[0]?.startsWith('\ufeff') ? '\ufeff' : ''}${rows.map(plainCsvLine).join('')}`
         expect(cellsOf(text, places)).toEqual(rows)
       }),
@@ -85,14 +86,14 @@ describe('the CSV parser', () => {
     )
   })
 
-  it('cuts the bytes into records without a gap, so that one can go on at the end of any', () => {
+  it('cuts the bytes into records without a gap, so that a reader can continue at the end of any record', () => {
     fc.assert(
       fc.property(fc.array(row, { minLength: 2 }), fc.nat(), (rows, nat) => {
         const bytes = Buffer.from(rows.map(plainCsvLine).join(''))
         const records = recordsOf(bytes)
         const at = nat % records.length
         const rest = cellsOf(bytes.subarray(records[at]?.end))
-        // What goes on begins a text of its own: a mark at its beginning would be taken for a byte order mark.
+        // The rest is read as a new text: a mark at its beginning would be taken for a byte order mark.
         fc.pre(!rows.some(([first]) => first?.startsWith('\ufeff')))
         expect(rest).toEqual(rows.slice(at + 1))
       }),
@@ -120,7 +121,7 @@ describe('the CSV parser', () => {
     ['rows of unequal length', 'a,b\n1\n1,2,3', [['a', 'b'], ['1'], ['1', '2', '3']]],
     ['a last line without an end', 'a\n"b"', [['a'], ['b']]],
     ['no text', '', []],
-    ['nothing but line ends and a mark', '\ufeff\r\n\n\r', []],
+    ['only line ends and a mark', '\ufeff\r\n\n\r', []],
   ])('reads %s', (_what, text, rows) => {
     expect(cellsOf(text)).toEqual(rows)
     expect(

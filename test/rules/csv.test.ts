@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { columnsOf, csvLine, flattenRow, restored } from '../../src/lib/csv.ts'
 import { createCsvParser } from '../../src/lib/csv-parse.ts'
 
-// An independent reader of RFC 4180: absent cells and empty texts are told apart by the quotes.
+// An independent reader of RFC 4180. Quotes distinguish empty texts from absent cells.
 const parseLine = (line: string) => {
   const cells: (string | undefined)[] = []
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y

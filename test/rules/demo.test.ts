@@ -1,4 +1,4 @@
-// What the made-up company is made of, as far as it is reckoned.
+// The generated data of the demo company, without a server.
 import { inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -65,7 +65,7 @@ describe('chance', () => {
 })
 
 describe('the calls of the demo', () => {
-  it('are exactly so many, each leg once, and over by the end', () => {
+  it('have exactly the requested number of legs, each leg once, and end by the end of the period', () => {
     const legs = legsFor([company(3), company(1)], 997)
     expect(legs).toHaveLength(997)
     expect(new Set(legs.map(({ call_id }) => call_id)).size).toBe(997)
@@ -100,7 +100,7 @@ describe('the past', () => {
 })
 
 describe('the logo', () => {
-  it('is a picture of the size that it says', () => {
+  it('is a picture of the requested size', () => {
     const png = Buffer.from(drawPicture(320, 80, [0, 0, 0]))
     expect(png.subarray(1, 4).toString()).toBe('PNG')
     const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]

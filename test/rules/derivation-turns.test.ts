@@ -51,7 +51,7 @@ it('comes to who was there before, however many strangers ask for the same accou
   expect(turnOf('mine')).toBeLessThanOrEqual(2)
 })
 
-it('comes to strangers as well while those who were there before ask much', () => {
+it('comes to strangers as well while known callers ask often', () => {
   const { turns, add, turnOf } = begin()
   each(60, () => add(caller('home', 'theirs', 'known'), 'known'))
   each(6, () => turns.next())
@@ -74,7 +74,7 @@ it('comes to the background, too, while others wait', () => {
   expect(turnOf('background')).toBeLessThanOrEqual(8)
 })
 
-it('is refused to the network that asks too much, and to nobody else', () => {
+it('is refused only to the network that asks too often', () => {
   const { turns, add } = begin()
   const refused: (string | undefined)[] = []
   each(64, () => refused.push(add(caller('flood', 'theirs'), 'flood')))

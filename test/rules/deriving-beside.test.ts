@@ -1,4 +1,4 @@
-// Keys that are derived beside a work that wants the memory and the cores.
+// Keys that are derived while a job needs the memory and the cores.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createPasswordHasher } from '../../src/auth/deriving/deriver.ts'
@@ -17,7 +17,7 @@ const deriver = createPasswordHasher({
 })
 afterAll(deriver.stop)
 
-/** Asks for so many keys; tells how many of them are being derived, whenever somebody wants to know. */
+/** Requests this number of keys, and reports on demand how many of them are being derived. */
 const asking = (count: number) => {
   let done = 0
   const keys = Array.from({ length: count }, async (_, at) => {
@@ -45,7 +45,7 @@ const asking = (count: number) => {
 }
 
 describe('Keys', () => {
-  it('are derived one at a time while such a work is under way, and as many as there are threads behind it', async () => {
+  it('are derived one at a time while such a job runs, and on all threads after it', async () => {
     const ending = Promise.withResolvers<void>()
     const work = deriver.beside(() => ending.promise)
     const keys = asking(6)

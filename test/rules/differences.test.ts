@@ -75,7 +75,7 @@ describe('the differences between two records', () => {
         expect(differencesBetween(copyOf(a), copyOf(a))).toEqual([])
         const isSame = JSON.stringify(copyOf(a)) === JSON.stringify(copyOf(b))
         if (isSame || differencesBetween(copyOf(a), copyOf(b)).length > 0) return
-        // What is left is the order of keys.
+        // The remaining difference is the order of keys.
         expect(copyOf(a)).toEqual(copyOf(b))
       }),
     )

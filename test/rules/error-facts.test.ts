@@ -4,7 +4,7 @@ import { messageOf } from '../../src/lib/error-facts.ts'
 describe('what an error says', () => {
   it.each([
     [new Error('no room'), 'no room'],
-    // What a name with two addresses is answered with when nobody listens at either.
+    // The error of a name with two addresses when no server listens at either.
     [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
     [new AggregateError([]), 'AggregateError'],
     ['thrown', 'thrown'],

@@ -147,7 +147,7 @@ describe('the filters of a query', () => {
       expect(keeps(query, { name: 'Desk' })).toBe(true)
   })
 
-  it('judges any record by any query without failing; a filter and its opposite split the records', () => {
+  it('evaluate any query on any record without failing, and a filter and its opposite split the records', () => {
     const key = fc.constantFrom('a', 'a.b', 'b', '__proto__', 'a..b', 'x')
     const value = fc.oneof(fc.string(), fc.json(), fc.constantFrom('1', 'true', '[1]', '["a"]'))
     const stored = fc.dictionary(fc.constantFrom('a', 'b', 'x', '__proto__'), fc.jsonValue())

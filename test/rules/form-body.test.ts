@@ -6,14 +6,14 @@ import { Failure } from '../../src/lib/failure.ts'
 const most = 1000
 
 const signs = fc.constantFrom('&', '=', '+', '%', '%20', '%C3', '%A9', '%zz', '%F0%9F%A6%84', '?', ' ')
-// Browsers send nothing but ASCII.
+// Browsers send only ASCII.
 const texts = fc.array(fc.oneof(signs, fc.string({ unit: 'binary-ascii' }))).map((parts) => parts.join(''))
 
 describe('the fields of a form', () => {
   it('are those that a browser reads, or are rejected if their bytes are not UTF-8', () => {
     fc.assert(
       fc.property(texts, (text) => {
-        // A question mark in front is passed over by browsers only, which take it for a whole query.
+        // Only browsers skip a question mark in front, because they take the text for a whole query.
         fc.pre(!text.startsWith('?'))
         const fields = () => urlEncodedFields(Buffer.from(text), most)
         const read = [...new URLSearchParams(text)]

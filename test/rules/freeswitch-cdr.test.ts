@@ -50,7 +50,7 @@ const leg = fc
   .map((variables) => ({ variables: { ...variables, start_stamp: '2026-02-07 09:15:02' } }))
 
 describe('the body of mod_json_cdr', () => {
-  it('means the same in every encoding, with its values encoded by themselves or not', () => {
+  it('means the same in every encoding, with its values encoded separately or not', () => {
     fc.assert(
       fc.property(
         leg,

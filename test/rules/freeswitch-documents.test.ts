@@ -126,13 +126,13 @@ describe('a call', () => {
     ])
   })
 
-  it('goes on with its flow whatever carriers say', () => {
+  it('continues with its flow whatever the carriers answer', () => {
     const targets = [gateway('one'), gateway('two', { delay_s: 10 }), phone('desk', { delay_s: 130 })]
     const follows = dialled({ targets }).filter(([, data]) => data.startsWith('continue_on_fail'))
     expect(follows).toEqual([goOn('true'), goOn('true'), goOn('false')])
   })
 
-  it('rings beside phones the first gateway alone, which is shown what it should be', () => {
+  it('rings only the first gateway together with phones, and shows it the caller ID of that gateway', () => {
     const forwarded = { caller_id: { number: '+14155550111', privacy: 'full' } }
     const targets = [phone('desk'), gateway('one', forwarded), gateway('two', { delay_s: 10, ...forwarded })]
     const [, , [, text] = []] = dialled({ targets })
@@ -191,7 +191,7 @@ describe('a call', () => {
     expect(within.filter(([application]) => application === 'limit')).toHaveLength(1)
   })
 
-  it('shows nobody what the directory has said when nothing is to be shown', () => {
+  it('shows nothing from the directory when the caller ID is empty or private', () => {
     expect(actions({ caller_id: {}, targets: [phone('desk')] }).slice(2, 4)).toEqual([
       ['unset', 'effective_caller_id_name'],
       ['unset', 'effective_caller_id_number'],
@@ -208,7 +208,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is refused in the words of the route, and tells its record whose it is', () => {
+  it('is refused with the code and the reason of the route, and its record gets the owner', () => {
     const refusal = { decision: 'refuse' as const, sip_code: 402, sip_reason: 'Payment Required' }
     const variables = { owner_id: 'o', classification: 'did_us', strange: '${x}' }
     expect(actions({ ...refusal, variables })).toEqual([
@@ -219,7 +219,7 @@ describe('a call', () => {
     ])
   })
 
-  it('that nobody can be dialled for is refused', () => {
+  it('without a target that can be dialled is refused', () => {
     expect(dialled({ targets: [phone('a,b'), phone('a', { realm: '${x}' })] })).toEqual([
       ['respond', '480 Temporarily Unavailable'],
     ])
@@ -329,7 +329,7 @@ const contact =
 const known = /^(?:set|unset|privacy|limit|bridge|respond)$/
 
 describe('a text of a customer', () => {
-  it('is no expansion, no further variable, no further leg and no order, wherever it stands in a route', () => {
+  it('adds no expansion, variable, leg or command, wherever it is in a route', () => {
     fc.assert(
       fc.property(anyRoute, (fields) => {
         const written = actionsFor(

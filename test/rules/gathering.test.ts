@@ -3,7 +3,7 @@ import { datastoreUnreachable, failure } from '../../src/lib/failure.ts'
 import { createBatcher } from '../../src/lib/gathering.ts'
 import { beginTrace, currentTrace, inTrace } from '../../src/lib/trace.ts'
 
-it('what comes while a batch is under way is the next one, up to its bound', async () => {
+it('items that arrive while a batch runs form the next one, up to its bound', async () => {
   const batches: string[][] = []
   const ask = createBatcher(3, async (items: readonly string[]) => {
     batches.push([...items])
@@ -16,7 +16,7 @@ it('what comes while a batch is under way is the next one, up to its bound', asy
   expect(batches).toEqual([['a'], ['b', 'c', 'd'], ['e']])
 })
 
-it('a failure is told to all of its batch, and to nobody else', async () => {
+it('a failure rejects all callers of its batch, and no others', async () => {
   const ask = createBatcher(2, async (items: readonly number[]) => {
     if (items.includes(2)) throw new Error('two')
     return items
@@ -30,7 +30,7 @@ it('a failure is told to all of its batch, and to nobody else', async () => {
   ])
 })
 
-it('each batch belongs to the trace of its first caller, whoever has begun the first of all', async () => {
+it('each batch belongs to the trace of its first caller, not to the trace of the first batch', async () => {
   const ask = createBatcher(2, async (items: readonly string[]) => items.map(() => currentTrace()?.traceId))
   const callers = ['a', 'b', 'c', 'd', 'e'].map((item) => ({ item, trace: beginTrace(undefined, undefined) }))
   const answers = await Promise.all(callers.map(({ item, trace }) => inTrace(trace, () => ask(item))))

@@ -1,4 +1,4 @@
-// What was charged for something that came to nothing goes back: all of it in the end, never more, in whole units.
+// Charges for something that failed are refunded: all of them in the end, never more, in whole units.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { givenBack, type LedgerEntryRow } from '../../src/areas/billing/ledgers/rules.ts'

@@ -51,7 +51,7 @@ const accountDocument = (id: string, fields: Json = {}, database = accountDataba
 const seenOf = (documents: readonly KazooDocument[]) =>
   documents.map(seenAccount).filter((one): one is SeenAccount => one !== undefined)
 
-/** A plan for accounts that all have a database and an equal copy, but for what is said otherwise. */
+/** A plan for accounts that all have a database and an equal copy, unless `more` differs. */
 const planFor = (own: readonly KazooDocument[], more: Partial<AccountsSeen> = {}) => {
   const copies = own.map((document) => ({ ...document, database: 'accounts' }))
   return planAccounts({
@@ -71,7 +71,7 @@ const master = () => accountDocument(m, { pvt_tree: [] })
 const reseller = () => accountDocument(r, { pvt_reseller: true })
 
 describe('the master account', () => {
-  it('is the one that the setting of a node names, before what holds everywhere', () => {
+  it('is the account in the setting of a node, before the one in the setting for all nodes', () => {
     const masterSetting = {
       default: { master_account_id: goneId },
       'crossbar@node1': { master_account_id: m },
@@ -82,7 +82,7 @@ describe('the master account', () => {
     expect(plan.findings).toEqual([])
   })
 
-  it('is the oldest one without anybody above it where the setting leads nowhere', () => {
+  it('is the oldest account without a parent where the setting names no existing account', () => {
     const younger = accountDocument(d, { pvt_tree: [], pvt_created: 63_900_000_000 })
     const documents = [younger, accountDocument(c, { pvt_created: 1 }), master()]
     const plan = planFor(documents, { masterSetting: { default: { master_account_id: goneId } } })
@@ -94,7 +94,7 @@ describe('the master account', () => {
     ])
   })
 
-  it('is the oldest of all where everybody says that somebody stands above', () => {
+  it('is the oldest of all accounts where every account has a parent', () => {
     const plan = planFor([accountDocument(c, { pvt_created: 9 }), accountDocument(d, { pvt_created: 8 })], {
       masterSetting: undefined,
     })
@@ -111,7 +111,7 @@ describe('the master account', () => {
     })
   })
 
-  it('may do everything, whatever its document says', () => {
+  it('has all rights, whatever its document contains', () => {
     const document = accountDocument(m, { pvt_tree: [], pvt_superduper_admin: 'true' })
     const { drafts } = convertAccount(document, planFor([document]))
     expect(drafts[0]?.facts).toMatchObject({
@@ -127,7 +127,7 @@ describe('the tree', () => {
   const treesOf = (plan: AccountsPlan) =>
     Object.fromEntries(Array.from(plan.accounts.keys(), (id) => [id, treeOf(plan, id)]))
 
-  it('leaves out who is gone and who stands above itself', () => {
+  it('leaves out accounts that are gone, and an account above itself', () => {
     const h = idOf('H')
     const documents = [
       master(),
@@ -173,7 +173,7 @@ describe('the tree', () => {
     expect(treesOf(planFor(documents.toReversed()))).toEqual(trees)
   })
 
-  it('recomputes the resellers, of whom operators are some', () => {
+  it('recomputes the resellers, which include operators', () => {
     const operator = accountDocument(d, { pvt_superduper_admin: true, pvt_reseller_id: m })
     const documents = [
       master(),
@@ -224,9 +224,9 @@ describe('the tree', () => {
           const tree = treeOf(plan, id)
           expect(new Set([...tree, id]).size).toBe(tree.length + 1)
           expect(tree[0] ?? id).toBe(plan.masterId)
-          // Each stands behind all who are above it.
+          // Each account is behind all accounts above it.
           for (const above of tree) expect(ids.indexOf(above)).toBeLessThan(index)
-          // Nobody stands here of whom nothing but a copy is left, unless somebody is below.
+          // An account with only a copy is here only if another account is below it.
           const isShell = plan.accounts.get(id)?.isShell === true
           expect(isShell).toBe(!present.includes(id))
           if (isShell) expect(ids.some((other) => treeOf(plan, other).includes(id))).toBe(true)
@@ -275,7 +275,7 @@ describe('the tree', () => {
 describe('documents of accounts that are not where they should be', () => {
   const copy = (id: string, fields: Json = {}) => accountDocument(id, fields, 'accounts')
 
-  it('are taken from the account, and told of where the copy is missing or differs', () => {
+  it('are taken from the account, and reported where the copy is missing or differs', () => {
     const documents = [master(), reseller(), accountDocument(c, { name: 'New' })]
     const copies = seenOf([
       { ...(documents[0] as KazooDocument), database: 'accounts' },
@@ -301,7 +301,7 @@ describe('documents of accounts that are not where they should be', () => {
     expect(plan.findings.map(told)).toContainEqual(['account_without_document', e])
   })
 
-  it('are left where there is only a copy, unless somebody stands below: that one is switched off', () => {
+  it('are left where there is only a copy, unless an account is below it: then the copy is imported and switched off', () => {
     const alone = copy(e)
     const shell = copy(d, { pvt_tree: [m], pvt_enabled: true })
     const below = accountDocument(c, { pvt_tree: [m, d] })
@@ -329,7 +329,7 @@ describe('documents of accounts that are not where they should be', () => {
 })
 
 describe('an account', () => {
-  it('becomes a record with what is private in it told apart', () => {
+  it('becomes a record with its private fields separated', () => {
     const document = accountDocument(c, {
       name: 'Zoë & Søns 電話',
       pvt_tree: [m, r],
@@ -395,7 +395,7 @@ describe('an account', () => {
     expect(JSON.stringify(converted.findings)).not.toContain('secret-token')
   })
 
-  it('is no trial where it says no end, or is the master account', () => {
+  it('is no trial where it has no end of a trial, or is the master account', () => {
     const foundIn = (id: string, fields: Json) => {
       const document = accountDocument(id, fields)
       const { drafts, findings } = convertAccount(

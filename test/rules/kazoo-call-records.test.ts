@@ -62,7 +62,7 @@ describe('A call record of Kazoo', () => {
     })
   })
 
-  it('of the oldest form has its numbers as numbers, and an interaction of its own to come', () => {
+  it('of the oldest form gets its numbers as numbers, and its interaction later', () => {
     const { interaction_id, interaction_time, interaction_key, custom_channel_vars, pvt_vsn, ...old } =
       version5
     const fields = {
@@ -92,7 +92,7 @@ describe('A call record of Kazoo', () => {
     })
   })
 
-  it('of the oldest form joins an interaction of its own month alone: its id has the month', () => {
+  it('of the oldest form joins only an interaction of the same month: its id has the month', () => {
     const { interaction_id, interaction_time, interaction_key, ...old } = version5
     const joinedTo = (time: number) => {
       const joins = { interactionOf: () => ({ time, key: 'first' }) }
@@ -120,14 +120,14 @@ describe('A call record of Kazoo', () => {
     expect(legOf(more).record.timestamp).toBe((more as Json).timestamp)
   })
 
-  it('whose channel began more than 27 days away begins so long before its end as it took', () => {
+  it('whose channel began more than 27 days away begins at its end minus its duration', () => {
     const { record, notes } = legOf({ channel_created_time: channelTime - 28 * 86_400 * 1_000_000 })
     expect(record).not.toHaveProperty('channel_created_time')
     expect(record.timestamp).toBe(ended)
     expect(notes).toEqual(['call_channel_time_dropped'])
   })
 
-  it('lies in the month of its interaction, and the old id is told', () => {
+  it('is in the month of its interaction, and the old id is reported', () => {
     const time = 63_905_500_799 // 2025-01-31T23:59:59Z
     const fields = { ...version5, interaction_id: `${time}-5ab1c09d`, interaction_time: time }
     const result = converted(fields)
@@ -294,7 +294,7 @@ describe('A call record of Kazoo', () => {
       'interaction_time',
       { interaction_id: null, interaction_time: null, channel_created_time: null, timestamp: 1e14 },
     ],
-  ])('is kept aside when %s is not to be had', (field, more) => {
+  ])('is kept aside when %s is missing or unusable', (field, more) => {
     expect(converted({ ...version5, ...more })).toEqual({
       outcome: 'aside',
       notes: [{ severity: 'left_out', code: 'call_record_refused', field, new: expect.any(String) }],
@@ -305,7 +305,7 @@ describe('A call record of Kazoo', () => {
     expect(converted({ ...version5, pvt_deleted })).toEqual({ outcome: 'gone', notes: [] })
   })
 
-  it('of whatever kind has the shape of the schema, and stays as it is when it is judged by it', () => {
+  it('of any kind has the shape of the schema, and validation does not change it', () => {
     const validate = createValidation(Cdr)
     fc.assert(
       fc.property(anyCalls(ended), (calls) => {
@@ -338,7 +338,7 @@ describe('Legs without an interaction', () => {
     expect(joins.interactionOf('b')).toEqual({ time: 10, key: 'ca978112' })
     expect(joins.interactionOf('c')).toEqual({ time: 10, key: 'ca978112' })
     expect(joins.interactionOf('alone')).toBeUndefined()
-    expect(joins.interactionOf('unheard of')).toBeUndefined()
+    expect(joins.interactionOf('unknown')).toBeUndefined()
   })
 
   it('are not joined by a name that no leg has', () => {
@@ -375,7 +375,7 @@ describe('Legs without an interaction', () => {
     )
   })
 
-  it('are told by their documents', () => {
+  it('are detected from their documents', () => {
     const { interaction_id, interaction_time, interaction_key, ...old } = version5
     const document = documentOf(
       { ...old, other_leg_call_id: 'x', custom_channel_vars: { bridge_id: 'y' } },

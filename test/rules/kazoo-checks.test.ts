@@ -9,7 +9,7 @@ const accountId = 'a'.repeat(32)
 const ids = (digit: string) => digit.repeat(32)
 
 describe('what a record names', () => {
-  it('is its owner, whoever is in it, where its calls go, and what it is sold by whom', () => {
+  it('is its owner, its members, the targets of its calls, and its plans with their sellers', () => {
     const user = (id: string, field: string) => ({ field, kind: 'user', accountId, id })
     expect(referencesIn('device', accountId, { owner_id: ids('1') })).toEqual([user(ids('1'), 'owner_id')])
     expect(
@@ -56,7 +56,7 @@ describe('the sums of calls', () => {
 describe('what an import leaves out', () => {
   const begun = scopeOf({ sinceMonth: 202502, only: [ids('2'), ids('1')] })
 
-  it('holds for runs that do not name it, or name the same', () => {
+  it('applies to runs that do not name it, or name the same', () => {
     expect(scopeOf({})).toEqual(everything)
     expect(requireSameScope(begun, {})).toBe(begun)
     expect(requireSameScope(begun, { sinceMonth: 202502, only: [ids('1'), ids('2')] })).toBe(begun)
@@ -82,7 +82,7 @@ describe('a comparison', () => {
     expect(sampleOf(below, { sample: 40, seed: '2' })).not.toEqual(all)
   })
 
-  it('tells what is missing, what is here alone, and what stands elsewhere', () => {
+  it('reports rows that are missing, extra or in another order', () => {
     const row = (id: string) => ({ id })
     const place = { question: 'users' }
     expect(differencesOfLists(place, [row('a'), row('b'), row('c')], [row('c'), row('b'), row('d')])).toEqual(

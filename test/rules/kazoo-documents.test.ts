@@ -22,7 +22,7 @@ const accountId = 'aabb00000000000000000000000000cc'
 const accountName = 'account/aa/bb/00000000000000000000000000cc'
 
 describe('the common fields of documents', () => {
-  it('are read with the kind, which stands in pvt_type', () => {
+  it('are read with the kind, which is in pvt_type', () => {
     const fields = { _id: 'u', pvt_type: 'user', name: 'A' }
     const source = { id: 'u', rev: '1-a', text: JSON.stringify(fields), fields, conflicts: [] }
     expect(readDocument(accountName, source)).toEqual({ ...source, database: accountName, type: 'user' })
@@ -82,7 +82,7 @@ describe('numbers as they are written', () => {
     expect(isWrittenAsFraction(literal)).toBe(isFraction)
   })
 
-  it('are none where something else stands, or nothing', () => {
+  it('are none where the field has another type or is missing', () => {
     expect(literalOf('deep', 'text')).toBeUndefined()
     expect(literalOf('deep')).toBeUndefined()
     expect(literalOf('pvt_max', 'text')).toBeUndefined()
@@ -156,7 +156,7 @@ describe('names of databases', () => {
 })
 
 describe('derivedId', () => {
-  it('is an id of its own for everything that is made of a document, the same each time', () => {
+  it('is a separate id for everything that is made of a document, the same each time', () => {
     const ids = [
       derivedId('a', 'b', 'c'),
       derivedId('a', 'bc', ''),

@@ -109,7 +109,7 @@ describe.each(Object.entries(forms))('Documents in %s', (_name, { shape, write }
   })
 })
 
-it('what stands around rows is told without them', () => {
+it('the text around rows is returned without them', () => {
   const { frame } = scan('{"results":[{"a":1},{"b":2}],"last_seq":"5-x","pending":0}', 7, {
     place: 'within',
     areRows: true,
@@ -117,7 +117,7 @@ it('what stands around rows is told without them', () => {
   expect(frame).toEqual({ text: '{"results":[],"last_seq":"5-x","pending":0}', isWhole: true, isHalf: false })
 })
 
-it('an item that is too large is told of and not held, and the next one is read', () => {
+it('an item that is too large is reported without its document, and the next one is read', () => {
   const large = `{"id":"large","doc":{"_id":"large","text":"${'x'.repeat(300_000)}"}}`
   const { items } = scan(`[${large},{"id":"b","doc":{"_id":"b"}}]`, 10_000, {
     place: 'listed',
@@ -130,7 +130,7 @@ it('an item that is too large is told of and not held, and the next one is read'
   ])
 })
 
-it('a document stands without what only answers have, its other words as they were', () => {
+it('a document is read without the members that only answers have, and its other text stays the same', () => {
   fc.assert(
     fc.property(documentText, (text) => {
       const asked = text
@@ -146,7 +146,7 @@ it('a document stands without what only answers have, its other words as they we
   )
 })
 
-it('files whose bytes stand in a document become the stubs that CouchDB tells', () => {
+it('files whose bytes are in a document become the stubs that CouchDB returns', () => {
   const inline =
     '{"_id":"a","exact":5.0,"_attachments":{"t":{"content_type":"text/plain","revpos":2,"data":"aGVsbG8="}},"z":1}'
   expect(readDocument(inline)?.document.text).toBe(

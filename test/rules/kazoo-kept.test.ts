@@ -40,7 +40,7 @@ describe('a document that nothing here reads', () => {
     expect(preserveOrCount(document, 'a')).toEqual({ document, outcome: 'skipped', drafts: [], findings: [] })
   })
 
-  it('is passed over when it is gone', () => {
+  it('is skipped when it is deleted', () => {
     const document = kazooDocument(database, { ...fields, pvt_type: 'menu', pvt_deleted: true })
     expect(preserveOrCount(document, 'a')).toMatchObject({ outcome: 'skipped', drafts: [], findings: [] })
   })
@@ -72,7 +72,7 @@ describe('a document that nothing here reads', () => {
     expect(preserveOrCount(vmbox, 'a').drafts[0]?.files).toEqual([])
   })
 
-  it('is found where it stood, whatever its id', () => {
+  it('is found at its original place, whatever its id', () => {
     const place = { accountId: 'a', database, id: 'x|y|é' }
     expect(preservedPlace('a', preservedName(place))).toEqual(place)
   })

@@ -84,7 +84,7 @@ describe('a leaving account', () => {
     nameClaim: 'acme',
   }
 
-  it('stands in its own database and among the copies, and its packet limits by themselves', () => {
+  it('is in its own database and among the copies, and its packet limits are a separate document', () => {
     const limits = { account: { per_minute: { invites: 3 } } }
     const [own, copy, packets] = exportAccount(
       record({ name: 'Acme', realm: 'acme.test', rate_limits: limits }, { id: accountId, hidden }),
@@ -230,7 +230,7 @@ describe('leaving numbers', () => {
     expect(copy).toEqual({ ...own, database, type: 'number (copy)' })
   })
 
-  it('of nobody have no copy, those that are going are left, and stock is in its pool', () => {
+  it('without an owner have no copy, those in deletion are left out, and stock is in its pool', () => {
     const free = exportNumber({ ...number, accountId: '' }, { ...state, state: 'available', usedBy: '' })
     expect(free).toHaveLength(1)
     expect(free[0]?.fields).not.toHaveProperty('pvt_assigned_to')
@@ -336,7 +336,7 @@ describe('leaving money', () => {
 })
 
 describe('a leaving call record', () => {
-  it('stands in the month of its interaction, as 4.3 writes it', () => {
+  it('is in the month of its interaction, in the form of 4.3', () => {
     const document = {
       ...{ id: '202502-a@b/ü', call_id: 'a@b/ü', timestamp: created, interaction_id: '63800000000-abc' },
       custom_channel_vars: { account_id: accountId, rate: 120 },
@@ -355,7 +355,7 @@ describe('a leaving call record', () => {
 })
 
 describe('what leaves of databases that all share', () => {
-  it('is alerts of somebody, and none that the server has made', () => {
+  it('is alerts that an account wrote, and none that the server has made', () => {
     const doc = { title: 'T', from: [{ type: 'account', value: accountId }] }
     expect(exportAlert(record(doc, { accountId: 'system' }), masterId)).toEqual([
       {
@@ -408,7 +408,7 @@ describe('what leaves of databases that all share', () => {
     expect(databaseOf({ prefix: 49, ratedeck_id: 'gold' })).toBe('ratedeck/gold')
   })
 
-  it('is settings that both follow, and notices that hold for all', () => {
+  it('is settings that both systems use, and notices for all accounts', () => {
     const settings = record(
       { default: { should_age: true, telnyx_api_key: 'k', own: 1 }, node: { own: 2 } },
       { id: 'number_manager', accountId: 'system' },

@@ -1,4 +1,4 @@
-// A month of an account in Kazoo: its money as it is to stand here.
+// A month of an account in Kazoo, with its money as Crosspoint stores it.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -160,7 +160,7 @@ describe('a ledger of Kazoo', () => {
 })
 
 describe('the beginning of a month', () => {
-  it('is its rollover; older documents beside it are rows of the older transactions (44 to 47)', () => {
+  it('is its rollover; older documents next to it are rows of the older transactions (44 to 47)', () => {
     const documents = [
       older('0c', 'credit', 40_000, { pvt_reason: 'admin_discretion', pvt_code: 3005 }),
       ledger('202502-9e1c', 'debit', 1200),
@@ -257,7 +257,7 @@ describe('the beginning of a month', () => {
     ])
   })
 
-  it('is the end of the month before where nothing else says so, but for those that begin anew each month', () => {
+  it('is the end of the month before where no document sets it, except for ledgers that start at zero each month', () => {
     const quiet = { ...month, hasRollover: false }
     expect(read([ledger('202502-1', 'debit', 5)], quiet)).toMatchObject({ units: 124_995, findings: [] })
     const anew = read([ledger('202502-1', 'debit', 5)], { ...quiet, carriesOver: false })
@@ -327,7 +327,7 @@ describe('a transaction of Kazoo', () => {
     ])
   })
 
-  it('that was still pending has failed: nobody charges it again (51)', () => {
+  it('that was still pending has failed, and is not charged again (51)', () => {
     const { drafts, findings } = one(transaction({ status: 'pending' }))
     expect(drafts[0]?.facts).toMatchObject({
       status: 'failed',
@@ -338,7 +338,7 @@ describe('a transaction of Kazoo', () => {
     ])
   })
 
-  it('that says not which way money went is reported', () => {
+  it('without a direction is reported', () => {
     expect(one(transaction({ pvt_transaction_type: 'gift' }))).toMatchObject({
       outcome: 'rejected',
       findings: [{ code: 'money_unreadable', field: 'pvt_transaction_type' }],

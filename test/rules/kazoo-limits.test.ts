@@ -166,7 +166,7 @@ describe('rates of Kazoo', () => {
     })
   })
 
-  it('that were deleted are none (59); those of further decks have ids of their own', () => {
+  it('that were deleted are skipped (59); those of further decks have separate ids', () => {
     expect(convertRate(rate({ pvt_deleted: true }))).toMatchObject({ outcome: 'skipped', drafts: [] })
     const [gold, silver] = ['ratedeck/gold', 'ratedeck/silver'].map(
       (deck) => convertRate(rate({}, deck)).drafts[0],

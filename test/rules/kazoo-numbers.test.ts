@@ -159,7 +159,7 @@ describe('a number of a Kazoo', () => {
     [{ pvt_number_state: 'deleted' }],
     [{ pvt_state: 'in_service', pvt_deleted: 'true' }],
     [{ pvt_state: 'discovery' }],
-  ])('that is gone, or was only found, is passed over: %j', (fields) => {
+  ])('that is deleted, or was only discovered, is skipped: %j', (fields) => {
     expect(convert(fields)).toMatchObject({ outcome: 'skipped', drafts: [], findings: [] })
   })
 
@@ -167,7 +167,7 @@ describe('a number of a Kazoo', () => {
     ['in_service', 'aging'],
     ['reserved', 'available'],
   ])(
-    'in state %s of an account that does not come is nobody’s and %s, without anything of theirs',
+    'in state %s of an account that is not imported gets no owner and is %s, without the data of that account',
     (pvt_state, left) => {
       const { drafts, findings } = convert({
         pvt_state,
@@ -195,7 +195,7 @@ describe('a number of a Kazoo', () => {
     },
   )
 
-  it.each(['in_service', 'reserved'])('in state %s that nobody owns is available', (pvt_state) => {
+  it.each(['in_service', 'reserved'])('in state %s without an owner is available', (pvt_state) => {
     const { drafts, findings } = convert({ pvt_state, pvt_module_name: 'knm_telnyx' })
     const change = { field: 'pvt_state', old: pvt_state, new: 'available' }
     expect(findings).toEqual([told('+14155550100', 'repaired', 'number_without_owner', change)])
@@ -211,7 +211,7 @@ describe('a number of a Kazoo', () => {
     expect(drafts[0]?.facts).toMatchObject({ state: 'available', hidden: { previouslyAssignedTo: customer } })
   })
 
-  it('remembers of those who reserved it the ones that are still there', () => {
+  it('keeps only the existing accounts of its reserve history', () => {
     const { drafts } = convert({
       pvt_state: 'reserved',
       pvt_assigned_to: customer,
@@ -224,7 +224,7 @@ describe('a number of a Kazoo', () => {
     ['callflow', 'trunkstore'],
     ['', 'trunkstore'],
     ['trunkstore', 'trunkstore'],
-  ])('that says %j leads to what lists it', (stated, usedBy) => {
+  ])('with the use %j leads to the document that lists it', (stated, usedBy) => {
     const uses = used(customer, [['+14155550100', 'trunkstore']])
     const { drafts, findings } = convert(
       { pvt_state: 'in_service', pvt_assigned_to: customer, pvt_used_by: stated },
@@ -249,7 +249,7 @@ describe('a number of a Kazoo', () => {
     })
   })
 
-  it('keeps the winner of a conflict, and tells that there was one', () => {
+  it('keeps the winner of a conflict, and reports the conflict', () => {
     const fields = {
       _id: '+14155550100',
       pvt_type: 'number',
@@ -275,7 +275,7 @@ describe('a number of a Kazoo', () => {
     [{ pvt_assigned_to: customer }, 'number_state_unknown', ''],
     [{ _id: 'main line', pvt_state: 'available' }, 'number_unreadable', 'main line'],
     [{ pvt_state: 'port_in' }, 'number_without_owner', 'port_in'],
-  ])('that nobody can make sense of is kept for a person: %j', (fields, code, old) => {
+  ])('that cannot be understood is kept for a person: %j', (fields, code, old) => {
     const { outcome, drafts, findings } = convert(fields)
     expect(outcome).toBe('kept')
     const id = Object.hasOwn(fields, '_id') ? 'main line' : '+14155550100'
@@ -324,7 +324,7 @@ describe('a port request', () => {
     expect(portsIn([portRequest({ pvt_account_id: gone })], contextOf())).toEqual([])
   })
 
-  it('has its numbers arrive in the account, with what it says of them', () => {
+  it('assigns its numbers to the account, with its porting data', () => {
     const ports = new Map(portsIn([portRequest()], contextOf()))
     const { drafts, findings } = convert(
       { pvt_state: 'available', porting: { service_provider: 'Told Tel' } },
@@ -336,7 +336,7 @@ describe('a port request', () => {
     expect(findings).toEqual([told('+14155550100', 'repaired', 'number_in_port', change)])
   })
 
-  it('takes no number from whoever has it', () => {
+  it('takes no number from another account', () => {
     const ports = new Map(portsIn([portRequest()], contextOf()))
     const { drafts, findings } = convert({ pvt_state: 'in_service', pvt_assigned_to: other }, { ports })
     expect(drafts[0]).toMatchObject({ accountId: other, facts: { state: 'in_service' } })
@@ -344,7 +344,7 @@ describe('a port request', () => {
     expect(findings).toEqual([told('+14155550100', 'needs_hand', 'port_number_of_another', change)])
   })
 
-  it('is kept whole, its files are listed, and its numbers come where nothing else tells of them', () => {
+  it('is kept whole, its files are listed, and its numbers are imported where no other document has them', () => {
     const numbers = { '+14155550101': { used_by: 'callflow' } }
     const { outcome, drafts, findings } = convertPortRequest(portRequest({ numbers }), contextOf())
     expect(outcome).toBe('kept')
@@ -445,7 +445,7 @@ describe('a copy of a number in an account', () => {
       ...fields,
     })
 
-  it.each([{ pvt_deleted: true }, { pvt_state: 'discovery' }])('is passed over with %j', (fields) => {
+  it.each([{ pvt_deleted: true }, { pvt_state: 'discovery' }])('is skipped with %j', (fields) => {
     const document = copy(fields)
     expect(convertCopy(document, other, contextOf())).toEqual({
       ...{ document, outcome: 'skipped', drafts: [], findings: [] },
@@ -464,7 +464,7 @@ describe('a copy of a number in an account', () => {
 })
 
 describe('what leads somewhere', () => {
-  it('is told by callflows and trunks: extensions and words are no numbers', () => {
+  it('is listed in callflows and trunks: extensions and words are no numbers', () => {
     const documents = [
       kazooDocument('a', {
         _id: '1',

@@ -66,7 +66,7 @@ const codes = ({ findings }: Converted | undefined = { findings: [] } as unknown
   findings.map(({ code, field }) => (field === undefined ? code : `${code} ${field}`))
 
 describe('a user', () => {
-  it('becomes a record, with what they sign in with told apart', () => {
+  it('becomes a record, with the sign-in data separated', () => {
     const document = user(ids('7'), {
       username: 'Ann',
       priv_level: 'admin',
@@ -118,7 +118,7 @@ describe('a user', () => {
     [{ enabled: 'true' }, true, []],
     [{ enabled: 1 }, false, []],
     [{ enabled: false }, false, []],
-  ])('signs in only where the record says so: %j', (fields, enabled, findings) => {
+  ])('signs in only where the record allows it: %j', (fields, enabled, findings) => {
     const one = only(user(ids('1'), fields))
     expect(one.drafts[0]?.doc.enabled).toBe(enabled)
     expect(codes(one)).toEqual(findings)
@@ -156,7 +156,7 @@ describe('a user', () => {
     expect(codes(one)).toEqual(['name_missing first_name', 'name_shortened last_name'])
   })
 
-  it('is left out when gone, and makes room for whoever has the name', () => {
+  it('is left out when deleted, and another user gets the name', () => {
     const gone = user(ids('2'), { username: 'bob', pvt_created: 1, pvt_deleted: true })
     const all = convert([gone, user(ids('1'), { username: 'bob' })])
     expect(all.get(gone.id)).toMatchObject({ outcome: 'skipped', drafts: [], findings: [] })
@@ -240,7 +240,7 @@ describe('a device', () => {
     ['', undefined, []],
     // The realm that the account had there, and an older account has here.
     ['old.example', undefined, []],
-  ])('has a realm of its own where that is not the account’s: %j', (realm, kept, findings) => {
+  ])('keeps a realm where that is not the account’s: %j', (realm, kept, findings) => {
     const account = documentOf(accountId, 'account', { realm: 'OLD.example' })
     const phone = device(ids('1'), { sip: { realm } })
     const one = convert([account, phone]).get(phone.id)
@@ -305,7 +305,7 @@ describe('packet limits', () => {
     ])
   })
 
-  it('of the account arrive by themselves, and those of nobody are left', () => {
+  it('of the account are imported as a separate record, and those without an account are left', () => {
     const own = limits('own', accountId, {
       account: { per_minute: { total_packets: 9 } },
       per_second: undefined,
@@ -367,7 +367,7 @@ describe('a brand', () => {
     expect(codes(one)).toEqual(['link_invalid nav.help', 'domain_taken domain'])
   })
 
-  it('has addresses that mail comes from, which are confirmed anew', () => {
+  it('has sender addresses, which must be confirmed again', () => {
     const sender = documentOf(ids('4'), 'whitelabel_email', {
       email: 'A@b.example',
       verified: true,
@@ -437,12 +437,12 @@ describe('a notice', () => {
     expect(codes(one)).toEqual(['template_unused subject'])
   })
 
-  it('goes to nobody else where it is for one person', () => {
+  it('has no other recipient where it is for one person', () => {
     const one = only(notice('password_recovery', { to: { type: 'admins' } }))
     expect([one.drafts[0]?.doc, codes(one)]).toEqual([{}, ['recipients_unused to']])
   })
 
-  it('is kept where nobody here sends it', () => {
+  it('is kept where the server never sends it', () => {
     expect(only(notice('fax_inbound'))).toMatchObject({ outcome: 'kept', drafts: [] })
   })
 })
@@ -484,7 +484,7 @@ describe('rules of signing in', () => {
     expect(codes(only(document, { providers: new Set([`${accountId}/${ids('6')}`]) }))).toHaveLength(2)
   })
 
-  it('go on demanding a provider that is not to be had here, without its keys', () => {
+  it('still require a provider that is not available here, without its keys', () => {
     const duo = only(provider('duo'))
     expect(duo.drafts).toMatchObject([
       { as: 'multi_factor', id: ids('6'), doc: { name: 'A duo', provider_name: 'duo', enabled: true } },
@@ -569,7 +569,7 @@ describe('an account’s documents', () => {
     expect(convertPeople(documents.toReversed(), context)).toEqual(convertPeople(documents, context))
   })
 
-  it('whose account is not there are told of among copies for looking up', () => {
+  it('whose account does not exist are reported among the copies for look-ups', () => {
     const here = documentOf('a', 'device', { pvt_account_id: accountId })
     const orphan = documentOf('b', 'device', { pvt_account_id: ids('9') })
     expect(orphanedCopies([here, orphan], new Set([accountId])).map(told)).toEqual([

@@ -57,7 +57,7 @@ describe('a plan of Kazoo', () => {
     })
   })
 
-  it('has prices of four decimals, wherever they stand', () => {
+  it('has prices of four decimals in every place', () => {
     const items = {
       sip_device: {
         rate: 0.00005,
@@ -237,7 +237,7 @@ describe('the services of an account in Kazoo', () => {
     expect(of({ plans: encoded }).doc?.plans).toEqual({ [planId]: { vendor_id: reseller, overrides: {} } })
   })
 
-  it('of an account that is not there are nobody’s (54)', () => {
+  it('of an account that does not exist are skipped (54)', () => {
     expect(convertServices(services({ plans: {} }, 'f'.repeat(32)), context)).toMatchObject({
       outcome: 'skipped',
       drafts: [],

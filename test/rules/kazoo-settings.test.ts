@@ -91,7 +91,7 @@ describe('an alert', () => {
     })
   })
 
-  it('for nobody is kept, and one that is over is passed over', () => {
+  it('without a known recipient is kept, and an expired one is skipped', () => {
     expect(alert({ to: [{ type: 'moon', value: 'x' }] })).toMatchObject({
       outcome: 'kept',
       findings: [{ severity: 'needs_hand', code: 'alert_to_nobody', old: 'moon x' }],
@@ -154,7 +154,7 @@ describe('a webhook', () => {
       { ...context, typeNames: typeNamesOf(declarationsOf(areas)) },
     )
 
-  it('comes switched off, and is told of without its address', () => {
+  it('is imported switched off, and reported without its address', () => {
     const { drafts, findings } = webhook({ hook: 'channel_create', enabled: true })
     expect(drafts[0]?.doc).toEqual({
       name: 'N',

@@ -6,7 +6,7 @@ it('gives the element of a place, from either end', () => {
   expect([elementAt([5, 6, 7], 0), elementAt([5, 6, 7], 2), elementAt([5, 6, 7], -1)]).toEqual([5, 7, 7])
 })
 
-it('refuses a place where nothing stands', () => {
+it('refuses a place without an element', () => {
   expect(() => elementAt([], -1)).toThrow('a list of 0 has nothing at -1')
   expect(() => elementAt([5], 1)).toThrow('a list of 1 has nothing at 1')
 })

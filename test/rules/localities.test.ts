@@ -38,7 +38,7 @@ describe('a line of localities', () => {
   const places = localityPlacesIn(localityColumns)
   if (typeof places === 'string') throw new Error(places)
 
-  it('is a locality, or a reason why it is none, whatever it says', () => {
+  it('is a locality, or a reason why it is none, for any text', () => {
     const cell = fc.option(fc.string(), { nil: undefined })
     fc.assert(
       fc.property(fc.array(cell, { minLength: 7, maxLength: 9 }), (cells) => {
@@ -69,7 +69,7 @@ describe('prefixes', () => {
     expect(prefixesOf('+14155550100', [3, 8, 5, 20])).toEqual(['+1415555', '+1415', '+14'])
   })
 
-  it('of cities are told once, and cities of one name by region', () => {
+  it('of cities are listed once, and cities of one name by region', () => {
     const row = (city: string, region: string, prefix: string) => ({ city, region, prefix, country: 'US' })
     expect(
       citiesOf([

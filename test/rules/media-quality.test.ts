@@ -30,7 +30,7 @@ describe('what a phone says of the voice', () => {
     ['as a text', 'PS=1', undefined],
   ])('is read %s', (_title, said, expected) => expect(qualityIn(said)).toEqual(expected))
 
-  it('stands in the record in the place of its words', () => {
+  it('is in the record instead of its text', () => {
     expect(withQuality({ call_id: 'a', rtp_stats: { stat: 'PS=1' } })).toEqual({
       call_id: 'a',
       media_quality: { packets_sent: 1 },

@@ -61,7 +61,7 @@ describe('money', () => {
     expect(dollarsText(microUnitsOfDollars(0.00435))).toBe('0.00435')
   })
 
-  it('reads and writes any amount of up to 15 digits as it stood in JSON, through a JavaScript number', () => {
+  it('reads and writes any amount of up to 15 digits as it was in JSON, through a JavaScript number', () => {
     fc.assert(
       fc.property(amounts, (text) => {
         const throughJson: number = JSON.parse(text)

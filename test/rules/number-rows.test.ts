@@ -65,7 +65,7 @@ describe('a number as a row', () => {
     expect(numberColumns).toHaveLength(26)
   })
 
-  it('tells the public fields that make it again', () => {
+  it('has the public fields that make it again', () => {
     fc.assert(
       fc.property(fields, (doc) => {
         expect(publicFieldsIn(cellsOf(numberRow({ ...number, doc }, 'Acme')))).toEqual(doc)

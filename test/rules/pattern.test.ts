@@ -30,7 +30,7 @@ describe('compilePattern', () => {
     expect(compilePattern('\\pL{1000}'.repeat(28)).problem).toBe('repeats too much')
   })
 
-  it('tells what its first and its last group hold, or the whole match where there is none', () => {
+  it('returns its first and its last group, or the whole match where it has none', () => {
     const groupsOf = (text: string, candidate: string) => {
       const { pattern } = compilePattern(text)
       return [pattern?.firstGroup(candidate), pattern?.lastGroup(candidate)]

@@ -1,11 +1,12 @@
-// Who prices the same accounts does so one after the other, and who waits for the same ones goes together.
+// Callers that price the same accounts run one after the other. Callers that wait for the same accounts run
+// together.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createPayerLock, type TurnOutcome } from '../../src/areas/billing/services/payer-turns.ts'
 
 const done = (works: readonly unknown[]): TurnOutcome[] => works.map(() => 'done')
 
-/** Turns whose runs end when they are told to. */
+/** Locks whose runs end on demand. */
 const heldTurns = () => {
   const runs: { ids: readonly string[]; works: readonly string[]; end(outcomes?: TurnOutcome[]): void }[] = []
   const take = createPayerLock<string>((ids, works) => {
@@ -18,7 +19,7 @@ const heldTurns = () => {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-it('begins at once, and lets those who come meanwhile go together in the order of coming', async () => {
+it('begins at once, and runs later calls together in the order of arrival', async () => {
   const { runs, take } = heldTurns()
   const first = take(['a'], 'one')
   await settled()
@@ -33,7 +34,7 @@ it('begins at once, and lets those who come meanwhile go together in the order o
   await Promise.all(others)
 })
 
-it('tells each how its own work ended', async () => {
+it('returns to each caller its result', async () => {
   const { runs, take } = heldTurns()
   const first = take(['a'], 'one')
   await settled()
@@ -46,7 +47,7 @@ it('tells each how its own work ended', async () => {
   await Promise.all([refused, agreed])
 })
 
-it('tells all of them of what ended their run, and goes on with the next', async () => {
+it('rejects all callers of a run that failed, and continues with the next', async () => {
   let runs = 0
   const take = createPayerLock<string>(async (_, works) => {
     runs += 1
@@ -71,7 +72,7 @@ it('takes no more than 32 together', async () => {
   expect(runs.map(({ works }) => works.length)).toEqual([1, 32, 32, 6])
 })
 
-it('never runs two at once that have an account in common, and forgets nobody', async () => {
+it('never runs two at once that have an account in common, and forgets no caller', async () => {
   const idSets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 })
   await fc.assert(
     fc.asyncProperty(fc.array(idSets, { maxLength: 60 }), async (wishes) => {

@@ -77,13 +77,13 @@ describe('an amount', () => {
     ['USD', 255_000, 2550],
     ['JPY', 250_000, 25],
     ['KWD', 255_000, 25_500],
-  ])('of %s is told Stripe in its own coins', (currency, units, amount) => {
+  ])('of %s is sent to Stripe in the unit of that currency', (currency, units, amount) => {
     expect(units % smallestUnits(currency)).toBe(0)
     expect(stripeAmount(units, currency)).toBe(amount)
   })
 })
 
-describe('a transaction of which nobody knows', () => {
+describe('a transaction with an unknown result', () => {
   it('is sent again for a day', () => {
     const made = { created: 62_167_219_200 } as Transaction
     expect(maySend(made, day - 1)).toBe(true)

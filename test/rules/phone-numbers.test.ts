@@ -59,7 +59,7 @@ describe('the states of a number', () => {
     expect(moves.in_service.in_service?.sameOwner).toBe('kept')
   })
 
-  it('tells who may create which', () => {
+  it('determine who may create which', () => {
     const nobody = { isOperator: false, allowsAdditions: false }
     expect(creationStates({ ...nobody, isOperator: true })).toEqual([
       'aging',
@@ -77,7 +77,7 @@ describe('the states of a number', () => {
     )
   })
 
-  it('can be given up where it is somebody’s, and where else it is local and not free', () => {
+  it('allow a release where the number has an owner, or is local and not free', () => {
     const releasable = ['in_service', 'port_in', 'released', 'reserved']
     expect(numberStates.filter((state) => isReleasable(state, 'knm_other'))).toEqual(releasable)
     expect(numberStates.filter((state) => !isReleasable(state, 'knm_local'))).toEqual(['available'])
@@ -224,7 +224,7 @@ describe('the form of a number', () => {
     expect(countryOf(number)).toBe(country)
   })
 
-  it('follows converters and classifiers in their order, and passes over what cannot be read', () => {
+  it('follows converters and classifiers in their order, and skips those that cannot be read', () => {
     const own = compileNumbering({
       e164_converters: {
         '(': {},
@@ -275,7 +275,7 @@ describe('the features of a number', () => {
 
   it.each<[string, Partial<FeatureContext>, string[]]>([
     ['of a carrier', {}, [...external, ...own].sort()],
-    ['of nobody', { accountId: '' }, own],
+    ['without an owner', { accountId: '' }, own],
     ['local', { isLocal: true }, own],
     ['local, overridden', { isLocal: true, localOverride: true }, [...external, ...own].sort()],
     ['of a trunk', { isLocal: true, usedBy: 'trunkstore' }, ['failover', ...own]],
@@ -287,7 +287,7 @@ describe('the features of a number', () => {
       [...external, 'force_outbound', 'ringback'].sort(),
     ],
     [
-      'with lists of its own',
+      'with lists on the number',
       { ownAllowed: ['failover', 'cnam'], ownDenied: ['cnam'], allowed: [] },
       ['failover'],
     ],

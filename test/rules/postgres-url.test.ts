@@ -58,7 +58,7 @@ describe('an address of PostgreSQL', () => {
       'postgres://u@db/name?password=secret',
       'holds a password in its options: write it behind the user, user:password@host',
     ],
-  ])('is refused as %s, without its password being told', (url, mistake) => {
+  ])('is refused as %s, without showing its password', (url, mistake) => {
     expect(mistakeInPostgresUrl(url)).toBe(mistake)
     expect(mistake).not.toContain('secret')
   })

@@ -1,4 +1,4 @@
-// What each manner of pricing costs, line by line, and what holds for all price lists.
+// The charges of each manner of pricing, line by line, and the rules of all price lists.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Rate } from '../../src/areas/billing/rates/schema.ts'
@@ -211,7 +211,7 @@ describe('a change', () => {
     expect(raisesCharge(compared)).toBe(false)
   })
 
-  it('that takes away charges nothing and is told', () => {
+  it('that takes away charges nothing and is reported', () => {
     const compared = between(plan, 5, 2)
     expect(raisesCharge(compared)).toBe(false)
     expect(comparedJson(compared).items[0]?.changes).toEqual({
@@ -224,7 +224,7 @@ describe('a change', () => {
     expect(raisesCharge(between({ sip_device: flat }, 5, 6))).toBe(true)
   })
 
-  it('tells lines that come and go', () => {
+  it('shows lines that are added or removed', () => {
     const one = priced({ sip_device: { rate: 2 } }, counted({ sip_device: 3, ata: 1 }))
     const other = priced({ ata: { rate: 1 } }, counted({ sip_device: 3, ata: 1 }))
     const [compared] = compareInvoices(one, other, moment).map(comparedJson)

@@ -101,14 +101,14 @@ describe('proration', () => {
     expect(moved(plan, before, after)).toMatchObject({ prorations: [], today: 0 })
   })
 
-  it('does nothing about lines that are priced anew or otherwise', () => {
+  it('ignores lines with a new or another price', () => {
     expect(moved({ rate: 4, prorate: both }, 1, 2, lastThird, { rate: 5, prorate: both }).today).toBe(0)
     const later = priced({ sip_device: { rate: 4, prorate: both } }, 3)
     expect(compareInvoices([], later, lastThird).map(({ today }) => today)).toEqual([0])
     expect(compareInvoices(later, [], lastThird).map(({ today }) => today)).toEqual([0])
   })
 
-  it('is told of an item as it holds', () => {
+  it('is shown on an item as it applies', () => {
     const shown = (prorate: ItemPlan['prorate']) =>
       itemJson(priceItem({ category: 'devices', item: 'ata', plan: prorate ? { prorate } : {}, quantity: 1 }))
         .prorate

@@ -37,7 +37,7 @@ describe('accountLimits', () => {
     expect(of(undefined, [undefined])).toEqual(system.account)
   })
 
-  it('take from the account what it says, the rest from the level above that says it', () => {
+  it('take the values of the account first, and the rest from the next level above that has them', () => {
     const above = document({
       per_minute: { total_packets: 9, invites: 4 },
       per_second: { total_packets: 9, invites: 2 },

@@ -38,7 +38,7 @@ describe('turns', () => {
     expect(highest).toEqual({ a: 2, b: 2, all: 3 })
   })
 
-  it('are refused to whoever has thousands waiting already', async () => {
+  it('are refused to a payer that already has thousands of requests waiting', async () => {
     const turns = createFairQueue({ most: 1, mostOfOne: 1 })
     const first = Array.from({ length: 2000 }, () => turns.take('greedy').then((giveBack) => giveBack()))
     await expect(turns.take('greedy')).rejects.toThrow('too_many_requests')
@@ -49,7 +49,7 @@ describe('turns', () => {
 
 const room = { bytesOfOne: 100, bytesOfAll: 300, waitMilliseconds: 60_000 }
 
-describe('the bytes of answers under way', () => {
+describe('the bytes of answers in progress', () => {
   it('are bounded for one payer, and let others in', async () => {
     const inFlight = createInFlight()
     const socket = new PassThrough()
@@ -58,7 +58,7 @@ describe('the bytes of answers under way', () => {
     inFlight.claim('b', 30, room, socket)
   })
 
-  it('are bounded for all, with the last third for those who have nothing under way', () => {
+  it('are bounded for all, with the last third for payers without an answer in progress', () => {
     const inFlight = createInFlight()
     const socket = new PassThrough()
     for (const payer of ['a', 'b']) inFlight.claim(payer, 95, room, socket)
@@ -100,7 +100,7 @@ describe('the bytes of answers under way', () => {
     const waiting = inFlight.reserve('a', 50, room, stays)
     const gone = inFlight.reserve('a', 50, room, left)
     left.destroy()
-    // Whichever it is told, it holds nothing.
+    // The result does not matter: it holds no bytes.
     await gone.catch(() => undefined)
     const giveBack = await waiting
     giveBack()

@@ -62,7 +62,7 @@ describe('the carriers of a call', () => {
       '+14155550100',
     ],
     ['another caller', { cid_rules: ['^\\+1415'] }, { callerNumber: '+12125550199' }, undefined],
-    ['a caller nobody knows', { cid_rules: ['^\\+1415'] }, {}, undefined],
+    ['an unknown caller', { cid_rules: ['^\\+1415'] }, {}, undefined],
     ['its class', { classifiers: { did_us: {} } }, { classification: 'did_us' }, '+14155550100'],
     ['another class', { classifiers: { did_us: {} } }, { classification: 'toll_us' }, undefined],
     ['a call without a class', { classifiers: { did_us: {} } }, {}, undefined],
@@ -80,7 +80,7 @@ describe('the carriers of a call', () => {
       '+14155550100',
     ],
     [
-      'a rule of the class instead of its own',
+      'a rule of the class instead of the rules of the carrier',
       { rules: ['^\\+44'], classifiers: { did_us: { regex: '^\\+1(.*)' } } },
       { classification: 'did_us' },
       '4155550100',
@@ -125,7 +125,7 @@ describe('the carriers of a call', () => {
     ['strip_plus', '+14155550100', '0011#14155550100;x=1', { prefix: '0011#', suffix: ';x=1' }],
   ]
 
-  it.each(written)('are told the number as %s: %s becomes %s', (invite_format, number, told, more) => {
+  it.each(written)('receive the number as %s: %s becomes %s', (invite_format, number, told, more) => {
     const gateway = { server: 'x.test', ...(invite_format ? { invite_format } : {}), ...more }
     const [choice] = chooseGateways([[carrier('one', { gateways: [gateway] })]], call({ number }))
     expect(choice?.number).toBe(told)
@@ -174,7 +174,7 @@ describe('the carriers of a call', () => {
     )
   })
 
-  it('give way to the next after what says that they cannot, unless they say otherwise', () => {
+  it('give way to the next after a code of failure, unless they set other codes', () => {
     expect(failoverCodesOf({ name: 'x', gateways: [] })).toEqual([408, 500, 502, 503, 504])
     expect(failoverCodesOf({ name: 'x', gateways: [], failover_codes: [] })).toEqual([])
     expect(failoverCodesOf({ name: 'x', gateways: [], failover_codes: [403] })).toEqual([403])

@@ -16,9 +16,9 @@ import { type SipPlace, sipAddress } from '../../src/lib/sip-host.ts'
 
 type Docs = Readonly<Record<string, Json>>
 
-/** One account, `acme`, beside `rival`; names are ids. */
+/** One account, `acme`, next to `rival`. Names are ids. */
 interface Town {
-  /** Of the account `acme`. */
+  /** The document of the account `acme`. */
   account?: Json
   users?: Docs
   devices?: Docs
@@ -197,7 +197,7 @@ describe('a call rings', () => {
       'ring | desk 2+7',
     ],
     [
-      'who comes next when nobody takes the call, in order',
+      'the next target when no phone takes the call, in order',
       {
         ...ann,
         ...desk,
@@ -208,8 +208,8 @@ describe('a call rings', () => {
       },
       'ring | desk 0+5 | desk 5+20 | soft 5+20 | last 25+20',
     ],
-    ['nobody who is on no phone', { ...ann, callflows: toAnn }, 'refuse | no_devices'],
-    ['nobody who is not there', { callflows: toAnn }, 'refuse | no_devices'],
+    ['no phone of a user without phones', { ...ann, callflows: toAnn }, 'refuse | no_devices'],
+    ['no phone of a user that does not exist', { callflows: toAnn }, 'refuse | no_devices'],
     [
       'the phone at which a user has signed in, not the owner of that phone',
       {
@@ -232,7 +232,7 @@ describe('a call rings', () => {
       'ring | soft 0+20',
     ],
     [
-      'nobody who is switched off: that is not told',
+      'no phone of a user who is switched off, without naming the reason',
       { ...home, users: { ann: user({ enabled: false }) } },
       'refuse | no_devices',
     ],
@@ -242,7 +242,7 @@ describe('a call rings', () => {
       'refuse | no_devices',
     ],
     [
-      'no phone of somebody who is not to be disturbed',
+      'no phone of a user with do not disturb',
       { ...home, users: { ann: user({ do_not_disturb: { enabled: true } }) } },
       'refuse | do_not_disturb',
     ],
@@ -258,7 +258,7 @@ describe('a call rings', () => {
       'ring | soft 0+20',
     ],
     [
-      'nobody while the account is not to be disturbed',
+      'no phone while the account has do not disturb',
       { ...home, account: { do_not_disturb: { enabled: true } } },
       'refuse | do_not_disturb',
     ],
@@ -269,14 +269,14 @@ describe('a call rings', () => {
       { number: '200' },
     ],
     [
-      'nobody in callflows that lead to each other',
+      'no phone in callflows that lead to each other',
       {
         callflows: { a: flow(rings('callflow', 'b')), b: flow(rings('callflow', 'a'), { numbers: ['200'] }) },
       },
       'refuse | no_devices',
     ],
     ['who dialled with spaces', home, 'ring | desk 0+20 | soft 0+20', { number: ' 10 0 ' }],
-    ['nobody at a number that nothing lists', home, 'refuse | unknown_number', { number: '300' }],
+    ['no phone at a number that is in no callflow', home, 'refuse | unknown_number', { number: '300' }],
   ]
 
   it.each(cases)('%s', (_title, town, expected, asked) => expect(brief(town, asked)).toBe(expected))
@@ -325,15 +325,15 @@ describe('a group rings', () => {
       'ring | a 1+15 | desk 3+5',
     ],
     [
-      'nobody twice through groups that hold each other',
+      'no phone twice through groups that hold each other',
       nested({
         g: { endpoints: { h: { type: 'group' }, a: { type: 'device' } } },
         h: { endpoints: { g: { type: 'group' } } },
       }),
       'ring | a 1+15',
     ],
-    ['nobody without members', group([]), 'refuse | no_devices'],
-    ['nobody of a group that is gone', nested({}), 'refuse | no_devices'],
+    ['no phone without members', group([]), 'refuse | no_devices'],
+    ['no phone of a group that does not exist', nested({}), 'refuse | no_devices'],
   ])('%s', (_title, town, expected) => expect(brief(town)).toBe(expected))
 })
 
@@ -393,9 +393,9 @@ describe('a flow ends', () => {
       says({ code: 603, message: 'Not now\r\n' }),
       { reason: 'response', sip_code: 603, sip_reason: 'Not now' },
     ],
-    ['busy when it says nothing', says({}), { reason: 'response', sip_code: 486, sip_reason: 'Busy Here' }],
+    ['busy when it has no code', says({}), { reason: 'response', sip_code: 486, sip_reason: 'Busy Here' }],
     [
-      'with a refusal even where success is said',
+      'with a refusal even where the code is a success',
       says({ code: 200 }),
       { reason: 'response', sip_code: 400, sip_reason: 'Declined' },
     ],
@@ -413,7 +413,7 @@ describe('a flow ends', () => {
     expect(ending({ callflows: { f: flow(first) } })).toEqual(expected)
   })
 
-  it('is told beside those who ring before', () => {
+  it('is part of the answer while phones ring before it', () => {
     const then = (next: Json): Town => ({ ...home, callflows: { f: flow(rings('user', 'ann', {}, next)) } })
     expect(ending(then({ module: 'voicemail', data: {} }))).toEqual({
       otherwise: {
@@ -472,7 +472,7 @@ describe('a server that takes the calls of a number', () => {
       `ring | ${pbx} | carrier1:${there} 20+120`,
     ],
     [
-      'has nothing behind it that nobody pays for',
+      'has no failover behind it without credit',
       town({ [number]: server({ failover: { number: there } }) }, { funds: { balance: 0 } }),
       `ring | ${pbx}`,
     ],
@@ -519,7 +519,7 @@ describe('a server that takes the calls of a number', () => {
     })
   })
 
-  it('has behind it for whom the account pays, and shows outside who the caller is there', () => {
+  it('has a failover that the account pays for, and shows the external caller ID there', () => {
     const doc = { caller_id: { internal: { number: '101' }, external: { number: '+14155550111' } } }
     const numbers = { '+14155550111': { accountId: 'acme' } }
     const place = town(
@@ -670,7 +670,7 @@ describe('forwarding', () => {
   it.each([
     ['rings the number instead of all phones of a user', of({ user: away() }), `forward | ${gone} 0+120`],
     [
-      'rings it beside them',
+      'rings it together with the phones',
       of({ user: away({ substitute: false }) }),
       `ring | desk 0+20 | soft 0+20 | ${gone} 0+120`,
     ],
@@ -692,22 +692,22 @@ describe('forwarding', () => {
       'ring | desk 0+20 | soft 0+20',
     ],
     [
-      'that asks for a key follows without it when nobody answers',
+      'that asks for a key follows without it when no phone answers',
       of({ user: away({ require_keypress: true, failover: true }) }),
       `ring | desk 0+20 | soft 0+20 | ${gone} 20+120`,
     ],
     [
-      'that asks for a key leaves the phones beside it',
+      'that asks for a key leaves the phones alone',
       of({ user: away({ require_keypress: undefined, substitute: false }) }),
       'ring | desk 0+20 | soft 0+20',
     ],
     [
-      'follows when it is only for the time nobody is there',
+      'follows when it is only for unanswered calls',
       of({ user: away({ failover: true }) }),
       `ring | desk 0+20 | soft 0+20 | ${gone} 20+120`,
     ],
     [
-      'follows when nobody answers or somebody talks',
+      'follows when the user does not answer or is busy',
       of({ user: { call_forward: { enabled: false, busy: forward('200'), no_answer: forward('200') } } }),
       'ring | desk 0+20 | soft 0+20 | bob 20+20',
     ],
@@ -733,13 +733,13 @@ describe('forwarding', () => {
       'ring | desk 0+20 | soft 0+20',
     ],
     [
-      'is not done for who may not call that number',
+      'is not done for a user that may not call that number',
       of({ user: { ...away(), call_restriction: { did_us: { action: 'deny' } } } }),
       'refuse | forbidden_classifier',
     ],
     ['is not done without money', of({ user: away() }, { funds: { balance: 0 } }), 'refuse | no_credit'],
     [
-      'is not done for who is not to be disturbed',
+      'is not done for a user with do not disturb',
       of({ user: { ...away(), do_not_disturb: { enabled: true } } }),
       'refuse | do_not_disturb',
     ],
@@ -828,12 +828,12 @@ describe('a call that leaves the account', () => {
       `offnet | ${gone} 0+120`,
     ],
     [
-      'goes nowhere for who may not pay by the minute',
+      'goes nowhere for an account that may not pay by the minute',
       { ...world, wishes: { allow_prepay: false } },
       'refuse | no_credit',
     ],
     [
-      'goes for who pays later',
+      'goes out for an account that pays later',
       { ...world, funds: { balance: -1000, overdraft: 10_000 }, operator: { allow_postpay: true } },
       `offnet | ${gone} 0+120`,
     ],
@@ -848,13 +848,17 @@ describe('a call that leaves the account', () => {
       `offnet | ${gone} 0+120`,
     ],
     [
-      'goes for who is not limited at all',
+      'goes out for an account without limits',
       { ...world, funds: { balance: 0 }, operator: { enabled: false } },
       `offnet | ${gone} 0+120`,
     ],
-    ['goes nowhere for who may have no calls', { ...world, wishes: { calls: 0 } }, 'refuse | limit_reached'],
     [
-      'goes nowhere for who may have none over carriers',
+      'goes nowhere for an account that may have no calls',
+      { ...world, wishes: { calls: 0 } },
+      'refuse | limit_reached',
+    ],
+    [
+      'goes nowhere for an account that may have no calls over carriers',
       { ...world, wishes: { resource_consuming_calls: 0 } },
       'refuse | limit_reached',
     ],
@@ -942,7 +946,7 @@ describe('a call that leaves the account', () => {
     })
   })
 
-  it('shows a number that the account has in service or that its operator allows, else one of its own, else none', () => {
+  it('shows a number that the account has in service or that its operator allows, else another number of the account, else none', () => {
     const foreign = '+49301234567'
     const fields = { device: id(foreign), user: id(two) }
     expect(shown(with_(fields, { numbers }))).toEqual({ name: foreign, number: two })
@@ -1040,7 +1044,7 @@ describe('a call to emergency services', () => {
   it.each([
     ['without a callflow', home],
     ['without money', { ...home, funds: { balance: 0 }, wishes: { calls: 0, allow_prepay: false } }],
-    ['for who may call nobody', { ...home, account: { call_restriction: deny } }],
+    ['of an account that may call no number', { ...home, account: { call_restriction: deny } }],
     ['of an account that is switched off', { ...home, isDisabled: true }],
     ['of a user who is switched off', { ...home, users: { ann: user({ enabled: false }) } }],
     ['of a device that is switched off', { ...home, devices: { desk: phone({ enabled: false }) } }],
@@ -1120,7 +1124,7 @@ describe('a number of another account', () => {
       `offnet | carrier1:${us} 0+120`,
     ],
     [
-      'leaves the platform when whoever asks may not know of that account',
+      'leaves the platform when the caller may not know of that account',
       { ...town, funds: {}, rival: { ...rival, isTold: false } },
       `offnet | carrier1:${us} 0+120`,
     ],
@@ -1135,7 +1139,7 @@ describe('a number of another account', () => {
       'refuse | no_devices',
     ],
     [
-      'is not called by who may not',
+      'is not called by an account that may not',
       { ...town, account: { call_restriction: { did_us: { action: 'deny' } } } },
       'refuse | forbidden_classifier',
     ],
@@ -1195,7 +1199,7 @@ describe('a call that a carrier brings', () => {
       { ...home, callflows: toWorld },
       'refuse | unknown_number',
     ],
-    ['never leaves again by itself', inbound(out), 'refuse | unknown_number'],
+    ['never leaves again to the dialled number', inbound(out), 'refuse | unknown_number'],
     [
       'leaves to a fixed number, for the money of the account',
       inbound({ module: 'resources', data: { to_did: '4155550177' } }),
@@ -1229,7 +1233,7 @@ describe('a call that a carrier brings', () => {
   ] as [string, Town, string][])('%s', (_title, town, expected) => expect(brief(town, call)).toBe(expected))
 })
 
-describe('what is told of a call', () => {
+describe('the answer for a call', () => {
   it('is everything an edge needs of a call inside the account', () => {
     const account = { caller_id: { internal: { name: 'Acme' } } }
     const devices = {

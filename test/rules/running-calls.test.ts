@@ -23,7 +23,7 @@ const noMoney: Funds = { balance: 0, overdraft: 0, isPrepaid: true }
 const inbound = { direction: 'inbound', classification: 'did_us' } as const
 const outbound = { direction: 'outbound', classification: 'did_us' } as const
 
-/** What calls come to that begin one after the other and go on. */
+/** The outcome of calls that begin one after the other and stay in progress. */
 const begun = (
   calls: readonly (typeof inbound | typeof outbound)[],
   {

@@ -1,4 +1,4 @@
-// What is secret is said in schemas: nothing there is called like a secret and is not marked.
+// Schemas mark their secrets: every property with a name like a secret has the mark.
 import { describe, expect, it } from 'vitest'
 import { Account } from '../../src/areas/accounts/accounts/schema.ts'
 import { User } from '../../src/areas/accounts/users/schema.ts'

@@ -24,7 +24,7 @@ describe('rows in shared memory', () => {
     expect([find(rows, 'a'), find(rows, 'b')]).toEqual([1.5, -7])
   })
 
-  it('are the same whoever opens the memory', () => {
+  it('are the same for everyone who opens the memory', () => {
     const memory = createSharedMemory(100, 1)
     put(openSharedRows(memory, 1), 'a', 3)
     expect(find(openSharedRows(memory, 1), 'a')).toBe(3)
@@ -39,7 +39,7 @@ describe('rows in shared memory', () => {
     expect(find(rows, 'key 1')).toBe('new')
   })
 
-  it('are never taken from whoever keeps them, and there may be none left', () => {
+  it('are never taken while they are in use, and there may be none left', () => {
     const rows = rowsOf(16, (read) => read(0) === 0)
     for (let n = 0; n < 16; n += 1) put(rows, `key ${n}`, 1)
     expect(put(rows, 'one more', 1)).toBeUndefined()

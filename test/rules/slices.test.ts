@@ -45,7 +45,7 @@ it('lets many short lists be made in one round', async () => {
   expect(rounds()).toBeLessThan(40)
 })
 
-it('goes on with others when the work of one fails', async () => {
+it('continues with others when the work of one fails', async () => {
   const fail = () => {
     busy(4)
     throw new Error('broken')

@@ -23,7 +23,7 @@ describe('a folder for what is not whole', () => {
     utimesSync(folder, hoursAgo(hours.folder), hoursAgo(hours.folder))
   }
 
-  it('is gone afterwards, and those of other machines that nobody wrote to for a day', async () => {
+  it('is gone afterwards, as are those of other machines after a day without writes', async () => {
     leave('staging-gone-7-aaaaaa', { folder: 30, file: 25 })
     leave('staging-there-7-bbbbbb', { folder: 30, file: 1 })
     leave('other', { folder: 30, file: 30 })

@@ -159,12 +159,12 @@ describe('the columns of an input', () => {
     [onRows, undefined, { missing_mandatory_fields: ['name', 'size'], expected_content: 'text/csv' }],
     [listing, undefined, {}],
     [listing, ['name'], { expected_content: 'none' }],
-  ])('are judged: %#', (action, columns, problems) => {
+  ])('are validated: %#', (action, columns, problems) => {
     expect(columnProblems(action, columns)).toEqual(problems)
   })
 })
 
-it('the help tells an action as it is defined', () => {
+it('the help shows an action as it is defined', () => {
   expect(helpText([onRows, listing])).toEqual({
     things: {
       do: {

@@ -32,7 +32,7 @@ describe('the taxes on a price', () => {
     expect(amounts(120_000, inside, { name: 'City', rate: 10 })).toEqual([100_000, 20_000, 10_000])
   })
 
-  it('that it contains share to the unit what is left beside the net', () => {
+  it('that it contains share the rest above the net, to the unit', () => {
     const third = (name: string) => ({ name, rate: 10, inclusive: true })
     expect(amounts(14, third('a'), third('b'), third('c'))).toEqual([11, 1, 1, 1])
     expect(amounts(13, third('a'), third('b'))).toEqual([11, 1, 1])
@@ -46,7 +46,7 @@ describe('the taxes on a price', () => {
     expect(amounts(9, { name: 'a', rate: 5 })).toEqual([9, 0])
   })
 
-  it('of no per cent are told, and are nothing', () => {
+  it('of no per cent are listed with the amount 0', () => {
     expect(amounts(7, { ...inside, rate: 0 })).toEqual([7, 0])
     expect(amounts(0, vat, inside)).toEqual([0, 0, 0])
   })
@@ -59,22 +59,22 @@ describe('a tax holds', () => {
   it.each<[string, Tax, TaxStatus, boolean]>([
     ['everywhere without a jurisdiction', vat, {}, true],
     ['in its jurisdiction', californian, { jurisdiction: 'US-CA' }, true],
-    ['in all that lies in it', federal, { jurisdiction: 'US-CA' }, true],
-    ['not in what it lies in', californian, { jurisdiction: 'US' }, false],
-    ['not beside it', californian, { jurisdiction: 'US-NV' }, false],
+    ['in all parts of its jurisdiction', federal, { jurisdiction: 'US-CA' }, true],
+    ['not in a larger jurisdiction', californian, { jurisdiction: 'US' }, false],
+    ['not in a neighbouring jurisdiction', californian, { jurisdiction: 'US-NV' }, false],
     [
       'not where a name only begins alike',
       { ...vat, jurisdiction: 'US-C' },
       { jurisdiction: 'US-CA' },
       false,
     ],
-    ['not where nobody says where the account is', federal, {}, false],
-    ['not for who is exempt', vat, { exempt: true }, false],
-    ['for who is not exempt', vat, { exempt: false }, true],
-    ['not for who is exempt from it', vat, { exempt: ['gst', 'vat'] }, false],
-    ['for who is exempt from others', vat, { exempt: ['gst', 'VAT'] }, true],
+    ['not for an account without a location', federal, {}, false],
+    ['not for an exempt account', vat, { exempt: true }, false],
+    ['for an account that is not exempt', vat, { exempt: false }, true],
+    ['not for an account that is exempt from it', vat, { exempt: ['gst', 'vat'] }, false],
+    ['for an account that is exempt from others', vat, { exempt: ['gst', 'VAT'] }, true],
     [
-      'not for who is exempt from it by its name, which it has for an id',
+      'not for an account that is exempt from it by its name, which is its id',
       { name: 'City', rate: 1 },
       { exempt: ['City'] },
       false,
@@ -101,7 +101,7 @@ describe('an invoice with taxes', () => {
   const row = { name: 'VAT', tax_id: 'vat', rate: 20 }
   const california = { name: 'CA', tax_id: 'CA', jurisdiction: 'US-CA', rate: 7.25, inclusive: false }
 
-  it('tells them on each line, and each once', () => {
+  it('shows them on each line, and lists each once', () => {
     const plain = { prorate: { additions: false, removals: false }, quantity: 1, billable: 1 }
     const invoice = priced(items, { sip_device: 1, ata: 1 }, { jurisdiction: 'US-CA' })
     expect(invoiceJson(invoice)).toEqual({
@@ -173,7 +173,7 @@ describe('an invoice with taxes', () => {
     expect(activations[0]?.taxes).toEqual([{ ...row, inclusive: false, base: 10, amount: 2 }])
   })
 
-  it('tells when other taxes hold than before', () => {
+  it('shows when other taxes apply than before', () => {
     const [compared] = compareInvoices(
       [priced(items, { sip_device: 1 })],
       [priced(items, { sip_device: 1 }, { jurisdiction: 'US-CA', exempt: ['vat'] })],

@@ -24,7 +24,7 @@ describe('threads that answer requests', () => {
     ])
   })
 
-  it('are as many as the setting says, 1 to 16', () => {
+  it('are as many as the setting requires, 1 to 16', () => {
     expect(readConfig({}).httpThreads).toBeUndefined()
     expect(readConfig({ CROSSPOINT_HTTP_THREADS: '16' }).httpThreads).toBe(16)
     for (const wrong of ['0', '17', '2.5', '-1', 'many'])

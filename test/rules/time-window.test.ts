@@ -164,7 +164,7 @@ describe('a list within a window', () => {
     )
   })
 
-  it('begins at the edge of the window when a start key lies beyond it', async () => {
+  it('begins at the edge of the window when a start key is outside of it', async () => {
     const beyond: Record<string, Cursor> = { true: ['999999999999999', ''], false: ['', ''] }
     for (const descending of [true, false]) {
       const request = {

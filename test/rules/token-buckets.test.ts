@@ -277,7 +277,7 @@ describe('the price of a request', () => {
     expect(costOf({ tokenCosts: {}, endpoint: 'constructor', method: 'length', fallback: 1 })).toBe(1)
   })
 
-  it('of a Quickcall stands under devices, or quickcall, in the order of the specification', () => {
+  it('of a Quickcall is read under devices, or quickcall, in the order of the specification', () => {
     const quickcall = (prices: Record<string, number>) =>
       priced(withPrices(prices), {
         endpoint: 'quickcall',

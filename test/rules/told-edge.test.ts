@@ -4,7 +4,7 @@ import { createEdgeNotifier } from '../../src/areas/voice/switch/told-edge.ts'
 import type { Edge } from '../../src/switch/kamailio/edges.ts'
 import { eventually } from '../support/run/eventually.ts'
 
-/** An edge that records what it is told. */
+/** An edge that records the notifications that it receives. */
 const openEdge = () => {
   const state = { isAway: false, heard: [] as string[], words: [] as unknown[][], meanwhile: () => {} }
   const edge: Edge = {
@@ -40,7 +40,7 @@ it('an edge that stops answering is not reached, even if nothing has to be sent 
   await told.end()
 })
 
-it('an edge that is away while many records change is told of the last ones alone', async () => {
+it('an edge that is away while many records change receives only the last ones', async () => {
   const { state, told } = openEdge()
   state.isAway = true
   for (const generation of [1, 2, 3]) told.stale(['a.test'], generation, changed(2000, generation))
@@ -57,7 +57,7 @@ it('an edge that is away while many records change is told of the last ones alon
   await told.end()
 })
 
-it('every realm is stale before all records are, also if they change while the edge is told of others', async () => {
+it('every realm is stale before all records are, also if they change while the edge is notified of others', async () => {
   const { state, told } = openEdge()
   state.meanwhile = () => {
     state.meanwhile = () => {}

@@ -40,7 +40,7 @@ describe('matchTotp', () => {
     expect(matchTotp(key, code.slice(2), time)).toBe(Math.floor(time / 30))
   })
 
-  it('tells the step of a code for the step before, now and after, and no other', () => {
+  it('returns the step of a code for the step before, now and after, and no other', () => {
     fc.assert(
       fc.property(fc.integer({ min: 120, max: 4e9 }), fc.integer({ min: -3, max: 3 }), (time, distance) => {
         const step = totpStep(time) + distance

@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createUtf8Lines, NotUtf8 } from '../../src/lib/utf8-lines.ts'
 
-/** The line that is told not to be UTF-8; undefined when all are. The bytes arrive in pieces of this size. */
+/**
+ * The line that is reported as not UTF-8, or undefined when all lines are. The bytes arrive in pieces of this
+ * size.
+ */
 const badLineIn = (bytes: Buffer, pieceBytes: number) => {
   const lines = createUtf8Lines()
   try {
@@ -27,7 +30,7 @@ it('UTF-8 passes, wherever its pieces end', () => {
   )
 })
 
-it('what is something else is told by its line', () => {
+it('reports the line of text in another encoding', () => {
   const bad = fc.constantFrom([0xe9], [0xff, 0xfe], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf0, 0x9f])
   fc.assert(
     fc.property(

@@ -1,4 +1,4 @@
-// What remains of a document that breaks its schema: everything that is valid.
+// The rest of a document that breaks its schema: everything that is valid.
 import fc from 'fast-check'
 import type { TSchema } from 'typebox'
 import { describe, expect, it } from 'vitest'

@@ -283,7 +283,7 @@ describe('paths', () => {
     })
   })
 
-  it('tells all rules that a value breaks', () => {
+  it('reports all rules that a value breaks', () => {
     const { x } = problemsOf(open({ x: text(3, 9, { pattern: '^\\d*$' }) }), { x: 'a' })
     expect(Object.keys(x ?? {})).toEqual(['minLength', 'pattern'])
   })
@@ -365,7 +365,7 @@ describe('the sound part', () => {
     expect(judged.value).toEqual({ name: 'x', sip: { a: 5, b: true }, other: 1 })
   })
 
-  it('is empty when the document failed as a whole, or was not judged to its end', () => {
+  it('is empty when the document failed as a whole, or was not validated to its end', () => {
     const branches = either([open({ a: must(flag()) }), open({ b: must(flag()) })])
     expect(createValidation(branches)({ a: 1 }).sound).toEqual({})
     const large = { x: Array.from({ length: 30_000 }, () => 5), y: 'unjudged' }
@@ -521,7 +521,7 @@ describe('any JSON at all', () => {
     { requiredKeys: ['name'] },
   )
 
-  it('is judged without throwing, and twice alike', () => {
+  it('is validated without throwing, and twice alike', () => {
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.object(), fc.anything({ withNullPrototype: true })), (data) => {
         const first = validate(data)
@@ -545,7 +545,7 @@ describe('any JSON at all', () => {
     )
   })
 
-  it('keeps in its sound part nothing that a second judge would refuse', () => {
+  it('keeps in its sound part only values that a second validation accepts', () => {
     const loose = createValidation(
       open({ count: integer(), tags: list(anyText()), sip: open({ on: flag() }) }),
     )
@@ -563,7 +563,7 @@ describe('data that are given away', () => {
   const shape = open({ on: flag(), name: anyText(), count: integer(), inner: anyObject() })
   const validate = createValidation(shape)
 
-  it('are judged as those that are lent', () => {
+  it('are validated as those that are lent', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('', 'a\0', '\ud83d', 'x\udc00', '1', 'true'))
     const scalar = fc.oneof(text, fc.constantFrom<unknown>(null, true, 7, Number.POSITIVE_INFINITY))
     const { value: any } = fc.letrec<{ value: unknown }>((tie) => ({

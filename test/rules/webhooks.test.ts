@@ -1,4 +1,4 @@
-// How long receivers are told again, and how payloads are written.
+// How long the server repeats deliveries, and how it writes payloads.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -22,7 +22,7 @@ describe('a delivery that fails', () => {
     expect(pauses.at(-1)).toBe(3_600_000)
   })
 
-  it('is repeated for three days, and tells beforehand how often', () => {
+  it('is repeated for three days, and the number of tries is known in advance', () => {
     let now = 0
     let attempts = 1
     const told = triesLeft({ attempts, since: 0, now })
@@ -55,7 +55,7 @@ describe('a delivery that fails', () => {
 })
 
 describe('a form', () => {
-  it('gives back what was written into it, and holds nothing that an address would write anew', () => {
+  it('returns what was written into it, and contains nothing that a URL would encode again', () => {
     const text = fc.string({ unit: 'grapheme' })
     fc.assert(
       fc.property(fc.dictionary(fc.string({ minLength: 1, unit: 'grapheme' }), text), (payload) => {
