@@ -1,4 +1,4 @@
-// The documentation as a site that stands alone, built once for all that look at it.
+// The documentation as a separate site, built once for all tests.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +22,7 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
-/** Any web server: it gives what is in a folder, below a path of its choice, and adds no page of its own. */
+/** A plain web server: it serves the files of a folder below a given path, and adds no pages. */
 export const useWebServer = (folder: string, below: string) => {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')

@@ -15,7 +15,7 @@ const maxCharacters = 6000
 
 const token = 'header.claims.signature'
 
-/** Facts of one run or one machine, by the key under which they stand. */
+/** Facts of one run or one machine, by their key. */
 const settled: Readonly<Record<string, unknown>> = {
   auth_token: token,
   attestationObject: 'YXR0ZXN0YXRpb24',
@@ -63,7 +63,7 @@ const settledText = (text: string, numbered: Numbering) => {
   return looks.reduce((so, [look, shown]) => so.replace(look, shown), text).replace(hex, numbered)
 }
 
-// How much was told of by then depends on what goes on beside the requests.
+// The reported number depends on the jobs that run at the same time.
 const settledTally = { addition: 2, removal: 1, quantity: 1 }
 
 const settle = (value: unknown, numbered: Numbering): unknown => {

@@ -1,4 +1,4 @@
-// Takes records of another system in as an import does: a batch in one commit, held against schemas first.
+// Imports records of another system as an import does: a batch in one commit, after validation by the schemas.
 import { createHash } from 'node:crypto'
 import type { Draft } from '../../../import-kazoo/documents/document.ts'
 import type { ImportedRecord, Importer } from '../../../src/areas/adoption.ts'
@@ -18,7 +18,7 @@ export const createAdopter = () => {
 
   const adoptionOf = (kind: string): Importer => {
     const adoption = adoptions[kind]
-    if (!adoption) throw new Error(`nobody takes in a ${kind}`)
+    if (!adoption) throw new Error(`no importer for ${kind}`)
     return adoption
   }
 
@@ -49,7 +49,7 @@ export const createAdopter = () => {
       },
     }),
 
-    /** Takes records in and tells how many of them were not there so. */
+    /** Imports records and returns how many of them were missing or different. */
     async adopt(store: Store, drafts: readonly Draft[]): Promise<number> {
       let added = 0
       for (const [kind, ofKind] of Map.groupBy(drafts, ({ as }) => as)) {

@@ -25,7 +25,7 @@ export const createTaker = () => {
 
   const adoptionOf = (as: string) => {
     const adoption = known[as]
-    if (!adoption) throw new Error(`nobody takes in ${as}`)
+    if (!adoption) throw new Error(`no importer for ${as}`)
     return adoption
   }
 

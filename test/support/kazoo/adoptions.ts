@@ -32,7 +32,7 @@ export const createTaker = () => {
 
   const adoptionOf = (name: string) => {
     const adoption = own.adoptions[name]
-    if (!adoption) throw new Error(`nobody takes in a ${name}`)
+    if (!adoption) throw new Error(`no importer for ${name}`)
     return adoption
   }
 
@@ -52,8 +52,8 @@ export const createTaker = () => {
     adoptionOf,
 
     /**
-     * Takes in drafts of one kind, in place of others; answers for each whether it was added. `files` by the ids of
-     * drafts.
+     * Imports drafts of one kind, replacing others. Returns for each whether it was added. `files` by the ids
+     * of drafts.
      */
     async takeIn(
       { server }: World,

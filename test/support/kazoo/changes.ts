@@ -1,4 +1,4 @@
-// What people do in a Kazoo while it is read: everything is edited, some of it comes, goes, or moves to another account.
+// Changes that people make in a Kazoo while an import reads it: they edit, create, delete and move documents.
 import { hash } from 'node:crypto'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Documents } from './kept-database.ts'
@@ -13,7 +13,7 @@ interface Place {
 
 const began = gregorian(2025, 1, 1)
 const maxAccounts = 20
-// Of each that comes, keys have to be derived.
+// Each new user needs derived keys.
 const fewestUsers = 8
 
 /** Numbers from 0 up to a bound, the same ones for the same seed. */
@@ -40,7 +40,7 @@ export const createChanges = (kazoo: Kazoo, system: ReadonlyMap<string, Document
   for (const [database, documents] of system) {
     for (let index = 0; index < documents.count; index += 1) {
       const { pvt_type: type, _id: id } = fieldsIn(documents.at(index).text)
-      // Accounts and numbers stand in two databases.
+      // Accounts and numbers are in two databases.
       const isCopy = database.startsWith('account/') && (type === 'account' || type === 'number')
       if (!isCopy) add(String(type), { database, id })
     }
@@ -100,7 +100,7 @@ export const createChanges = (kazoo: Kazoo, system: ReadonlyMap<string, Document
     kazoo.put(databaseOf(to), moved)
   }
 
-  /** The accounts above one that stands below another. */
+  /** The accounts above a child of `parent`. */
   const treeBelow = (parent: Place) => {
     const { pvt_tree: above } = fieldsOf(parent)
     return [...(Array.isArray(above) ? above.map(String) : []), parent.id]
@@ -164,7 +164,7 @@ export const createChanges = (kazoo: Kazoo, system: ReadonlyMap<string, Document
       return { _id: `${monthOf(database)}-${callId}`, call_id: callId, other_leg_call_id: undefined }
     })
 
-  /** Of the last month: it has no month behind it that began with what it ended with. */
+  /** A debit of the last month: no later month begins with its balance. */
   const debit = (month: string) => {
     const accountId = anyOf('account').id
     const database = databaseOf(accountId, month)

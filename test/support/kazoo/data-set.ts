@@ -1,5 +1,5 @@
-// A small Kazoo with every trap that an import has to know, of both generations and older. The cases are numbered; what
-// a case needs beside it has number 0.
+// A small Kazoo with every trap that an import has to know, of both generations and older. The cases are
+// numbered. Further documents that a case needs have number 0.
 import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import type { Sample } from './sample.ts'

@@ -30,7 +30,7 @@ const rowOf = ({ id, rev }: StoredDocument, doc: string) =>
 
 const withoutRevision = (text: string) => text.replace(/"_rev":"[^"]*",/, '')
 
-/** Items with what stands before, between and behind them. */
+/** Items with a text before, between and behind them. */
 function* joined([before, between, behind]: [string, string, string], items: Iterable<string>) {
   yield before
   let separator = ''
@@ -169,7 +169,7 @@ export const writeDump = async (folder: string, form: DumpForm, dumped: Dumped) 
       createWriteStream(join(folder, 'kazoo.ndjson.gz')),
     )
   const way = filePerDatabase[form]
-  if (!way) throw new Error(`nobody writes ${form}`)
+  if (!way) throw new Error(`unknown form ${form}`)
   for (const [at, name] of dumped.names.entries()) {
     const encoded = encodeURIComponent(name)
     const fileName = at % 2 === 0 ? encoded : encodeURIComponent(encoded)

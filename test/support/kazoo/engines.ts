@@ -4,7 +4,7 @@ export interface EngineManners {
   title: string
   /** What `GET /` says. */
   welcome: object
-  /** How a number of order is told. */
+  /** The form of a sequence number in this engine. */
   sequence(number: number): unknown
   /** The number of order that `since` names; undefined: this engine takes no such text. */
   sequenceIn(since: string): number | undefined

@@ -54,7 +54,7 @@ interface Asked {
   method: string
   path: string
   data?: Json
-  /** Beside `data`. */
+  /** Keys next to `data`. */
   envelope?: Json
   raw?: { type: string; body: string }
 }
@@ -87,7 +87,7 @@ export class FamilyConsole {
   userId = ''
   /** Each request but preflights: method, path below `/v2/`, status. */
   readonly seen: string[] = []
-  /** What the user was asked to pay. */
+  /** The charges that the console showed to the user. */
   readonly charges: Charge[][] = []
 
   constructor(client: Client) {
@@ -117,7 +117,7 @@ export class FamilyConsole {
     return answer
   }
 
-  /** Before somebody is signed in the token is the text `undefined`. */
+  /** Before sign-in the token is the text `undefined`. */
   #headers({ raw }: Asked) {
     return { 'content-type': raw?.type ?? 'application/json', 'x-auth-token': String(this.token) }
   }
@@ -127,7 +127,7 @@ export class FamilyConsole {
     return this.#send({ ...asked, ...data }, this.#headers(asked))
   }
 
-  /** A 401 means that the token has ended: it signs in again by itself, once, and repeats what it asked. */
+  /** A 401 means that the token has expired: the console signs in again once, and repeats the request. */
   async #lasting(asked: Asked) {
     const answer = await this.#once(asked)
     if (answer.status !== 401 || !this.#login) return answer
@@ -209,7 +209,7 @@ export class FamilyConsole {
     return answer
   }
 
-  /** The page is loaded again: the token stands in a cookie. */
+  /** The page is loaded again: the token is in a cookie. */
   async reload() {
     const headers = { 'content-type': 'application/json' }
     const data = { token: this.token ?? '' }

@@ -2,7 +2,7 @@
 import { type Engine, makePlace, type Place } from '../servers/databases.ts'
 import { copyFirstStart, startServerProcess } from '../servers/server-process.ts'
 
-/** What a server of the place and the commands there are started with. */
+/** The environment of the server and of the commands of a place. */
 export const environmentOf = ({ dataDir, databaseUrl }: Place): Record<string, string> => ({
   CROSSPOINT_DATA_DIR: dataDir,
   ...(databaseUrl === undefined ? {} : { CROSSPOINT_DATABASE_URL: databaseUrl }),

@@ -254,10 +254,10 @@ const rateFields = (index: number) => ({
 
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at)
 
-// A database is read page by page: so many of the last ones are kept meanwhile.
+// A database is read page by page: this number of the last databases stays in memory.
 const maxKept = 32
 
-/** Made of a list that is made anew when it was forgotten. */
+/** Documents from a list that is made again after its eviction. */
 const createForgetful = () => {
   const kept = new Map<() => readonly StoredDocument[], Documents>()
   return (count: number, make: () => readonly StoredDocument[]): Documents => {

@@ -32,13 +32,13 @@ export const openHouse = async (engine: Engine) => {
     person,
     store,
     db,
-    /** Starts a server, which ends with the house. */
+    /** Starts a server, which stops when the fixture is closed. */
     async startServer() {
       server = await startServerProcess(environment, place.dataDir)
       return server
     },
     snapshot: () => snapshotOf(store, engine),
-    /** Run in the process of the tests; `person` runs commands in processes of their own. */
+    /** Runs the command in the process of the tests. `person` runs commands in separate processes. */
     importing: (...args: string[]) => runHere(environment, ['import', 'kazoo', ...args]),
     exporting: (...args: string[]) => runHere(environment, ['export', 'kazoo', ...args]),
     async close() {

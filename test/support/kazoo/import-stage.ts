@@ -100,6 +100,6 @@ export const openImportStage = async (
   }
 }
 
-/** What a report tells of a code. */
+/** The first entry of a code in a report. */
 export const toldOf = (report: { conflicts: readonly { code: string }[] }, code: string) =>
   report.conflicts.find((one) => one.code === code)

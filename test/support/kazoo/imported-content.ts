@@ -1,13 +1,13 @@
 import type { Store } from '../../../src/storage/store.ts'
 
-/** Everything that came, without what each store makes up for itself: keys, revisions, marks. */
+/** All imported content, without the generated values of each store: keys, revisions, marks. */
 export const importedContentOf = async (store: Store) => {
   await store.fence()
   const ids = (await store.all("SELECT id FROM records WHERE kind = 'account' ORDER BY id")).map(({ id }) =>
     String(id),
   )
   const records: unknown[] = []
-  // Whoever was there before the import is another one in each store.
+  // Content from before the import differs between stores.
   for (const accountId of ids)
     for await (const batch of store.records.everything(accountId))
       for (const { kind, id, ownerId, sortKey, created, modified, doc } of batch)

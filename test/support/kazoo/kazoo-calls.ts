@@ -41,11 +41,11 @@ interface Wish {
   after?: string
   /** Documents that go in with one transaction. */
   documentsAtOnce?: number
-  /** Commits what is new, and where reading goes on behind it; without it the store adopts it. */
+  /** Commits new records and the mark where reading continues. Without it the store imports them. */
   commit?(set: ChangeSet, mark: string | undefined): Promise<void>
 }
 
-/** Imports documents of one database as a run does; answers with what became of them. */
+/** Imports documents of one database as a run does, and returns their results. */
 export const importCalls = async (
   { store, legAdoption }: { store: Store; legAdoption: LegImporter },
   wish: Wish,

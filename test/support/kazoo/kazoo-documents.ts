@@ -2,7 +2,7 @@
 import { readDocument } from '../../../import-kazoo/documents/fields.ts'
 import type { Json } from '../../../src/lib/json.ts'
 
-/** A document as a source gives it. `text` is its JSON where that says more than the object. */
+/** A document as a source returns it. `text` is its JSON where that contains more than the object. */
 export const kazooDocument = (
   database: string,
   fields: Json & { _id: string },

@@ -1,9 +1,9 @@
-// What the stand-in keeps of a database: documents that are there from the beginning, which may be made only when they
-// are asked for, and above them what was written since.
+// The storage of the fake CouchDB for one database: the initial documents, which may be made on demand, and
+// above them later writes.
 import { createHash } from 'node:crypto'
 import type { SampleFile } from './sample.ts'
 
-/** A document as it is stored: whoever asks for its losers, files or without them gets the text changed. */
+/** A document as it is stored. A request for its losers, files or stubs changes the text. */
 export interface StoredDocument {
   id: string
   rev: string

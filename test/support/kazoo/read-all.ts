@@ -19,7 +19,7 @@ export const readTexts = async (source: Source): Promise<Map<string, string>> =>
   return found
 }
 
-/** What becomes of a copy that takes changes in as they come: undefined of documents that are deleted. */
+/** A copy that applies changes as they arrive: undefined for deleted documents. */
 export const followed = async (source: Source, database: string, since: string) => {
   const copy = new Map<string, SourceDocument | undefined>()
   let sequence = since

@@ -1,4 +1,4 @@
-// What the documents of the sample system are made with: ids, databases, times, and the texts that a CouchDB would give.
+// Helpers for the documents of the sample system: ids, databases, times, and texts as CouchDB returns them.
 import { hash } from 'node:crypto'
 import type { Json } from '../../../src/lib/json.ts'
 
@@ -50,7 +50,7 @@ export const digestsOf = (username: string, password: string) => ({
 
 const exactMark = '<exact>'
 
-/** A number as it is to stand in the text: `5.0`, which JavaScript would write as 5. */
+/** A number with its exact text: `5.0`, which JavaScript would write as 5. */
 export const exact = (number: string) => exactMark + number
 
 const withExactNumbers = (text: string) => text.replaceAll(new RegExp(`"${exactMark}([^"]*)"`, 'g'), '$1')
@@ -71,13 +71,13 @@ export const stubOf = ({ contentType, bytes, revpos }: SampleFile) => ({
 export const withMember = (text: string, key: string, value: unknown) =>
   `${text.slice(0, -1)},${JSON.stringify(key)}:${JSON.stringify(value)}}`
 
-/** What CouchDB answers where bytes are asked for. */
+/** The form of a file when a request asks CouchDB for its bytes. */
 export const inlineOf = (file: SampleFile) => {
   const { stub: _stub, length: _length, ...facts } = stubOf(file)
   return { ...facts, data: file.bytes.toString('base64') }
 }
 
-/** The text with the bytes of its files. They stand at its end. */
+/** The text with the bytes of its files at its end. */
 export const withFiles = ({ text, files }: Pick<Sample, 'text' | 'files'>) => {
   if (files.length === 0) return text
   const bare = text.slice(0, text.lastIndexOf(',"_attachments":'))

@@ -1,5 +1,5 @@
-// The stand-in as a process of its own: prints its address and serves a generated system until it is ended.
-// node test/support/kazoo/serve.ts [ACCOUNTS USERS NUMBERS CALLS MONTHS]
+// The fake CouchDB as a separate process: prints its address and serves a generated system until it is ended.
+// Usage: node test/support/kazoo/serve.ts [ACCOUNTS USERS NUMBERS CALLS MONTHS]
 import { generatedSystem, largeSystem } from './generated.ts'
 import { startKazoo } from './stand-in.ts'
 

@@ -19,7 +19,10 @@ import {
 import { inlineOf, type SampleFile, stubOf, withFiles, withMember } from './sample.ts'
 import { verbatimObject } from './verbatim.ts'
 
-/** `cut`: the answer breaks off in its middle; `row`: it ends in a row that tells of an error; `silent`: nothing comes. */
+/**
+ * `cut`: the answer breaks off in its middle; `row`: it ends in a row with an error; `silent`: the server never
+ * answers.
+ */
 export type KazooFault = 403 | 500 | 504 | 'cut' | 'row' | 'silent'
 
 export interface KazooRequest {
@@ -31,9 +34,9 @@ export interface KazooRequest {
 
 export interface KazooManners {
   engine?: Engine
-  /** Without them everybody may read and write. */
+  /** Without them every client may read and write. */
   credentials?: { name: string; password: string; by: 'basic' | 'session' }
-  /** A session is good for so many requests. */
+  /** A session is valid for this number of requests. */
   sessionRequests?: number
   /** Changes are repeated and change places, as those of several shards do. */
   areChangesShuffled?: boolean
@@ -81,7 +84,7 @@ const storedFrom = (fields: Json, rev: string, before: StoredDocument | undefine
   }
 }
 
-/** Of two revisions the one that CouchDB shows. */
+/** Whether CouchDB shows the first of two revisions. */
 const isAbove = (one: string, other: string) => {
   const [a = '', b = ''] = [one, other].map((rev) => rev.split('-')[0] ?? '')
   return Number(a) === Number(b) ? one > other : Number(a) > Number(b)
@@ -202,7 +205,7 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
       fault,
     )
 
-  /** Some that were told before, and neighbours in each other's place. */
+  /** Repeats some earlier items, and swaps neighbours. */
   const shuffled = <Item>(before: readonly Item[], items: readonly Item[]): Item[] => {
     if (items.length === 0) return []
     const swapped = items.map(
@@ -250,7 +253,7 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     instance_start_time: '0',
   })
 
-  /** What is written without new edits has its revision already, and may be a conflict. */
+  /** A write without new edits has its revision already, and may be a conflict. */
   const take = (database: KeptDatabase, fields: Json) => {
     const id = String(fields._id)
     const rev = String(fields._rev)
@@ -476,10 +479,10 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     restoreDatabase: (name: string) => void names.add(name),
     /** How many connections there are now, those that wait for a question among them. */
     connections: () => promisify(server.getConnections).call(server),
-    /** The text of a document as it stands now. */
+    /** The current text of a document. */
     text: (name: string, id: string) => databaseNamed(name)?.get(id)?.text,
     databases: () => [...names].sort(),
-    /** Everything as it stands now, in the form of a dump. */
+    /** Writes the current content in the form of a dump. */
     dumpTo: (folder: string, form: DumpForm) =>
       writeDump(folder, form, {
         names: [...names].sort(),

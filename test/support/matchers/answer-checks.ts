@@ -1,4 +1,4 @@
-// What holds for every answer, whatever the test asks about: held against each one that a test receives.
+// Rules for every answer, checked on each answer that a test receives.
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
@@ -48,7 +48,7 @@ const allowedHeaders = [
 ]
 const exposedHeaders = ['Content-Type', 'X-Auth-Token', 'X-Request-ID', 'Location', 'Etag']
 
-/** What any route may answer with, beside what it declares. */
+/** Failures that any route may answer with, in addition to those that it declares. */
 const generalFailures: readonly FailureKind[] = [
   validationError,
   invalidCredentials,
@@ -140,7 +140,7 @@ const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[]
   headers['content-type'] !== 'application/json' && `content type ${headers['content-type']}`,
   body.data === undefined && 'no data',
   !isObject(body.metadata) && 'no metadata',
-  // What is replayed tells of the first request.
+  // A replayed answer has the request id of the first request.
   !headers['idempotent-replayed'] &&
     body.request_id !== headers['x-request-id'] &&
     'another request_id than in the header',
@@ -158,7 +158,7 @@ const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[]
     'page_size is not the rows given',
 ]
 
-/** The rows of a list: an array, or an object of numbers by their keys. What is no list tells one record. */
+/** The rows of a list: an array, or an object of numbers by their keys. Any other value is one record. */
 const rowsIn = (data: unknown): unknown[] => {
   if (Array.isArray(data)) return data
   const { numbers } = data as { numbers?: object }
@@ -212,7 +212,7 @@ const fileMistake = (route: Route | undefined, { headers, status }: Answer) => {
 
 const isCreation = ({ status }: Answer) => status >= 200 && status < 300
 
-/** A judge of answers for the given routes: throws when one breaks what holds for all. */
+/** Checks answers of the given routes: throws when one breaks a rule for all answers. */
 export const createAnswerChecks = (routes: readonly Route[]) => {
   const router = createRouter(routes)
 

@@ -24,7 +24,7 @@ const outsideWorld =
 const webServer = /^(?:node:)?(?:http|https|http2)$/
 const databaseDriver = /^(?:pg|(?:node:)?sqlite)$/
 const nodeProcess = /^(?:node:)?process$/
-// Packages beside the server, which only commands load. The importer keeps the rules of areas.
+// Packages outside the server, which only commands load. The importer keeps the rules of areas.
 const importer = 'import-kazoo'
 const packages = ['cli', 'demo', importer]
 const roomsWithRows = [
@@ -43,7 +43,7 @@ const openFiles = [
   'failures.ts',
   'notices.ts',
 ]
-// What events are, and how they look: what moves them lies beside.
+// The types and forms of events. The code that delivers events is next to this file.
 const shapesOfEvents = 'src/events/events.ts'
 const impureFolders = ['storage', 'http', 'jobs', 'batches', 'events', 'mail', 'dns', 'config'].map(
   (name) => `src/${name}`,
@@ -81,7 +81,7 @@ const findSql = (file: SourceFile) =>
     .filter(({ text }) => sql.test(text))
     .map(({ start, text }) => ({ line: lineAt(file.code, start), what: text.trim().slice(0, 40) }))
 
-// node:net also judges the form of addresses, and touches no network for that.
+// node:net also checks the form of addresses, and touches no network for that.
 const judgesAddresses = ({ target, valueNames }: Import) =>
   target === 'node:net' && valueNames.length > 0 && valueNames.every((name) => name.startsWith('isIP'))
 
@@ -109,7 +109,7 @@ const isForeign = ({ target, isTypeOnly }: Import, { path }: SourceFile) => {
   if (target === 'src/areas/index.ts') return true
   const area = areaOf(target)
   if (area === undefined || area === areaOf(path)) return false
-  // A type binds nobody at run time; how rows and routes look is nobody else's business even so.
+  // A type has no effect at run time. The types of rows and routes are private to their area even so.
   return (
     !isNamed(target, ...openFiles) && !(isTypeOnly && !isNamed(target, 'store.ts', 'sql.ts', 'routes.ts'))
   )
@@ -127,7 +127,7 @@ const rules: Rule[] = [
     find: importsWhere(takesTimeOrChance),
   },
   {
-    says: 'lib/ is pure and lies under everything else (rule 1)',
+    says: 'lib/ is pure and imports only itself (rule 1)',
     appliesTo: (path) => isIn(path, 'src/lib'),
     find: importsWhere(isImpureForLib),
   },
@@ -139,7 +139,7 @@ const rules: Rule[] = [
     ),
   },
   {
-    says: 'SQL stands only in store.ts, files named *.sql.ts and storage/ (rules 2 and 3)',
+    says: 'SQL is only in store.ts, files named *.sql.ts and storage/ (rules 2 and 3)',
     appliesTo: (path) =>
       isServerCode(path) &&
       !isIn(path, 'src/storage') &&

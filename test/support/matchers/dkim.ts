@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { dkimVerify } from 'mailauth'
 
-/** What somebody else's verifier says of the signatures of a mail, asking a name server at this port. */
+/** The verdict of an independent verifier on the signatures of a mail, with the name server at this port. */
 export const verifyDkim = async (message: string, dnsPort: number) => {
   const resolver = new Resolver()
   resolver.setServers([`127.0.0.1:${dnsPort}`])

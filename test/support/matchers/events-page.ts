@@ -18,7 +18,7 @@ amounts are dollars.
 
 ## What happens
 
-These types have names of their own. *Change*: the event replaces \`<kind>.<action>\` of a change, and has an entry in the audit log.
+These types have separate names. *Change*: the event replaces \`<kind>.<action>\` of a change, and has an entry in the audit log.
 *Extra*: the event comes in addition to changes, or without any.
 
 | Type | When, and what it contains |

@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts'
 
 /** A row of a table: what its fields take, and what they refuse. */
 export interface FieldRow {
-  /** The row's words: the fields, with dots where they are nested, a colon, what is said of them. */
+  /** The words of the row: the fields, with dots where they are nested, a colon, and their description. */
   says: string
   /** The object that holds the fields, where it is not the record itself. */
   within?: string
@@ -36,7 +36,7 @@ export const named = (rows: readonly FieldRow[]) =>
 export const nested = (path: string, value: unknown): Json =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Json
 
-/** Where a value of a field breaks a rule, as the refusal tells it. */
+/** The problem of a field that breaks a rule, in the form of a refusal. */
 const broken = (field: string, rule: string) => {
   const at = [field, ...rule.split('.')]
   return { [at.slice(0, -1).join('.')]: at.slice(-1) }

@@ -1,10 +1,10 @@
-// What a page holds while it is looked at.
+// The memory of a page.
 /// <reference lib="dom" />
 import type { CDPSession, Page } from 'playwright-core'
 
 const mebibyte = 1024 ** 2
 
-/** Samples the memory of a page: what it holds when all is collected that nobody needs. */
+/** Samples the memory of a page after garbage collection. */
 export const openMemory = async (page: Page) => {
   const cdp: CDPSession = await page.context().newCDPSession(page)
   await cdp.send('Performance.enable')

@@ -4,7 +4,7 @@ import { declarationsOf } from '../../../src/areas/assemble.ts'
 import { areas } from '../../../src/areas/index.ts'
 import { allRoutes } from '../../../src/commands/openapi.ts'
 
-// What the properties of requests and settings documents are, and what the reviewed page says of them.
+// The properties of requests and settings documents, and their descriptions on the reviewed page.
 
 interface Shape {
   title?: string
@@ -18,7 +18,7 @@ interface Shape {
 
 const root = join(import.meta.dirname, '../../..')
 
-/** Shapes below one: where they stand behind its path. `*` is any name, `[]` each item. */
+/** Shapes below one, with their path below its path. `*` is any name, `[]` each item. */
 const below = (shape: Shape): [string, Shape][] => [
   ...Object.values(shape.patternProperties ?? {}).map((inner): [string, Shape] => ['.*', inner]),
   ...(typeof shape.additionalProperties === 'object'
@@ -29,7 +29,7 @@ const below = (shape: Shape): [string, Shape][] => [
 ]
 
 const createWalk = () => {
-  // A shape that stands in several places is told at the first one.
+  // A shape in several places is described at the first one.
   const told = new Set<string>()
   const walk = (place: string, shape: Shape): Property[] => {
     const own = Object.entries(shape.properties ?? {})
@@ -51,7 +51,7 @@ interface Property {
   description: string | undefined
 }
 
-/** All properties by the section that tells of them, in the order of the routes and documents. */
+/** All properties by the section that describes them, in the order of the routes and documents. */
 export const propertiesOfAll = (): Map<string, Property[]> => {
   const walk = createWalk()
   const bodies = allRoutes().flatMap(({ method, path, spec: { body } }): [string, Shape][] =>
@@ -68,7 +68,7 @@ export const propertiesOfAll = (): Map<string, Property[]> => {
   return all
 }
 
-/** A line of the page: who obeys these properties (nobody: they are kept), and what comes of it. */
+/** A line of the page: the code that obeys these properties (none: they are only stored), and their effect. */
 export interface Entry {
   section: string
   paths: string[]

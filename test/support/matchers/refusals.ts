@@ -1,4 +1,4 @@
 import { expect } from 'vitest'
 
-/** `data` of a 403 that the policy of a route has given: by whom it may be called. */
+/** `data` of a 403 from the policy of a route: it names the allowed callers. */
 export const notForCaller = { message: 'forbidden', cause: expect.stringMatching(/^may be called by: \S/) }

@@ -1,4 +1,4 @@
-// Whole answers, without what every answer says whatever was asked.
+// Whole answers, without the parts that every answer has.
 import { expect } from 'vitest'
 import type { Answer } from '../world/client.ts'
 import type { TestAccount, World } from '../world/world.ts'
@@ -22,10 +22,13 @@ export const saidError = (status: number, message: string, data: unknown, metada
   metadata,
 })
 
-/** Method and path, of an account where it says `{account_id}`. */
+/** Method and path; `{account_id}` means the account of the test. */
 export type Row = readonly [method: string, path: string]
 
-/** Shows that these requests are refused to whoever has no token, and to an account beside, and change nothing. */
+/**
+ * Shows that the server refuses these requests without a token and from another account, and that they change
+ * nothing.
+ */
 export const expectNoStrangers = (world: World, rows: readonly Row[], { id }: TestAccount = world.acme) =>
   world.unchanged(async () => {
     for (const [method, template] of rows) {

@@ -27,7 +27,7 @@ interface Shape {
   'x-secret'?: 'masked' | 'readable' | 'url'
 }
 
-/** One key of a document, where it stands (`features.allow`; `*` is any name). */
+/** One key of a document, with its path (`features.allow`; `*` is any name). */
 export interface SettingsKey {
   path: string
   shape: Shape
@@ -54,7 +54,7 @@ const inside = (path: string, shape: Shape): SettingsKey[] => {
   return keysOf(path, shape)
 }
 
-/** All keys below a place. What several keys have alike is told once, under `*`. */
+/** All keys below a place. Properties that several keys share are described once, under `*`. */
 const keysOf = (place: string, { properties = {} }: Shape): SettingsKey[] => {
   const below = (key: string) => (place === '' ? key : `${place}.${key}`)
   const entries = Object.entries(properties).map(([key, shape]) => ({ path: below(key), shape }))

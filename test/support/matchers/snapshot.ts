@@ -1,7 +1,7 @@
 import type { Store } from '../../../src/storage/store.ts'
 import type { Engine } from '../servers/databases.ts'
 
-// What is written about requests, not by them, and what the server moves about by itself.
+// Tables of data about requests, and of data that the server changes in the background.
 const logTables = new Set([
   'audit_log',
   'audit_index',
@@ -70,7 +70,7 @@ const selectTexts = (table: string) =>
 const allAtOnce = (store: Store, tables: readonly string[]) =>
   store.all<TableRow>(tables.map(selectTexts).join(' UNION ALL '))
 
-// What is distributed by Citus is asked table by table.
+// Tables that Citus distributes are read one by one.
 const isOneServer = process.env.CROSSPOINT_TEST_CITUS === undefined
 
 const readRows = (engine: Engine) => (engine === 'postgres' && isOneServer ? allAtOnce : eachByItself)

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 
 export interface Literal {
   start: number
-  /** For a template: its chunks, with `?` in place of each inserted expression. */
+  /** For a template: its chunks, with `?` for each inserted expression. */
   text: string
 }
 

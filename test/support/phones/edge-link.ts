@@ -11,7 +11,7 @@ export interface Link {
   protocol: 'UDP' | 'TCP' | 'WS'
   /** What the phone calls its own address: host and port. */
   sentBy: string
-  /** Of its contact. */
+  /** Parameters of its contact. */
   parameters: string
   send(text: string | Uint8Array): void
   onMessage(take: (text: string) => void): void

@@ -2,11 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 export interface SipMessage {
-  /** Of a request. */
+  /** Only in a request. */
   method: string
-  /** Of a request: whom it is for. */
+  /** Only in a request: its target. */
   uri: string
-  /** Of a response; 0 of a request. */
+  /** Only in a response; 0 in a request. */
   status: number
   phrase: string
   headers: readonly (readonly [name: string, value: string])[]

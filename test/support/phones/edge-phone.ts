@@ -38,9 +38,9 @@ interface Asked {
   fromTag?: string
   headers?: Headers
   body?: string
-  /** Instead of its own. */
+  /** Replaces the contact of the phone. */
   contact?: string
-  /** The user in From, instead of its own. */
+  /** The user in From, instead of the user of the phone. */
   from?: string
 }
 
@@ -207,7 +207,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     send,
     sendRequest,
 
-    /** Registers for so many seconds. */
+    /** Registers for this number of seconds. */
     register: (expires = 300, headers: Headers = []) =>
       registerAs({ headers: [['Expires', String(expires)], ...headers] }),
 

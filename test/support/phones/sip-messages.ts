@@ -16,7 +16,7 @@ export interface SipMessage {
   source: RemoteInfo | undefined
   /** The first header of a name. */
   value(name: string): string | undefined
-  /** All of a name, also those that stand in one line. */
+  /** All headers of a name, also several in one line. */
   all(name: string): string[]
 }
 
@@ -118,7 +118,7 @@ export const responseText = (request: SipMessage, { status, reason, tag, headers
   )
 }
 
-/** What takes note of a refusal of an INVITE, or takes an INVITE back: it goes the same way. */
+/** The ACK of a refusal of an INVITE, or its CANCEL: both take the same way as the INVITE. */
 export const ackOf = (inviteText: string, response: SipMessage | undefined, method = 'ACK') => {
   const invite = parseSip(inviteText)
   if (!invite) throw new Error('this is no INVITE')

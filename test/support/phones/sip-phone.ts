@@ -30,16 +30,16 @@ export interface SipPhoneOptions {
   userAgent?: string
 }
 
-/** What it does when it is called: rings, and then this. */
+/** The reaction to a call: the phone rings, and then does this. */
 export type Taking = 'answer' | 'ring' | 'silence' | { status: number; reason: string }
 
 /** A call that it takes part in. */
 export interface SipCall {
   callId: string
   direction: 'in' | 'out'
-  /** Of the INVITE; 0: none yet. */
+  /** Status of the INVITE; 0: none yet. */
   status: number
-  /** The INVITE of whoever called. */
+  /** The INVITE of the caller. */
   request: SipMessage | undefined
   /** What an outgoing INVITE was answered with. */
   response: SipMessage | undefined
@@ -97,7 +97,7 @@ export const startSipPhone = async (options: SipPhoneOptions) => {
 
   const viaOf = (branch: string) => `SIP/2.0/UDP 127.0.0.1:${port};branch=${branch};rport`
 
-  /** Sends until somebody answers; resolves with the final answer. */
+  /** Sends until the other side answers; resolves with the final answer. */
   const transact = (method: string, branch: string, text: string, onProvisional?: () => void) =>
     new Promise<SipMessage>((resolve, reject) => {
       const key = `${branch} ${method}`
@@ -111,7 +111,7 @@ export const startSipPhone = async (options: SipPhoneOptions) => {
         timer = setTimeout(() => {
           if (Date.now() - began > giveUpMs) {
             end()
-            return reject(new Error(`nobody has answered ${method}`))
+            return reject(new Error(`no answer to ${method}`))
           }
           toServer(text)
           repeat(method === 'INVITE' ? afterMs * 2 : Math.min(afterMs * 2, 4000))
@@ -226,7 +226,7 @@ export const startSipPhone = async (options: SipPhoneOptions) => {
     return call
   }
 
-  /** Calls whoever it may be; resolves with the end of the attempt. */
+  /** Calls any address; resolves with the end of the attempt. */
   const begin = async (uri: string, more: readonly Header[] = []) => {
     const callId = `${token()}@127.0.0.1`
     const call = makeCall(callId, 'out', undefined)
@@ -398,11 +398,11 @@ export const startSipPhone = async (options: SipPhoneOptions) => {
   return {
     contact,
     port,
-    /** What others have sent, repeats left out. */
+    /** Requests from others, without repeats. */
     received,
     /** All calls, in the order in which they began. */
     calls,
-    /** What others have sent of one kind. */
+    /** Requests of one method from others. */
     requests: (method: string) => received.filter((request) => request.method === method),
 
     /** Resolves with the final answer; 0 seconds: it leaves. */

@@ -1,4 +1,4 @@
-// A real server, an edge beside it, and an account with phones.
+// A real server, a real edge, and an account with phones.
 
 import type { Json } from '../../../src/lib/json.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../servers/server-process.ts'
@@ -38,7 +38,7 @@ export const edgeOf = (
   values: Parameters<typeof startSipEdge>[0]['values'] = {},
 ) => startSipEdge({ server: server.url, key, values })
 
-/** From now on the server asks the edge, and tells it what became stale. */
+/** Connects the server to the edge, which receives notices about stale data from now on. */
 export const tellEdge = async ({ session }: SipPlace, edge: SipEdge) => {
   const kamailio = { rpc_urls: [`http://127.0.0.1:${edge.rpcPort}/RPC`], secret: edge.rpcSecret }
   must(await session.admin.put('/v2/system_configs/switch', { default: { adapter: 'kamailio', kamailio } }))
@@ -69,7 +69,7 @@ export const closeSipPlace = async ({ place, edge, phones }: Opened) => {
 
 let made = 0
 
-/** A new account with a realm of its own. */
+/** A new account with a separate realm. */
 export const makeAccount = async ({ session }: SipPlace) => {
   made += 1
   const realm = `realm-${made}-${process.pid}.test`

@@ -15,7 +15,7 @@ const plain = (raw: string) => {
     if (sign === undefined) throw new Error(`there is no entity ${name}`)
     return sign
   })
-  if (/&(?!\w+;)/.test(raw) || raw.includes('<')) throw new Error(`a bare sign stands in ${raw}`)
+  if (/&(?!\w+;)/.test(raw) || raw.includes('<')) throw new Error(`a bare sign in ${raw}`)
   return text
 }
 
@@ -66,9 +66,9 @@ export interface Leg {
   endpoint: string
 }
 
-/** What a dial string comes to when commas part legs, and brackets hold the variables of one. */
+/** The legs of a dial string: commas separate legs, and brackets hold the variables of one leg. */
 export const legsIn = (dialled: string): Leg[] => {
-  if (/:_:|^[{<]/.test(dialled)) throw new Error(`several are dialled in threads of their own: ${dialled}`)
+  if (/:_:|^[{<]/.test(dialled)) throw new Error(`several are dialled in separate threads: ${dialled}`)
   const legs: Leg[] = []
   const leg = /\[([^\]]*)\]([^,]+)(?:,(?=\[)|$)/y
   while (leg.lastIndex < dialled.length) {

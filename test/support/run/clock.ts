@@ -11,7 +11,7 @@ export interface TestClock extends Clock {
   advance(span: Span): void
 }
 
-/** A clock that stands still until it is told otherwise. */
+/** A clock that moves only when a test moves it. */
 export const createTestClock = (start = Date.UTC(2026, 0, 5, 12)): TestClock => {
   let now = start
   return {

@@ -15,7 +15,7 @@ const countBroken = (module: TestModule) => {
   return [module, ...suites].filter((part) => part.errors().length > 0).length
 }
 
-// A test that finds out by itself tells it as its note.
+// A test that skips itself while it runs has its reason as a note.
 const addReason = (leftOut: Map<string, number>, test: TestCase) => {
   const result = test.result()
   if (result.state !== 'skipped') return

@@ -1,4 +1,4 @@
-// Runs commands in the process of the tests. A process of its own takes half a second of processor time to start.
+// Runs commands in the process of the tests. A separate process takes half a second of processor time to start.
 import { syncBuiltinESMExports } from 'node:module'
 import { Readable } from 'node:stream'
 import threads from 'node:worker_threads'

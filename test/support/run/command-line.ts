@@ -1,4 +1,4 @@
-// The program as a person has it: in a process of its own, with a folder for what it remembers.
+// The program as a user runs it: in a separate process, with a folder for its state.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ export interface RunningCommand {
   ended: Promise<Ended>
 }
 
-/** What somebody types, perhaps after reading. */
+/** The input of a user, perhaps after reading the output. */
 type Typed = string | ((output: string) => string)
 
 export const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
@@ -62,7 +62,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
     profileFile: (name = 'default') => join(folder, 'crosspoint', 'profiles', `${name}.json`),
     start,
 
-    /** Runs a command with nobody at a terminal. */
+    /** Runs a command without a terminal. */
     run(...args: string[]): Promise<Ended> {
       const command = start(...args)
       command.process.stdin?.end()
@@ -119,7 +119,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return file
     },
 
-    /** A shell at a terminal, with nothing of the history and the keys of whoever runs the tests. */
+    /** A shell at a terminal, without the history and the key bindings of the user that runs the tests. */
     inShell(shell: string) {
       const path = [programs, process.env.PATH].join(delimiter)
       const ofShell = { PATH: path, HISTFILE: '/dev/null', INPUTRC: '/dev/null' }

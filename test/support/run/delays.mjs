@@ -39,8 +39,8 @@ timersPromises.setTimeout = (ms = 1, ...rest) => sleep(Number(ms) + extraMs(), .
 timers.setTimeout = delayedTimeout
 globalThis.setTimeout = delayedTimeout
 
-// A client sees a response late, and whatever the server does after it may have happened or not. What follows on the request stays
-// behind the response.
+// A client sees a response late, and the work of the server after it may have happened or not. Later events of
+// the request stay behind the response.
 const emit = http.ClientRequest.prototype.emit
 const waitingEvents = new WeakMap()
 http.ClientRequest.prototype.emit = function (event, ...args) {

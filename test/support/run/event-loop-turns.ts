@@ -6,7 +6,7 @@ export const turnsDuring = async (work: () => Promise<unknown>) => {
   let isOver = false
   const count = async () => {
     while (!isOver) {
-      // delays.mjs delays setImmediate, and the loop would stand still meanwhile. It does not delay this.
+      // delays.mjs delays setImmediate, which would stop the loop. It does not delay this.
       await scheduler.yield()
       turns += 1
     }

@@ -2,7 +2,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { programOf } from '../../../scripts/bundle.mjs'
 
-/** What Node runs as `crosspoint`, as the launcher would: the bundle, where one of these sources has been built. */
+/**
+ * The module that Node runs as `crosspoint`, as the launcher would: the bundle, where one of these sources has
+ * been built.
+ */
 export const program = programOf(join(import.meta.dirname, '../../..'))
 
 /** The module that makes sign-in keys cost little in a process or thread that loads it. */

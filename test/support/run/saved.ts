@@ -1,4 +1,4 @@
-// Backups as an operator makes them: the program in a process of its own, on places of every kind of store.
+// Backups as an operator makes them: the program in a separate process, on places of every kind of store.
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,7 +61,7 @@ export const describeAnySavable = (title: string, suite: (engine: Engine) => voi
 
 export interface SavedPlace extends Place {
   commands: CommandLine
-  /** What a server of the place is started with. */
+  /** The environment of a server of the place. */
   environment: Record<string, string | undefined>
   open(): ReturnType<typeof openSqlite>
 }

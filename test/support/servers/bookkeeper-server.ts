@@ -25,7 +25,7 @@ export type BookkeeperServer = Awaited<ReturnType<typeof startBookkeeper>>
 
 export const startBookkeeper = async (secret = 'signing-secret') => {
   const calls: BookkeeperCall[] = []
-  /** What was moved, by key: whoever sends a key again gets the first answer. */
+  /** Movements by key: a repeated key gets the first answer. */
   const moved = new Map<string, { id: string; operation: string; amount: number; account: string }>()
   const refused = new Set<string>()
   const state = {
@@ -96,7 +96,7 @@ export const startBookkeeper = async (secret = 'signing-secret') => {
     calls,
     moved,
     state,
-    /** Works again and has heard nothing; what was moved stays moved. */
+    /** Works again without earlier calls. Movements stay. */
     reset() {
       state.manner = 'works'
       state.syncStatus = 200

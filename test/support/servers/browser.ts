@@ -219,7 +219,7 @@ declare const axe: { run(options: AxeOptions): Promise<{ violations: Violation[]
 export const violationsOn = async (page: Page, rules?: string[]) => {
   // Handed over by the debugger: the page's own policy would not let it in.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource)
-  // What leaves the page is small: all that axe says of what is right takes longer to hand over than to find.
+  // Only a small result leaves the page: handing over all passed rules of axe takes longer than finding them.
   return page.evaluate(
     async (options) => {
       const { violations } = await axe.run(options)
@@ -307,7 +307,7 @@ export const goTo = async (page: Page, screen: string) => {
 // More stops than any screen has.
 const maxStops = 250
 
-/** Where an element lies for somebody who goes by the Tab key: the focus is in it, or it comes before or after. */
+/** The position of an element for a user of the Tab key: the focus is in it, or it comes before or after. */
 const wayTo = (element: ElementHandle<Node>) =>
   element.evaluate((node) => {
     const { activeElement } = document
@@ -405,7 +405,7 @@ export const choose = async (page: Page, field: Locator, name: string | RegExp, 
   for (let stop = 0; stop < maxOptions; stop += 1) {
     if ((await option.getAttribute('data-combobox-selected')) === 'true') {
       await page.keyboard.press('Enter')
-      // A list that was drawn anew meanwhile has forgotten where one was.
+      // A list that was drawn again has lost its position.
       if ((await field.getAttribute('aria-expanded')) !== 'true') return
     }
     await page.keyboard.press('ArrowDown')
@@ -413,7 +413,7 @@ export const choose = async (page: Page, field: Locator, name: string | RegExp, 
   throw new Error(`${name} cannot be chosen in ${field}`)
 }
 
-/** Goes on by an arrow key to an element of what has the focus: a tab, an entry of a menu or of a tree. */
+/** Moves by an arrow key to an element inside the focused widget: a tab, an entry of a menu or of a tree. */
 export const arrowTo = async (page: Page, locator: Locator, key: string) => {
   await locator.waitFor()
   for (let stop = 0; stop < maxStops; stop += 1) {

@@ -87,7 +87,7 @@ export const joinWorkers = async (url: string, workers: readonly Node[]) => {
     await asking(urlAt(url, worker, 'postgres'), (client) => client.query(`CREATE DATABASE ${nameIn(url)}`))
   const { hostname, port } = new URL(url)
   await asking(urlAt(url, { nodename: hostname, nodeport: Number(port) }, 'postgres'), async (client) => {
-    // One at a time: workers are told of the coordinator's roles, which are those of all databases.
+    // One at a time: workers receive the roles of the coordinator, which are those of all databases.
     await client.query("SELECT pg_advisory_lock(hashtext('crosspoint joins workers'))")
     await introduce(url, workers)
   })
@@ -111,7 +111,10 @@ export const distributeEmpty = async (url: string, workers: readonly Node[]) => 
 
 const inUse = '55006'
 
-/** What Citus itself runs in a database looks for the others now and then, and goes behind that: DROP waits five seconds. */
+/**
+ * Background processes of Citus in a database look for the other nodes now and then, and stop after that: DROP
+ * waits five seconds.
+ */
 const dropWhenLeft = async (client: Client, name: string) => {
   for (;;) {
     try {
@@ -128,7 +131,7 @@ export const dropFromWorkers = async (url: string, workers: readonly Node[]) => 
     await asking(urlAt(url, worker, 'postgres'), (client) => dropWhenLeft(client, nameIn(url)))
 }
 
-// What a crash leaves half committed would wait for a minute, and whoever writes the same rows with it.
+// Without this, a half-committed transaction of a crash blocks for a minute, and so do writes of the same rows.
 const further = [
   'shared_preload_libraries=citus',
   'citus.node_conninfo=sslmode=prefer',
@@ -182,7 +185,7 @@ const startNode = async (programs: string, password: string, durable: boolean) =
       try {
         process.kill(pid, signal)
       } catch {
-        // It has gone by itself.
+        // The process has already ended.
       }
     }
   }
@@ -201,7 +204,7 @@ const startNode = async (programs: string, password: string, durable: boolean) =
     port,
     /** Again, after it was killed. */
     start,
-    /** Its processes are told to go at once. */
+    /** Signals its processes to stop at once. */
     kill,
     /** As when the machine fails: none of its processes gets a chance. */
     crash,
@@ -244,7 +247,10 @@ const startNodes = async (programs: string, durable: boolean) => {
   }
 }
 
-/** In place of a PostgreSQL a coordinator with two workers: a database that a test makes there is a distributed store. */
+/**
+ * Replaces a PostgreSQL by a coordinator with two workers: a database that a test makes there is a distributed
+ * store.
+ */
 export const startCitusServer = async (programs: string): Promise<PostgresServer> => {
   const { coordinator, addresses, remove } = await startNodes(programs, false)
   await introduce(coordinator.url, addresses)
@@ -274,7 +280,7 @@ export const startCitus = async (programs: string, { durable = false } = {}) => 
         return rows[0]?.nodeport
       })
       const worker = workers.find((one) => one.port === port)
-      if (!worker) throw new Error(`account ${accountId} lies on no worker`)
+      if (!worker) throw new Error(`account ${accountId} is on no worker`)
       return worker
     },
     ask: <T>(work: (client: Client) => Promise<T>) => asking(url, work),

@@ -27,7 +27,7 @@ export const describeAnyEngine = (title: string, suite: (engine: Engine) => void
 export const describeOnce = (title: string, suite: (engine: Engine) => void) =>
   describe.each<Engine>(engines.slice(0, 1))(title, (engine) => suite(engine))
 
-/** Where a server of a test keeps its things: a directory, and a database of its own when the engine needs one. */
+/** The storage of a server in a test: a directory, and a separate database when the engine needs one. */
 export interface Place {
   dataDir: string
   databaseUrl: string | undefined
@@ -100,7 +100,10 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-/** A store that nobody else uses: on PostgreSQL one that tests use one after the other, unless it needs a server of its own kind. */
+/**
+ * A store for one user at a time: on PostgreSQL tests share it one after the other, unless the options need a
+ * special server.
+ */
 const openEmpty = async (engine: Engine, options: DatabaseOptions) => {
   const template = inject('postgresTemplate')
   if (engine === 'postgres' && template && Object.keys(options).length === 0) {

@@ -20,7 +20,7 @@ export interface AskedQuestion {
   port: number
 }
 
-/** How the server misbehaves, until it is told otherwise. */
+/** How the server misbehaves, until a test changes it. */
 export interface Mood {
   /** Milliseconds before each answer. */
   delayMs?: number
@@ -87,7 +87,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 const isTaken = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
 
-/** A small real name server, UDP and TCP on one port, which can be told to misbehave. */
+/** A small real name server, UDP and TCP on one port, which can misbehave on demand. */
 export const startDnsServer = async (address = '127.0.0.1'): Promise<DnsServer> => {
   for (;;) {
     try {

@@ -1,7 +1,7 @@
 // An edge as far as JSON-RPC goes: a real server that may be slow, cut off, or answer with nonsense.
 import { type Answering, answerWith, fallSilent, hangUp, startHookReceiver } from './hook-receiver.ts'
 
-/** What it says to a method: a result, or an error with a code. */
+/** Its answer to a method: a result, or an error with a code. */
 type Method = (...params: unknown[]) => unknown
 
 export class RpcError extends Error {
@@ -50,7 +50,7 @@ export const startEdgeServer = async (methods: Record<string, Method> = {}) => {
     /** The parameters of calls to a method. */
     told: (method: string): unknown[][] =>
       receiver.calls.filter(({ json }) => json?.method === method).map(({ json }) => json.params),
-    /** What it says to a method from now on. */
+    /** Sets its answer to a method. */
     says(method: string, how: Method) {
       known[method] = how
     },

@@ -1,4 +1,4 @@
-// Somebody who reads server-sent events over a real socket.
+// A reader of server-sent events over a real socket.
 import { type ClientRequest, get, type IncomingMessage } from 'node:http'
 import { eventually } from '../run/eventually.ts'
 
@@ -24,10 +24,10 @@ export interface EventStream {
   messages: StreamMessage[]
   /** Comments, which keep the line open. */
   comments(): number
-  /** Reads nothing any more, and so leaves everything where it is. */
+  /** Stops reading, so that the data stay in the buffers. */
   pause(): void
   resume(): void
-  /** The first messages, when there are so many. */
+  /** The first messages, once this number has arrived. */
   come(count: number): Promise<StreamMessage[]>
   /** Resolves when the other side has ended it. */
   ended: Promise<void>

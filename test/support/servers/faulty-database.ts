@@ -1,7 +1,10 @@
 import { datastoreUnreachable, failure } from '../../../src/lib/failure.ts'
 import type { Database, Write } from '../../../src/storage/db.ts'
 
-/** `refused`: nothing happens. `unheard`: it happens, and nobody hears of it, as when a connection breaks over a COMMIT. */
+/**
+ * `refused`: nothing happens. `unheard`: it happens without an answer, as when a connection breaks over a
+ * COMMIT.
+ */
 export type Fault = 'refused' | 'unheard' | undefined
 
 const unreachable = () => failure(datastoreUnreachable, {}, new Error('a fault made on purpose'))
@@ -12,7 +15,7 @@ export type Faults = ReturnType<typeof createFaults>
 export const createFaults = () => {
   const nothing = (): Fault => undefined
   const state = {
-    /** Decides for each write what becomes of it; a promise holds the write back. */
+    /** Decides the fate of each write; a promise delays the write. */
     onWrite: nothing as (write: Write) => Fault | Promise<Fault>,
     onRead: nothing as (sql: string) => Fault,
   }

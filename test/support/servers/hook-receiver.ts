@@ -1,4 +1,4 @@
-// Somebody outside who is told of events over real sockets, and may be slow, refuse, hang up or lead elsewhere.
+// A receiver of webhooks over real sockets, which may be slow, refuse, hang up or redirect.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,14 +15,14 @@ export interface HookCall {
   query: string
   headers: IncomingHttpHeaders
   text: string
-  /** Of a body that is JSON. */
+  /** The value of a JSON body. */
   // biome-ignore lint/suspicious/noExplicitAny: payloads of every kind
   json: any
-  /** Of a form, or of the query. */
+  /** Fields of a form, or of the query. */
   form: URLSearchParams
 }
 
-/** What it does with a call: a status, or something of its own. */
+/** The reaction to a call: a status, or a custom answer. */
 export type Answering = (call: HookCall, response: ServerResponse) => unknown
 
 const parse = (body: string) => {
@@ -76,7 +76,7 @@ export const startHookReceiver = async (port = 0) => {
     answers(answer: Answering) {
       state.answer = answer
     },
-    /** Calls to a path, when there are so many. */
+    /** Calls to a path, once this number has arrived. */
     told: (path: string, count: number) =>
       eventually(
         () => calls.filter((call) => call.path === path),

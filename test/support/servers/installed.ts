@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 // The path of an ordinary user lacks where Debian puts servers.
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
-/** Where a program lies, if this machine has it. */
+/** The path of a program, if this machine has it. */
 export const findProgram = (name: string) =>
   folders.map((folder) => join(folder, name)).find((path) => existsSync(path))
 

@@ -102,13 +102,13 @@ export const startInventory = async () => {
     const key = request.headers['idempotency-key']?.toString()
     const asked: InventoryRequest = { method: request.method ?? '', path, authorization, key, body }
     requests.push(asked)
-    // What was done under a key is not refused when it is asked for again.
+    // A repeated key with a stored result is not refused.
     const isDone = key !== undefined && replies.has(key) && state.manner === 'refuses'
     const misdeed = isDone ? undefined : misdeeds[state.manner]
     if (misdeed) return misdeed(response, `${url}/elsewhere`)
     if (state.manner === 'ponders') {
       await new Promise<void>((resolve) => state.held.push(resolve))
-      // Whoever asked may be gone.
+      // The client may be gone.
       if (response.destroyed) return
     }
     const data = replyTo(asked)
@@ -144,11 +144,11 @@ export const startInventory = async () => {
         )
       state.answers.set('PUT /numbers/US/order', all).set('POST /numbers/US/release', all)
     },
-    /** Goes on with what was held. */
+    /** Answers the requests that it held back. */
     letGo() {
       for (const answer of state.held.splice(0)) answer()
     },
-    /** Works again, knows nothing and has heard nothing. */
+    /** Works again, without earlier requests and results. */
     reset() {
       state.manner = 'works'
       state.answers.clear()

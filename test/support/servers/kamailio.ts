@@ -1,5 +1,5 @@
-// A real Kamailio, where one is installed (Debian: kamailio), on loopback: a registrar that asks for no passwords, and a proxy
-// that knows of calls what their INVITE says in headers of its own.
+// A real Kamailio, where one is installed (Debian: kamailio), on loopback: a registrar that asks for no
+// passwords, and a proxy that takes the data of calls from private headers of their INVITE.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ export const callHeaders = {
   to_number: 'X-To-Number',
 } as const
 
-/** What all of them want to be told. */
+/** The secret that all of them require. */
 const secret = 'between-us'
 
 interface Settings {
@@ -183,7 +183,7 @@ export const startKamailio = async ({ hasProfiles = true }: { hasProfiles?: bool
   return {
     host: '127.0.0.1',
     port,
-    /** Of its JSON-RPC. */
+    /** The address of its JSON-RPC. */
     url,
     secret,
     rpc,
@@ -192,7 +192,7 @@ export const startKamailio = async ({ hasProfiles = true }: { hasProfiles?: bool
     /** As a machine that loses its power would. */
     kill,
 
-    /** Holds all of it, as a machine that is too busy does; answers with what goes on. */
+    /** Pauses all its processes, as on an overloaded machine. Returns a function that continues them. */
     freeze() {
       const pid = child?.pid
       if (pid === undefined) throw new Error('Kamailio does not run')
@@ -200,7 +200,7 @@ export const startKamailio = async ({ hasProfiles = true }: { hasProfiles?: bool
       return () => process.kill(-pid, 'SIGCONT')
     },
 
-    /** What it was told of a realm last. */
+    /** The last generation of a realm that it received. */
     async generation(realm: string): Promise<number | undefined> {
       const found = await rpc('htable.get', 'generations', realm).catch(() => undefined)
       return (found as { item?: { value?: number } } | undefined)?.item?.value

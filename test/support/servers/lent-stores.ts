@@ -99,7 +99,7 @@ const makeStore = async (template: string): Promise<Store> => {
   return store
 }
 
-/** The same database until it is closed, which waits for what is under way and keeps the connections. */
+/** The same database until `close`, which waits for operations in progress and keeps the connections. */
 const lent = ({ db, onStale, onBatch }: Store): Database => {
   const underWay = new Set<Promise<unknown>>()
   let isClosed = false
@@ -130,7 +130,7 @@ const lent = ({ db, onStale, onBatch }: Store): Database => {
   }
 }
 
-/** Stores that nobody uses, by the database that they are copies of. */
+/** Unused stores, by the database that they are copies of. */
 const free = new Map<string, Store[]>()
 
 const nextStore = async (template: string) => {

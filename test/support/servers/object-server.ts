@@ -1,4 +1,4 @@
-// A small S3-compatible store: it holds every signature against its own, and serves ranges.
+// A small S3-compatible store: it verifies every signature, and serves ranges.
 import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -74,7 +74,7 @@ export const startObjectServer = async () => {
     try {
       for await (const chunk of request) chunks.push(chunk)
     } catch {
-      // Of a request that breaks off nothing is stored.
+      // A request that breaks off is not stored.
       return
     }
     answer(request, response, Buffer.concat(chunks))

@@ -9,7 +9,7 @@ export const mailsIn = async (dataDir: string): Promise<string[]> => {
   return Promise.all(mails.map((name) => readFile(join(folder, name), 'utf8')))
 }
 
-/** The mails to somebody, oldest first. */
+/** The mails to an address, oldest first. */
 export const mailsTo = async (dataDir: string, address: string) =>
   (await mailsIn(dataDir)).filter((mail) => mail.includes(`To: ${address}\r\n`))
 

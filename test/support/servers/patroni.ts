@@ -13,7 +13,7 @@ import { findProgram, lacks } from './installed.ts'
 import { giveToServer, onDatabase, serverUser } from './postgres.ts'
 import { startDatabaseProxy } from './proxies.ts'
 
-export const lacksPatroni = lacks('patroni') || lacks('etcd') || lacks('PostgreSQL of its own', tools)
+export const lacksPatroni = lacks('patroni') || lacks('etcd') || lacks('PostgreSQL programs', tools)
 
 const startMs = 120_000
 const nodeNames = ['one', 'two'] as const
@@ -33,7 +33,7 @@ interface Member {
   state: string
 }
 
-/** A program of the cluster. What it says is in a file of its name. */
+/** A program of the cluster. Its output is in a file of its name. */
 const startProgram = async (directory: string, name: string, [program, ...args]: string[]) => {
   const log = await open(join(directory, `${name}.log`), 'w')
   const env = { PATH: process.env.PATH, HOME: directory, LC_ALL: 'C' }
@@ -81,7 +81,7 @@ const configuration = (node: Omit<Node, 'process'>, etcd: string, password: stri
       loop_wait: 1,
       retry_timeout: 5,
       synchronous_mode: true,
-      // A primary that died is not started anew but replaced.
+      // Patroni replaces a primary that died, and does not restart it.
       master_start_timeout: 0,
       postgresql: { use_pg_rewind: true, parameters: { wal_keep_size: '1GB', max_connections: 60 } },
     },

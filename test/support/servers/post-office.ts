@@ -49,7 +49,7 @@ interface Setting {
   senders?: Partial<Senders>
 }
 
-/** A store with a mail queue, and whoever empties it. */
+/** A store with a mail queue, and the sender that empties it. */
 export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setting = {}) => {
   const { db, reopen, close } = await openTestDatabase(engine)
   const folder = await mkdtemp(join(tmpdir(), 'crosspoint-mail-'))
@@ -123,7 +123,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
 
 export type PostOffice = Awaited<ReturnType<typeof openPostOffice>>
 
-/** A verification code for somebody. */
+/** A verification code for an address. */
 export const codeFor = (
   address: string,
   code = '4711',

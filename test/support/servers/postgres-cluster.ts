@@ -1,5 +1,5 @@
-// A primary and its synchronous standby, as two real servers: for failovers. What the npm package of PostgreSQL lacks to
-// copy a running server is said by hand: pg_backup_start, cp, pg_backup_stop.
+// A primary and its synchronous standby, as two real servers: for failovers. The npm package of PostgreSQL
+// lacks a program that copies a running server, so this file uses pg_backup_start, cp and pg_backup_stop.
 import { type ChildProcess, execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -31,12 +31,12 @@ interface Node {
   url: string
   directory: string
   process: ChildProcess
-  /** As in a crash: without waiting for anybody, or for what is not sent yet. */
+  /** As in a crash: without waiting for clients, or for unsent data. */
   kill(): Promise<void>
   remove(): Promise<void>
 }
 
-/** Statements of a superuser, on a connection of their own. */
+/** Statements of a superuser, on a separate connection. */
 const asking = async <T>(url: string, work: (client: Client) => Promise<T>) => {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -47,7 +47,7 @@ const asking = async <T>(url: string, work: (client: Client) => Promise<T>) => {
   }
 }
 
-/** A server in a directory of its own, which `fill` puts the data into. */
+/** A server in a separate directory, which `fill` puts the data into. */
 const startNode = async (
   port: number,
   password: string,
@@ -95,7 +95,7 @@ const startStandby = (port: number, password: string, primary: Node, programs: s
     const data = join(directory, 'data')
     const label = await asking(primary.url, async (client) => {
       await client.query("SELECT pg_backup_start('standby', true)")
-      // Files that vanish meanwhile are no loss, says cp with its status.
+      // cp reports files that vanish during the copy, which are no loss.
       await runFile('cp', ['-a', join(primary.directory, 'data'), data]).catch(() => undefined)
       const { rows } = await client.query<{ labelfile: string }>(
         'SELECT labelfile FROM pg_backup_stop(false)',
@@ -135,7 +135,7 @@ const untilSynchronous = async (primary: Node) => {
 
 export type PostgresCluster = Awaited<ReturnType<typeof startCluster>>
 
-/** Of the npm package's programs, or of those in a folder. */
+/** Uses the programs of the npm package, or those in a folder. */
 export const startCluster = async ({ programs }: { programs?: string | undefined } = {}) => {
   const password = randomBytes(16).toString('hex')
   const ports = [await freePort(), await freePort()] as const
@@ -189,7 +189,7 @@ export const startCluster = async ({ programs }: { programs?: string | undefined
       standby = undefined
       await gone.remove()
     },
-    /** The primary dies, and the standby is promoted; resolves as soon as it says so. */
+    /** Kills the primary and promotes the standby; resolves as soon as that has confirmed it. */
     async failOver() {
       const gone = primary
       const next = theStandby()

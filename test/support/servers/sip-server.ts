@@ -10,7 +10,7 @@ const answerData = (data: unknown) => answerWith(200, JSON.stringify({ data }))
 
 export const accountId = 'a'.repeat(32)
 
-/** Another account, with a realm of its own. */
+/** Another account, with a separate realm. */
 export const rivalId = 'b'.repeat(32)
 export const rivalRealm = 'rival.test'
 

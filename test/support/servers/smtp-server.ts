@@ -12,9 +12,9 @@ type Reply = string | undefined
 
 interface State {
   mails: ReceivedMail[]
-  /** What the next mails are answered instead of being taken. */
+  /** Refusals of the next mails. */
   refusals: string[]
-  /** Recipients that are never taken, and what is said. */
+  /** Recipients that are never accepted, with the answer. */
   unknown: Map<string, string>
   /** Takes mails but says nothing afterwards. */
   isSilent: boolean
@@ -45,7 +45,7 @@ const converse = (socket: Socket, server: State) => {
     },
     DATA: () => {
       isMessage = true
-      return '354 go on'
+      return '354 send the message'
     },
     RSET: () => '250 ok',
     QUIT: () => '221 bye',
@@ -77,7 +77,7 @@ const converse = (socket: Socket, server: State) => {
 
 export type SmtpServer = Awaited<ReturnType<typeof startSmtpServer>>
 
-/** A small real SMTP server, which can be told to misbehave. */
+/** A small real SMTP server, which can misbehave on demand. */
 export const startSmtpServer = async (port = 0) => {
   const state: State = { mails: [], refusals: [], unknown: new Map(), isSilent: false, connections: 0 }
   const sockets = new Set<Socket>()

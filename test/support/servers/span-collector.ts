@@ -1,4 +1,4 @@
-// Somebody who collects traces: OTLP over HTTP with JSON, as far as a test asks for it.
+// A collector of traces: OTLP over HTTP with JSON, as far as a test asks for it.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -64,7 +64,7 @@ export const startSpanCollector = async () => {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     paths,
     spans,
-    /** The spans of a trace, once so many of them have come. */
+    /** The spans of a trace, once this number has arrived. */
     ofTrace: (traceId: string, atLeast: number) =>
       eventually(
         () => spans.filter((span) => span.traceId === traceId),

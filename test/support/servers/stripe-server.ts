@@ -240,7 +240,7 @@ export const startStripe = async () => {
     calls,
     kept,
     owners,
-    /** A refund that somebody makes in Stripe's own pages. */
+    /** A refund by a user in the dashboard of Stripe. */
     refundOutside: (intent: string, amount: number) =>
       refund({ payment_intent: intent, amount: String(amount) }).body,
     methodJson,

@@ -6,7 +6,7 @@ import type { PeerCertificate, TLSSocket } from 'node:tls'
 
 const certificates = new URL('certificates/', import.meta.url).pathname
 
-/** Where a certificate or key lies: `first.cert.pem`. */
+/** The path of a certificate or key, such as `first.cert.pem`. */
 export const shipped = (name: string) => `${certificates}${name}`
 
 export const authorities = ['first', 'second'].map((name) =>
@@ -20,7 +20,7 @@ export const getSecurely = (port: number, path = '/healthz') =>
       text(response).then((body) => resolve({ status: response.statusCode, body, subject }), reject)
     })
       .on('socket', (socket) =>
-        // A socket that has ended tells no certificate.
+        // A socket that has ended has no certificate.
         socket.once('secureConnect', () => {
           subject = String(((socket as TLSSocket).getPeerCertificate() as PeerCertificate).subject.CN)
         }),

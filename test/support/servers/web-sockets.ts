@@ -7,7 +7,7 @@ import type { Json } from '../../../src/lib/json.ts'
 import { parseStrictly } from '../matchers/repeated-keys.ts'
 import { eventually } from '../run/eventually.ts'
 
-/** What a server says over WebSocket. */
+/** A message of a server over WebSocket. */
 export interface Said {
   action: 'reply' | 'event'
   request_id?: string
@@ -59,7 +59,7 @@ export const talkOver = (socket: WebSocket) => {
       )
       return repliesTo(requestId)[0] as Said
     },
-    /** The events, as soon as there are so many. */
+    /** The events, once this number has arrived. */
     async heard(count: number) {
       await eventually(
         () => said.filter(({ action }) => action === 'event').length,
@@ -76,9 +76,9 @@ export const talkOver = (socket: WebSocket) => {
   }
 }
 
-/** Waits until all that is committed has been told: who subscribes then hears of nothing older. */
+/** Waits until all committed events are delivered: a later subscriber receives nothing older. */
 export const feedSettled = async ({ store, feed }: Pick<RunningServer, 'store' | 'feed'>) => {
-  // A feed that nobody follows stays where it is.
+  // A feed without followers does not move.
   const leave = await feed.follow({
     wants: () => false,
     hear: () => undefined,

@@ -5,7 +5,7 @@ import type { ChunkRequest, Scope } from '../../../src/areas/calls/cdrs/parts.sq
 import { type CdrPlace, type ListChunk, monthAt } from '../../../src/areas/calls/cdrs/places.rules.ts'
 import { cellCareOf } from '../../../src/areas/calls/cdrs/rules.ts'
 
-// 2026-01-01T00:00:00Z: records lie close to the edge of a month.
+// 2026-01-01T00:00:00Z: records are close to the edge of a month.
 export const edge = 63_934_444_800
 
 const words = [
@@ -48,7 +48,7 @@ const fields = fc.record(
 
 const nothing = Object.fromEntries(cdrColumns.map(({ sql }) => [sql, null])) as unknown as Fields
 
-/** A record of which nothing is known but this; without more it is an interaction by itself. */
+/** A record with only these fields; without more it is a separate interaction. */
 export const bareLeg = (known: Pick<CdrRow, 'account_id' | 'id' | 'created'> & Partial<CdrRow>): CdrRow => {
   const leg = {
     ...nothing,
@@ -83,7 +83,7 @@ const rest = fc.constantFrom(
   '{"carrier_cost":1,"custom_channel_vars":{"rate_id":"x","reseller_rate":5}}',
 )
 
-/** Makes rows of an account, with names of their own. */
+/** Makes rows of an account, with separate names. */
 export const anyRows = fc.array(fc.tuple(facts, rest), { maxLength: 25 }).map(
   (all) =>
     (accountId: string): CdrRow[] =>

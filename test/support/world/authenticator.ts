@@ -37,7 +37,7 @@ interface Answered {
   counts?: boolean
   crossOrigin?: boolean
   challenge?: string
-  /** Signs with a key that nobody knows. */
+  /** Signs with an unknown key. */
   forged?: boolean
   userHandle?: string
 }
@@ -96,7 +96,7 @@ export const createAuthenticator = (origin = 'http://localhost') => {
   return {
     id: text(id),
 
-    /** Sets back how often it says that it has signed: what a copy of it would do. */
+    /** Sets back the counter of signatures, as a copy of the authenticator would. */
     rewind: (to: number) => {
       counter = to
     },

@@ -1,5 +1,5 @@
-// Clients of accounts that lie on several workers, who insist on what they wish for: devices, call records, and numbers
-// that a task makes.
+// Clients of accounts on several workers, which repeat requests until they are granted: devices, call records,
+// and numbers that a task makes.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { systemClock } from '../../../src/lib/clock.ts'
@@ -13,7 +13,7 @@ import type { Session } from './session.ts'
 const legsPerBody = 5
 const numbersPerTask = 3
 const pauseMs = 50
-// Of a machine that is busy with other things.
+// Long enough for a machine that is busy with other things.
 const patienceMs = 120_000
 
 const kinds = ['device', 'legs', 'numbers'] as const
@@ -26,12 +26,15 @@ interface Granted {
 }
 
 const isGranted = ({ status }: Answer) => status === 200 || status === 201
-/** Whoever is told so asks again: the store is away, or another try of the same is under way. */
+/**
+ * The client repeats a request after these answers: the store is away, or another try of the same is in
+ * progress.
+ */
 const isPassing = ({ status }: Answer) => status === 503 || status === 409
 
 const range = (length: number) => Array.from({ length }, (_, index) => index)
 
-// What storms of one store make has different names.
+// Runs on one store use different names.
 let storms = 0
 
 export const createCitusStorm = (
@@ -61,7 +64,7 @@ export const createCitusStorm = (
     }
   }
 
-  /** A body that has begun is broken off when the store goes: whoever reads it asks again. */
+  /** A body breaks off when the store goes away during it: the client asks again. */
   const readWhole = async (accountId: string, path: string): Promise<Answer> => {
     for (;;) {
       try {
@@ -91,7 +94,7 @@ export const createCitusStorm = (
     return names
   }
 
-  /** Starts a task, wherever it stands, and waits for its end. */
+  /** Starts a task, in any state, and waits for its end. */
   const carryOut = async (accountId: string, path: string) => {
     for (;;) {
       const { status } = (await insist(accountId, () => admin.get(path))).body.metadata
@@ -145,7 +148,7 @@ export const createCitusStorm = (
         numbers: await namesOf(
           "SELECT record_id AS name FROM audit_log WHERE kind = 'number' AND action = 'created'",
         ),
-        // What is at the coordinator agrees with what lies on the workers.
+        // The totals at the coordinator agree with the rows on the workers.
         legsTold: Number(told?.legs),
         legsCounted: Number(counted?.calls),
       }
@@ -190,7 +193,7 @@ export const createCitusStorm = (
       }
     },
 
-    /** What was granted is there once, on coordinator and workers, and nothing is left half committed. */
+    /** Granted requests are stored once, on coordinator and workers, and nothing is left half committed. */
     async expectAllOnce() {
       const named = (kind: Granted['kind']) =>
         granted

@@ -42,7 +42,7 @@ export interface RequestOptions {
   query?: Record<string, string | number | boolean> | string
   /** Sent as it is, instead of an envelope. */
   body?: string | Uint8Array
-  /** Envelope keys beside `data`. */
+  /** Envelope keys next to `data`. */
   envelope?: Record<string, unknown>
 }
 
@@ -76,7 +76,7 @@ const readAnswer = async ({ method, path }: RawRequest, response: IncomingMessag
 export type Transport = ReturnType<typeof createTransport>
 
 interface Line {
-  /** Over TLS, to somebody whom one of these has signed. */
+  /** Over TLS, to a server with a certificate from one of these. */
   ca?: string[]
   /** The address of this machine that is spoken from. */
   localAddress?: string

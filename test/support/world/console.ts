@@ -8,7 +8,7 @@ import { type Outside, type Person, type TestAccount, useWorld, type World } fro
 
 const sessionKey = 'crosspoint.session'
 
-/** What the console keeps of somebody who has signed in. */
+/** The stored session of a user in the console. */
 const sessionOf = async (person: Person) => {
   const { data } = await person.get('/v2/token_auth')
   const { id: userId, account, token } = person

@@ -6,11 +6,11 @@ type Options = Omit<CrosspointOptions, 'server'>
 
 export const serverOf = ({ server }: World) => `http://127.0.0.1:${server.port}`
 
-/** A client that nobody has signed in at yet. */
+/** A client without a session. */
 export const clientOf = (world: World, options: Options = {}): CrosspointCore =>
   createCrosspoint({ server: serverOf(world), ...options })
 
-/** The client of somebody who has a token. */
+/** The client of a user with a token. */
 export const clientAs = async (
   { token }: Pick<Person, 'token'>,
   server: string,

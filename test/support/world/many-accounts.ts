@@ -16,7 +16,7 @@ const ofMember = (column: string) => `replace(${column}, '${memberNumber(0)}', $
 const memberId = `substr(CAST($3 AS TEXT), 1, 26) || ${number}`
 const withId = (column: string) => `replace(${column}, $3, ${memberId})`
 
-/** Accounts as making them leaves them, each a copy of one that was made, with a number of its own. */
+/** Accounts as their creation leaves them, each a copy of a real one with another number. */
 export const copies = (template: string, from: number, to: number): Statement[] =>
   [
     `INSERT INTO records
@@ -32,7 +32,7 @@ export const copies = (template: string, from: number, to: number): Statement[] 
         FROM n, claims WHERE holder_account_id = $3 AND name IN ('account_name', 'realm')`,
   ].map((sql) => ({ sql: `${numbersFrom} ${sql}`, params: [from, to, template] }))
 
-/** An account with so many others directly below it. */
+/** An account with this number of accounts directly below it. */
 export const accountWithMany = async (world: World, count: number): Promise<TestAccount> => {
   const { store } = world.server
   const crowd = await world.account(world.reseller, { name: 'Crowd', realm: 'crowd.test' })
@@ -49,7 +49,7 @@ export const accountWithMany = async (world: World, count: number): Promise<Test
       params: [template.id, last - 1],
     },
   ])
-  // What is made in the ordinary way has everybody read the count of those above anew.
+  // An account that is created by a request makes all processes read the counts of its ancestors again.
   await member(last)
   return crowd
 }

@@ -5,7 +5,7 @@ const number = 'substr(CAST(1000000 + i AS TEXT), 2)'
 const first = '000000'
 const numbered = (column: string) => `replace(${column}, '${first}', ${number})`
 
-/** Gives an account so many phones, `phone000000` and so on, each a copy of the first. */
+/** Gives an account this number of phones, `phone000000` and so on, each a copy of the first. */
 export const giveMany = async (world: World, account: TestAccount, count: number) => {
   const sip = { username: `phone${first}`, password: 'correct-horse' }
   const { id } = await world.device(account, { name: `Phone ${first}`, sip })

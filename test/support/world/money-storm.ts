@@ -20,7 +20,7 @@ export interface Storm {
   writes: number
   kills: number
   clients: number
-  /** 0..1, anew on each call. */
+  /** 0..1, a new value on each call. */
   chance(): number
 }
 
@@ -190,7 +190,7 @@ export const rage = async (place: StormPlace, storm: Storm): Promise<Aftermath> 
 
   const differing = async () => {
     const wrong: string[] = []
-    // What was under way then has ended since.
+    // Payments that were in progress then have ended since.
     const final = granted.filter(({ answer }) => answer.status !== 202)
     for (const { answer, ...wish } of final.filter((_, index) => index % 10 === 0)) {
       const again = await insist(wish)

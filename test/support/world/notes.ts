@@ -24,7 +24,7 @@ export const author: Author = {
 
 export const slotTaken = (slot: string) => ({ slot: { unique: { message: 'taken', cause: slot } } })
 
-/** What the change feed holds of one record, in the order in which it came. */
+/** The entries of one record in the change feed, oldest first. */
 export interface FeedEntry {
   action: string
   at: number

@@ -19,7 +19,7 @@ export const allowAdditions = async ({ operator, reseller }: World, account = re
   await operator.patch(account.path, { wnm_allow_additions: true })
 }
 
-/** A number in a state, of an account, past the permissions of whoever asks: the operator makes it. */
+/** A number in a state, of an account, whatever the caller may do: the operator makes it. */
 export const makeNumber = async (
   { operator }: World,
   account: TestAccount,

@@ -46,7 +46,7 @@ export const sampleOf = (schema: SchemaNode): unknown => {
   }
 }
 
-/** The ids that stand in paths, by the name of their variable. */
+/** The ids in paths, by the name of their variable. */
 export type PathIds = Readonly<Record<string, string>>
 
 export const variablesOf = (path: string) =>
@@ -83,7 +83,7 @@ const search = { query: { t: 'account', q: 'name', v: 'a' } }
 const listingTask = { data: {}, query: { category: 'number_management', action: 'list' } }
 const branded = { query: { domain: 'brand.example.test' } }
 const several = { query: { t: 'account', by_name: 'a' } }
-// Nothing happens that it is told of, and nobody is there.
+// It reports events that never happen, to an address without a server.
 const quiet = { data: { name: 'A sample', uri: 'https://receiver.invalid/', hook: 'sms' } }
 const previewed = { data: { to: { email_addresses: ['sample@example.test'] } } }
 

@@ -80,7 +80,7 @@ export const furtherRecords = async ({ operator, server: { routes } }: World, id
 
 let stages = 0
 
-/** Records of an account of their own, so that no route finds what another one left. */
+/** Records of a separate account, so that no route finds records of another one. */
 export const setStage = async (world: World, route?: string): Promise<Stage> => {
   const { operator } = world
   const account = await world.account(world.reseller)

@@ -12,7 +12,7 @@ export interface Session {
   close(): void
 }
 
-/** Opens a session at a server; with a token of another process of the same store, without signing in anew. */
+/** Opens a session at a server, or takes over the token of another process of the same store. */
 export const openSession = (server: ServerProcess, known?: Session, password = 'secret'): Promise<Session> =>
   openSessionThrough(createTransport(server.port), known, password)
 

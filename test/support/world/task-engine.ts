@@ -97,7 +97,7 @@ export const createNotes = (store: Store, look: (names: string[]) => Promise<voi
   return { notes, action: action as TaskAction }
 }
 
-/** What a process is made of: everything of its own but the store's content. */
+/** The parts of a process: everything except the content of the store. */
 const createProcess = (db: Database, node: string, actionsOf: (store: Store) => readonly TaskAction[]) => {
   const store = createStore(db, systemClock)
   const { log, errors } = createTestLog()
@@ -114,7 +114,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     node,
     actions: actionsOf(store),
     quotas: { requireRoomForInput: async () => undefined },
-    // Whoever acts here has no address.
+    // These users have no address.
     mail: { notify: async () => undefined },
   })
   for (const round of tasks.jobs) rounds.add(round)
@@ -124,7 +124,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     node,
     leases,
     takeErrors: errors,
-    /** Takes up what waits, and goes on doing so. */
+    /** Starts waiting tasks, and continues to do so. */
     start: () => rounds.start(),
     sweep: () => rounds.runNow('task leftovers'),
     async stop() {
@@ -222,7 +222,7 @@ async function* piecesOf(text: string): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += 50_000) yield bytes.subarray(at, at + 50_000)
 }
 
-/** What somebody with the rights of an account does with tasks, in one process. */
+/** The operations on tasks of a user with the rights of an account, in one process. */
 export const operate = ({ tasks, store }: Process, account: AccountRecord) => {
   const get = async (id: unknown): Promise<TaskRecord> => {
     await store.fence()

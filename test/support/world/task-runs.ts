@@ -13,11 +13,11 @@ export interface TaskWish {
   csv?: string
   records?: readonly Json[]
   query?: Record<string, string>
-  /** Of the request that starts it. */
+  /** The query of the request that starts it. */
   start?: Record<string, string>
 }
 
-/** What became of a task: its record, and the lines of its output without their line ends. */
+/** The result of a task: its record, and the lines of its output without their line ends. */
 export interface TaskRun {
   path: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into records of every shape

@@ -32,7 +32,7 @@ export interface Calm {
   strange: string[]
   /** Answers to the same keys that differ afterwards. */
   differing: string[]
-  /** Of each account what its ledger has, and what its clients were told. */
+  /** For each account the entries of its ledger, and the answers to its clients. */
   booked: string[][]
   told: string[][]
   /** At the bookkeeper, by transaction. */
@@ -57,7 +57,10 @@ const textOf = ({ data }: Answer) => {
   return `${id} ${Math.round(amount * 10_000)}`
 }
 
-/** Ask again: the store was away, or the bookkeeper has not said yet. Nobody sends a key twice at once, so none is under way. */
+/**
+ * Ask again: the store was away, or the bookkeeper has not answered yet. No client sends a key twice at once,
+ * so none is in progress.
+ */
 const isPassing = ({ status }: Answer) => status >= 500 || status === 202
 
 export const stormTopups = async (storm: TopupStorm): Promise<Calm> => {

@@ -1,4 +1,4 @@
-// A world with a receiver beside it: what tests of webhooks begin with.
+// A world with a receiver, for tests of webhooks.
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { Json } from '../../../src/lib/json.ts'
 import { eventually } from '../run/eventually.ts'
@@ -10,11 +10,11 @@ export interface MadeHook {
   id: string
   /** `/v2/accounts/{account_id}/webhooks/{id}` */
   path: string
-  /** What the receiver is called at. */
+  /** The path of the hook at the receiver. */
   at: string
 }
 
-// Receiver, server and test share a process: whoever does not ask for it never runs out of time.
+// Receiver, server and test share a process, so the timeout is long: only tests of the timeout run out of time.
 const patienceMs = 10_000
 const littleMs = 400
 
@@ -45,7 +45,7 @@ export const useHooks = (engine: Engine) => {
 
   const hooksOf = ({ path }: TestAccount) => `${path}/webhooks`
 
-  /** A hook of an account that is told of changes of its users, unless fields say otherwise. */
+  /** A hook of an account that receives changes of its users, unless fields change that. */
   const hook = async (account: TestAccount, fields: Json = {}): Promise<MadeHook> => {
     made += 1
     const at = `/hook-${made}`
@@ -56,7 +56,7 @@ export const useHooks = (engine: Engine) => {
     return { id: answer.data.id, path: `${hooksOf(account)}/${answer.data.id}`, at }
   }
 
-  /** Attempts to tell a hook, oldest first, when there are so many. */
+  /** Attempts to notify a hook, oldest first, once this number exists. */
   const attempts = async ({ path }: MadeHook, count: number): Promise<Json[]> => {
     const answer = await eventually(
       () => world.operator.get(`${path}/attempts`, { query: { ascending: true } }),

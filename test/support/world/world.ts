@@ -31,7 +31,7 @@ export interface TestAccount {
   path: string
 }
 
-/** Somebody who calls, and who it is. */
+/** A user that sends requests, with its account and id. */
 export class Person extends Client {
   readonly id: string
   readonly account: TestAccount
@@ -94,7 +94,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   adminUsername: 'operator',
   adminPassword: 'operator-secret',
   smtpUrl: undefined,
-  // Nobody listens there: no test asks the name servers of the world.
+  // No server listens there: tests never ask public name servers.
   dnsServers: ['127.0.0.1:9'],
   logLevel: 'info',
   logFormat: 'json',
@@ -117,7 +117,7 @@ type SettingsDocuments = Map<string, SettingsDocument>
 const contentOf = (document: SettingsDocument | undefined) =>
   document && document.docText + document.hiddenText
 
-/** What administrators set, written past the API: it holds for the next request. */
+/** Settings of administrators, written without the API: they apply to the next request. */
 const createSettingsAccess = ({ store }: RunningServer) => {
   const documents = createCollection<Json, Json>(store, settingsDefinition)
 
@@ -296,17 +296,23 @@ export type Outside = () => Promise<Partial<Config>>
  */
 export const quickLayers: readonly KeyLayer[] = keyLayers.map((layer) => ({ ...layer, N: 2 }))
 
-/** What a test puts in the place of parts of the server, or beside them. */
+/** Parts that a test replaces in the server, or adds to it. */
 interface Changed {
   /** Further areas. */
   more?: readonly Area[]
-  /** What stands between the server and its database. */
+  /** A layer between the server and its database. */
   over?: (db: Database) => Database
-  /** Settings, by document, that hold before anybody signs in. */
+  /** Settings, by document, that apply before the first sign-in. */
   settings?: Readonly<Record<string, Json>>
-  /** What sign-in keys cost: `keyLayers` where that matters, or where another process has people sign in at the same store. */
+  /**
+   * The cost of sign-in keys: `keyLayers` where that matters, or where another process signs users in at the
+   * same store.
+   */
   layers?: readonly KeyLayer[]
-  /** Has the server do its rounds by itself as time passes. Other tests call `server.rounds.runNow` for what no request asks for. */
+  /**
+   * Runs the scheduled jobs of the server as time passes. Other tests call `server.rounds.runNow` for work
+   * without a request.
+   */
   hasTimedRounds?: boolean
 }
 
@@ -444,8 +450,8 @@ export const buildWorld = async (
   const nextCredit = tally()
   let keyMade = clock.now()
   const takeSnapshot = createSnapshots(server.store, engine)
-  // What was done before is settled first: counts, whose audit entries and charges are not those of what comes now, and
-  // what is left of removed runs.
+  // Settles earlier work first: counts, whose audit entries and charges are not those of the next requests, and
+  // the rest of removed runs.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
     if (waiting.length > 0) await server.rounds.runNow('quantities')
@@ -468,7 +474,7 @@ export const buildWorld = async (
     /** A caller with these headers. */
     client: (headers: Record<string, string>) => new Client(send, headers),
     clientWithToken: (token: string) => clientWithToken(send, token),
-    /** The same caller, whose answers are not held against the rules: for faults made on purpose. */
+    /** The same caller, whose answers are not checked against the rules: for faults made on purpose. */
     unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,

@@ -16,7 +16,7 @@ const account = (id: string, created: number, pvtTree: readonly string[], fields
   ...fields,
 })
 
-/** An account stands in its own database, and as a copy in `accounts`. */
+/** An account is in its own database, and as a copy in `accounts`. */
 const twice = (row: number, name: string, fields: Json & { _id: string }): Sample[] => [
   sample(row, name, databaseOf(fields._id), fields),
   sample(0, `copy_of_${name}`, 'accounts', fields),

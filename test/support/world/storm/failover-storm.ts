@@ -15,7 +15,7 @@ import { differences, keysUnderWayIn, noDifference, storedIn } from './stored.ts
 import { createTasks } from './tasks.ts'
 
 const createsPerSecond = countOf(20, 500)
-/** Over so long the rate is taken, before and after. */
+/** The rate is measured over this time, before and after. */
 const steadySeconds = countOf(1, 3)
 /** Whose devices arrive by the clock. */
 const customers = 20
@@ -62,7 +62,7 @@ const rounded = (milliseconds: readonly number[]) => milliseconds.map((ms) => ms
 
 export type FailoverStorm = Awaited<ReturnType<typeof openFailoverStorm>>
 
-/** `name` stands before what it tells of each failover. */
+/** `name` is the prefix of the report about each failover. */
 export const openFailoverStorm = async (name: string, databaseUrl: string) => {
   const { servers, sessions } = await startServers(databaseUrl)
   const [accountPath = '', ...customerPaths] = await makeAccounts(sessions[0] as Session, 1 + customers)
@@ -94,7 +94,7 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
     return { ...wish, ...(await insist((session) => send(session, wish, legs), { first })) }
   }
 
-  /** Clients that wish for one thing after the other until they are told to end. */
+  /** Clients that make one request after the other until they are stopped. */
   const beginWishes = (round: number) => {
     let isOver = false
     let wishes = 0
@@ -197,13 +197,13 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
           `failover ${round + 1}: ${before.toFixed(0)} creates/s before, ${after.toFixed(0)} after`,
           `${refusals() - refusedBefore} refusals`,
           `writes back after ${rounded(back)} ms, all that waited granted after ${rounded([caughtUpAfter])} ms`,
-          `${across.count} tasks went on after ${rounded([across.longestMs])} ms`,
+          `${across.count} tasks continued after ${rounded([across.longestMs])} ms`,
         ].join('; '),
       )
       return result
     },
 
-    /** What was granted is there once, and asking for it again answers as it did. Tells how it went. */
+    /** Granted requests are stored once, and a repeated request gets the same answer. Reports the result. */
     async expectAllOnce() {
       const named = (kind: Wish['kind']) => granted.filter((one) => one.kind === kind)
       const legs = named('legs').flatMap((wish) =>

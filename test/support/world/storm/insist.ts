@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Answer } from '../client.ts'
 import type { Session } from '../session.ts'
 
-/** Longer than any failover takes: whoever is refused for so long met a key that is stuck. */
+/** Longer than any failover takes: a client that is refused until then met a key that is stuck. */
 const patienceMs = 120_000
 const firstPauseMs = 25
 
@@ -14,12 +14,15 @@ export interface Granted {
 }
 
 export const isGranted = ({ status }: Answer) => status === 200 || status === 201
-/** Whoever is told so asks again: the store is away, or another try of the same is under way. */
+/**
+ * The client repeats a request after these answers: the store is away, or another try of the same is in
+ * progress.
+ */
 const isPassing = ({ status }: Answer) => status >= 500 || status === 409
 
 export type Insist = ReturnType<typeof createInsist>
 
-/** Whoever asks the servers, another one after each refusal. Pauses grow up to a length. */
+/** Repeats a request at another server after each refusal. Pauses grow up to a length. */
 export const createInsist =
   (sessions: readonly Session[]) =>
   async (

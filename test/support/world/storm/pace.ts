@@ -10,7 +10,7 @@ const longestPauseMs = 800
 interface Created extends Omit<Granted, 'answer'> {
   name: string
   accountPath: string
-  /** Of those that were refused before. */
+  /** The data of the answer, only for requests that were refused before. */
   data: unknown
 }
 
@@ -51,7 +51,7 @@ export const createPace = (insist: Insist, accountPaths: readonly string[], perS
   return {
     perSecond,
     granted,
-    /** How many of the arrivals found too many under way, and were never sent. */
+    /** The number of arrivals that were never sent because too many requests were in progress. */
     heldBack: () => heldBack,
 
     /** They arrive from now on. */
@@ -69,7 +69,7 @@ export const createPace = (insist: Insist, accountPaths: readonly string[], perS
       }
     },
 
-    /** How many are granted a second, over as many as should be in so long. */
+    /** The granted requests per second, measured over the expected number of this time. */
     async rateOver(seconds: number) {
       const [began, before] = [performance.now(), granted.length]
       const reached = eventually(
@@ -85,7 +85,7 @@ export const createPace = (insist: Insist, accountPaths: readonly string[], perS
       await Promise.race([Promise.all(underWay), broken.promise])
     },
 
-    /** Asks again for what was refused before: what the answers are is told beside what they were. */
+    /** Repeats the requests that were refused at first, and returns the new answers with the earlier ones. */
     async askAgain() {
       const insisted = granted.filter(({ failures }) => failures > 0)
       const answers: { before: unknown; now: unknown }[] = []

@@ -1,7 +1,7 @@
-// What the store holds after a storm, held against what was granted.
+// Compares the content of the store after a load with the granted requests.
 import { openPostgres } from '../../../../src/storage/postgres.ts'
 
-/** What was granted and is not there, is there more than once, or is there and was granted to nobody. */
+/** Granted names that are missing or stored more than once, and stored names that were not granted. */
 export const differences = (granted: readonly string[], found: readonly string[]) => {
   const [expected, distinct] = [new Set(granted), new Set(found)]
   const seen = new Set<string>()

@@ -26,7 +26,7 @@ interface Progress {
   failure_count?: number
 }
 
-/** What is seen first after a moment may have been done before it. */
+/** The first progress after a moment may have been made before it. */
 const wentOnAt = ({ seen, endedAt = Number.POSITIVE_INFINITY }: Task, moment: number) => {
   const [first, ...rest] = seen.filter(({ at }) => at > moment)
   return rest.find(({ rows }) => rows > (first?.rows ?? 0))?.at ?? endedAt
@@ -81,7 +81,7 @@ export const createTasks = (insist: Insist) => {
     }
   }
 
-  /** Each in its turn until they are told to end; the last of a chain is waited for. */
+  /** Tasks one after the other until they are stopped; the last of a chain is waited for. */
   const chain = async (number: number, isOver: () => boolean) => {
     while (!isOver()) {
       const task = await start(number)
@@ -121,7 +121,9 @@ export const createTasks = (insist: Insist) => {
   }
 
   return {
-    /** No further one is started once they are told to end, which resolves when all have ended. */
+    /**
+     * Starts tasks. The returned function stops the start of further ones, and resolves when all have ended.
+     */
     begin() {
       let isOver = false
       const working = Promise.all(Array.from({ length: chains }, (_, number) => chain(number, () => isOver)))
@@ -140,7 +142,9 @@ export const createTasks = (insist: Insist) => {
 
     isOneAtWork,
 
-    /** Of those that were under way at a moment: how many, and how long after it the last of them went on. */
+    /**
+     * The number of tasks that were in progress at a moment, and the longest time until one of them continued.
+     */
     across(moment: number) {
       const found = all.filter(
         ({ startedAt, endedAt = Number.POSITIVE_INFINITY }) => startedAt < moment && moment < endedAt,
@@ -151,7 +155,10 @@ export const createTasks = (insist: Insist) => {
       }
     },
 
-    /** Each has done every row once, says its output; tells which tasks, and which numbers they have made. */
+    /**
+     * Expects from the output that each task has done every row once. Returns the tasks, and the numbers that
+     * they have made.
+     */
     async expectAllDone() {
       for (const task of all) await expectDone(task)
       const numbers = all.flatMap((task) => task.numbers)
