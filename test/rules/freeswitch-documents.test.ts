@@ -191,7 +191,7 @@ describe('a call', () => {
     expect(within.filter(([application]) => application === 'limit')).toHaveLength(1)
   })
 
-  it('shows nothing from the directory when the caller ID is empty or private', () => {
+  it('shows no caller ID of the directory when the call has none or a private one', () => {
     expect(actions({ caller_id: {}, targets: [phone('desk')] }).slice(2, 4)).toEqual([
       ['unset', 'effective_caller_id_name'],
       ['unset', 'effective_caller_id_number'],

@@ -127,7 +127,7 @@ describe('the tree', () => {
   const treesOf = (plan: AccountsPlan) =>
     Object.fromEntries(Array.from(plan.accounts.keys(), (id) => [id, treeOf(plan, id)]))
 
-  it('leaves out accounts that are gone, and an account above itself', () => {
+  it('leaves out ancestors that are gone, and an account above itself', () => {
     const h = idOf('H')
     const documents = [
       master(),

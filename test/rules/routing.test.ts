@@ -413,7 +413,7 @@ describe('a flow ends', () => {
     expect(ending({ callflows: { f: flow(first) } })).toEqual(expected)
   })
 
-  it('is part of the answer while phones ring before it', () => {
+  it('after phones ring, and the answer has both', () => {
     const then = (next: Json): Town => ({ ...home, callflows: { f: flow(rings('user', 'ann', {}, next)) } })
     expect(ending(then({ module: 'voicemail', data: {} }))).toEqual({
       otherwise: {
@@ -472,7 +472,7 @@ describe('a server that takes the calls of a number', () => {
       `ring | ${pbx} | carrier1:${there} 20+120`,
     ],
     [
-      'has no failover behind it without credit',
+      'has no failover to carriers without credit',
       town({ [number]: server({ failover: { number: there } }) }, { funds: { balance: 0 } }),
       `ring | ${pbx}`,
     ],
@@ -697,7 +697,7 @@ describe('forwarding', () => {
       `ring | desk 0+20 | soft 0+20 | ${gone} 20+120`,
     ],
     [
-      'that asks for a key leaves the phones alone',
+      'that asks for a key rings only the phones',
       of({ user: away({ require_keypress: undefined, substitute: false }) }),
       'ring | desk 0+20 | soft 0+20',
     ],
