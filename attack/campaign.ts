@@ -215,7 +215,8 @@ export const attack = async (plan: Plan) => {
     const refusedBefore = figures.statuses.get(429) ?? 0
     await sendRound(stage, 1_000_000_000, throttledRequests)
     const refused = (figures.statuses.get(429) ?? 0) - refusedBefore
-    if (refused === 0) figures.fault('fault', 'nobody was throttled', () => `${throttledRequests} requests`)
+    if (refused === 0)
+      figures.fault('fault', 'no request was throttled', () => `${throttledRequests} requests`)
     await setPrices(operator.api)
     say(`throttled: ${refused} of ${throttledRequests} requests were refused`)
     readLog()
@@ -225,7 +226,8 @@ export const attack = async (plan: Plan) => {
     const warm = memory.filter(({ at }) => at >= warmUpShare)
     const first = median(warm.slice(0, 3).map(({ megabytes }) => megabytes))
     const last = median(warm.slice(-3).map(({ megabytes }) => megabytes))
-    if (warm.length < 6 || first === undefined || last === undefined) return 'too short a run to judge memory'
+    if (warm.length < 6 || first === undefined || last === undefined)
+      return 'the run is too short to check memory'
     const text = `memory: ${first.toFixed(0)} MB after warm-up, ${last.toFixed(0)} MB at the end`
     if (last > first * allowedGrowth) figures.fault('memory', 'grows', () => text)
     return text
@@ -239,8 +241,7 @@ export const attack = async (plan: Plan) => {
     round += 1
   } while (stage && progress() < 1)
   if (stage) await runThrottled(stage)
-  if (!target.isAlive())
-    figures.fault('fault', 'the server ended by itself', () => target.takeLog().join('\n'))
+  if (!target.isAlive()) figures.fault('fault', 'the server exited', () => target.takeLog().join('\n'))
   telling.stop()
   const unjudged = unknownPolicies(routes.operations)
   operator.api.close()

@@ -70,7 +70,7 @@ export const createFigures = (say: (line: string) => void) => {
           .join('  ')
       const byName = [...named].sort(([, a], [, b]) => b - a).map(([name, count]) => `    ${count} x ${name}`)
       return [
-        `requests: ${requests}, and ${raw} over sockets of their own`,
+        `requests: ${requests}, and ${raw} over separate sockets`,
         `answers: ${table(statuses)}`,
         `answers to what is no HTTP: ${table(rawStatuses)}`,
         `refusals: ${refused.reduce((sum, [, count]) => sum + count, 0)}`,

@@ -38,7 +38,7 @@ const runEngine = async (title: string, place: Place) => {
     const stage = await prepareCalls(server, devices)
     const decisions = await measureDecisions(server, stage)
     say(
-      `  a packet judged from memory, registered: p50 ${decisions.p50} us, p99 ${decisions.p99} us of ${decisions.packets}, processor ${Math.round(decisions.processor)} us each  goal 1000 us at p99: ${verdict(decisions.p99 < 1000)}`,
+      `  a packet authorized from memory, registered: p50 ${decisions.p50} us, p99 ${decisions.p99} us of ${decisions.packets}, processor ${Math.round(decisions.processor)} us each  goal 1000 us at p99: ${verdict(decisions.p99 < 1000)}`,
     )
     const carried = await carryCalls(server, stage, { perSecond, seconds, talkMs: talk * 1000 })
     const { begun, succeeded, failed, repeated, legs, whole, probe, processor } = carried

@@ -327,9 +327,9 @@ const measureBeside = async (server: RunningServer, stage: Stage, token: string)
   say(`  account GET alone: ${latencyText(alone.ours)}`)
   say(`    floor node:http, prebuilt bytes: ${latencyText(alone.bare)}`)
   say(
-    `  account GET beside three exports and an import: ${latencyText(beside.ours)}  goal p99 10: ${verdict(beside.ours.p99 < 10)}`,
+    `  account GET during three exports and an import: ${latencyText(beside.ours)}  goal p99 10: ${verdict(beside.ours.p99 < 10)}`,
   )
-  say(`    floor node:http, prebuilt bytes, beside the same: ${latencyText(beside.bare)}`)
+  say(`    floor node:http, prebuilt bytes, during the same: ${latencyText(beside.bare)}`)
   say(`    ended after: ${ends.join(', ')} s`)
   if (memory) say(`    memory: ${memory.peak.toFixed(0)} MB at most  goal 300: ${verdict(memory.peak < 300)}`)
 }

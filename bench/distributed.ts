@@ -26,7 +26,7 @@ const [accounts, rounds, seconds] = [values.accounts, values.rounds, values.seco
   number,
 ]
 
-/** Sub-accounts of the middle of the tree for each of its own accounts. */
+/** Sub-accounts of the middle of the tree for each of its accounts. */
 const resellers = 20
 const numbersOfMaster = 200
 const connections = 16

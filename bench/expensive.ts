@@ -43,7 +43,7 @@ const runEngine = async (engine: string, place: Place) => {
       stalled: 0,
       wishes: largeBodiesOf(stage.greedy.accountId),
     })
-    say(`  beside two bodies of 90,000 keys: ${figuresText(bodies)}`)
+    say(`  with two bodies of 90,000 keys: ${figuresText(bodies)}`)
     say(`    goal: p99 50 ms: ${verdict(bodies.p99 < 50)}`)
     const figures = await stormExpensive(server, stage, {
       clients,

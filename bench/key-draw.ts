@@ -1,6 +1,6 @@
 import { getRandomValues } from 'node:crypto'
 
-/** Numbers below `size`, drawn evenly by the system's generator, which also tells how many different ones came. */
+/** Numbers below `size`, drawn evenly by the system's generator, which also returns the number of different ones. */
 export const createKeyDraw = (size: number) => {
   const block = new Uint32Array(16_384)
   const seen = new Uint8Array(size)

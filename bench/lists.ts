@@ -216,7 +216,7 @@ const measureMemory = async ({ server, token }: Running, { crowds, legsOf }: Sta
   await Promise.all(Array.from({ length: clients }, client))
   const { peak = Number.NaN, own = Number.NaN } = (await memoryOf(server.pid)) ?? {}
   say(
-    `    whole lists, ${clients} clients: ${Math.round(peak)} MB at most, ${Math.round(own)} MB of its own afterwards`,
+    `    whole lists, ${clients} clients: ${Math.round(peak)} MB at most, ${Math.round(own)} MB private memory afterwards`,
   )
 }
 

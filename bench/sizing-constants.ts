@@ -14,7 +14,7 @@ export type WorkKind = (typeof workKinds)[number]
 export interface Constants {
   /** When they were measured. */
   date: string
-  /** Of an empty store. */
+  /** Values of an empty store. */
   emptyBytes: number
   /** With its indices, claims, audit entry and place in the feed. Statistics are counted by their rows. */
   bytes: Record<StoredKind | 'tally', number>

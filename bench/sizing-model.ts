@@ -86,7 +86,7 @@ export const tableBytes = (engine: EngineName, holdings: Holdings, habits = usua
   return emptyBytes + ofKinds + bytes.tally * tallyRows(holdings, habits)
 }
 
-/** Of one server after some work. */
+/** Memory of one server after some work. */
 export const serverBytes = (engine: EngineName, records: number) => {
   const { restBytes, workBytes, cachedRecordBytes } = constants[engine].memory
   return restBytes + workBytes + Math.min(cacheBytes, records * cachedRecordBytes)

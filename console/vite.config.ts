@@ -9,12 +9,12 @@ export default defineConfig({
   plugins: [react()],
   resolve: {
     alias: { '@crosspoint/client': folder('../client/src/index.ts') },
-    // What the client's sources import is installed here.
+    // The dependencies of the client's sources are installed here.
     dedupe: ['react', 'react-dom'],
   },
   build: {
     target: 'es2022',
-    // No script may stand in the page itself: not even the one that older browsers would need.
+    // The page must not contain inline scripts, not even the one for older browsers.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,

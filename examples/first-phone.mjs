@@ -79,8 +79,8 @@ const { data: edge } = await getEdge({
     user_agent: 'Yealink SIP-T46S',
   },
 })
-console.log(`An edge proxy is told: allowed ${edge.allowed}, ${JSON.stringify(edge.rate_limits.device)}`)
+console.log(`Response for an edge: allowed ${edge.allowed}, ${JSON.stringify(edge.rate_limits.device)}`)
 
 const bob = await signIn({ account: customer.name, username: 'bob', password: 'crusty-bread' })
-if (bob.session().userId !== user.id) throw new Error('somebody else has signed in')
+if (bob.session().userId !== user.id) throw new Error('another user has signed in')
 console.log('Bob has signed in, and his phone is ready.')

@@ -24,7 +24,7 @@ credentials() {
     JSON.stringify({ data: { credentials: digest, account_name } })' "$1" "$2" "$3"
 }
 
-# The token of somebody: sign_in ACCOUNT_NAME USERNAME PASSWORD. Sign-ins are dear: the third within seconds waits (429).
+# The token of a user: sign_in ACCOUNT_NAME USERNAME PASSWORD. Sign-ins are dear: the third within seconds waits (429).
 sign_in() {
   curl -sSf --retry 5 -X PUT "$API/user_auth" -d "$(credentials "$1" "$2" "$3")" | field auth_token
 }

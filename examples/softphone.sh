@@ -1,10 +1,10 @@
 #!/bin/sh
 # A telephone without sound, by baresip (Debian: baresip-core), for trying a SIP edge:
 #
-#   examples/softphone.sh bob@acme.example.com bobs-secret 192.0.2.1        registers, and answers whoever calls, in the background
+#   examples/softphone.sh bob@acme.example.com bobs-secret 192.0.2.1        registers, and answers calls, in the background
 #   examples/softphone.sh ada@acme.example.com adas-secret 192.0.2.1 101    registers, calls 101, and hangs up after some seconds
 #
-# The third word is the edge, with `:port` where that is not 5060. What it sends instead of a voice is a tone.
+# The third word is the edge, with `:port` where that is not 5060. It sends a tone instead of a voice.
 set -eu
 
 IDENTITY=$1 PASSWORD=$2 EDGE=$3 NUMBER=${4:-}

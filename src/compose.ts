@@ -174,7 +174,11 @@ const measureOpen = (metrics: Metrics, { life, places, upgrades }: ServerContext
     },
     () => [{ labels: [String(thread)], value: places.open() }],
   )
-  gauge('crosspoint_event_streams_open', 'Answers that go on, as streams of events do.', () => life.live.size)
+  gauge(
+    'crosspoint_event_streams_open',
+    'Open streaming responses, such as event streams.',
+    () => life.live.size,
+  )
   gauge('crosspoint_websockets_open', 'Clients that have switched to WebSocket.', upgrades.openCount)
 }
 

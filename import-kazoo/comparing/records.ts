@@ -50,7 +50,7 @@ const compareAccount = async (
   const there = { is_reseller: planned.isReseller, 'found by': wanted }
   const here = { is_reseller: hidden.isReseller, 'found by': foundBy }
   const place = { account_id: planned.id, question: 'account' }
-  // Deleted there meanwhile.
+  // Deleted in Kazoo during the import.
   if (!document || !draft)
     return compareValues(comparison, place, { realm: planned.realm, ...there }, { realm: doc.realm, ...here })
   const expected = await arrivalOf(comparison, { draft, document })

@@ -30,6 +30,6 @@ export const requireSameScope = (begun: ImportScope = everything, named: NamedSc
   const other = optionsOf(scopeOf(named)).find((option) => !was.includes(option))
   if (other === undefined) return begun
   throw new Refusal(
-    `the import was begun ${was.length === 0 ? 'without such options' : `with ${was.join(' ')}`}, and cannot go on with ${other}: go on without it, or --undo and begin anew`,
+    `the import was begun ${was.length === 0 ? 'without such options' : `with ${was.join(' ')}`}, and cannot continue with ${other}: continue without it, or use --undo and start again`,
   )
 }

@@ -251,7 +251,7 @@ export const createImport = (deps: ImportDeps) => {
         const differences = await countDifferences(facts, finishing)
         if (differences > 0 && !finishing.acceptsDifferences)
           throw new Refusal(
-            `what is stored differs from what it has to be ${differences} times: the import stays under way. --accept-differences finishes it nevertheless`,
+            `the stored data has ${differences} differences: the import is not finished. Use --accept-differences to finish it anyway`,
           )
         await change(async (set) => {
           await deps.billedThere(set)

@@ -202,7 +202,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
 
   const readThere = async (chapter: ImportSection, facts: Facts, row: DatabaseRow) => {
     const found = await facts.source.database(row.name)
-    if (!found) throw new DatabaseVanished(`the database ${row.name} is not there any more`)
+    if (!found) throw new DatabaseVanished(`the database ${row.name} no longer exists`)
     const position = isVanished(row) ? { ...row, notes: {} } : row
     const { isWhole, sequence } = position
     const readsAll = isLastRound && chapter.dependsOnOthers === true

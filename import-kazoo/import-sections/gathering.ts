@@ -53,7 +53,7 @@ const gatheredOf = (
 /** Without one of these the others would be read wrongly. */
 const goneWhileRead = (what: string) =>
   new SourceTrouble(
-    `${what}, and without it nothing can be told of the others: what is taken over stays, say it again when the database is there`,
+    `${what}, and the others cannot be converted without it: imported data stays; run the command again when the database exists`,
   )
 
 export const readingSystem = async <T>(read: () => Promise<T>): Promise<T> => {
@@ -81,7 +81,7 @@ const settingIn = async (source: Source, id: string): Promise<Json | undefined> 
   const found = await source.document('system_config', id)
   // Distinguishes a missing document from a missing database.
   if (!found && !(await source.database('system_config')))
-    throw goneWhileRead('the database system_config is not there any more')
+    throw goneWhileRead('the database system_config no longer exists')
   return found && readDocument('system_config', found).fields
 }
 

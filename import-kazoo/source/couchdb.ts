@@ -104,7 +104,7 @@ const createRequests = (connection: Connection, database: string) => ({
     const answer = await connection.ask(path)
     if (answer.status === 200) return answer.pieces()
     answer.leave()
-    throw new DatabaseVanished(`${connection.host}: the database ${database} is not there any more`)
+    throw new DatabaseVanished(`${connection.host}: the database ${database} no longer exists`)
   },
 
   async single(id: string): Promise<{ document?: SourceDocument; reason: string }> {

@@ -106,7 +106,7 @@ export const settingsTable: readonly Setting[] = [
   },
   {
     name: 'CROSSPOINT_ADMIN_PASSWORD',
-    meaning: 'its password, at the first start only; unset: made up and printed once',
+    meaning: 'its password, at the first start only; unset: generated and printed once',
   },
   {
     name: 'CROSSPOINT_SMTP_URL',

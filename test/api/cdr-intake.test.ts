@@ -175,7 +175,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       expect.stringMatching(/^duration_seconds: /),
       'timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed',
       'interaction_time: before the year 2000; use Gregorian seconds',
-      'interaction_time: lies in the future',
+      'interaction_time: is in the future',
     ])
     expect(answer).toSucceedWith({ ...nothing, accepted: 2, rejected: expect.anything(), rejected_total: 9 })
   })

@@ -107,7 +107,9 @@ describeOnce('the documentation at /docs', (engine) => {
       await expectForEverybody(page)
       await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
       await page.getByRole('button', { name: 'Copied' }).waitFor()
-      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('category=number_management')
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(
+        'category=number_management',
+      )
       await pressOn(page, page.getByRole('button', { name: 'Dark' }))
       await page.reload()
       await page.getByRole('button', { name: 'Light' }).waitFor()

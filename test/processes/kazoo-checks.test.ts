@@ -431,7 +431,7 @@ describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
         `ledgers: ledger of account ${C}, entry 202502-ledgers_monthly_rollover: its postings do not add up to zero or differ from its amount`,
         `ledgers: ledger of account ${C}, month 202502, rollovers: the sum is 250000 units, the sum of its entries is 249993`,
       ],
-      last: 'crosspoint: what is stored differs from what it has to be 9 times: the import stays under way. --accept-differences finishes it nevertheless',
+      last: 'crosspoint: the stored data has 9 differences: the import is not finished. Use --accept-differences to finish it anyway',
     })
     const admin = await stage.admin()
     expect((await admin.put(`/v2/accounts/${C}/devices`, { name: 'Here' })).status).toBe(503)

@@ -46,7 +46,7 @@ describeAnyEngine('an import of some accounts', (engine) => {
       expect(status).toBe(1)
       return errors
     }
-    const begun = `the import was begun with --since-month 202502 --accounts ${R}, and cannot go on with`
+    const begun = `the import was begun with --since-month 202502 --accounts ${R}, and cannot continue with`
     expect(await other('--accounts', C)).toContain(`${begun} --accounts ${C}: go on without it, or --undo`)
     expect(await other('--since-month', '202501')).toContain(`${begun} --since-month 202501`)
     expect(await other('--without-cdrs')).toContain(`${begun} --without-cdrs`)

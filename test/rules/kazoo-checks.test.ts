@@ -65,10 +65,10 @@ describe('what an import leaves out', () => {
 
   it('is refused where a run names something else', () => {
     expect(() => requireSameScope(begun, { withoutCalls: true })).toThrow(
-      `the import was begun with --since-month 202502 --accounts ${ids('1')},${ids('2')}, and cannot go on with --without-cdrs: go on without it, or --undo and begin anew`,
+      `the import was begun with --since-month 202502 --accounts ${ids('1')},${ids('2')}, and cannot continue with --without-cdrs: continue without it, or use --undo and start again`,
     )
     expect(() => requireSameScope(everything, { sinceMonth: 202501 })).toThrow(
-      'the import was begun without such options, and cannot go on with --since-month 202501',
+      'the import was begun without such options, and cannot continue with --since-month 202501',
     )
   })
 })

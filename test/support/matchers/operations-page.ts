@@ -83,7 +83,7 @@ export const operationsPage = () => {
     return [
       `## ${name}`,
       '',
-      `${description} Who may call: ${usual}, if the last column is empty.`,
+      `${description} Callers, unless the last column names others: ${usual}.`,
       '',
       '| Operation | Path | Does | Who |',
       '|---|---|---|---|',

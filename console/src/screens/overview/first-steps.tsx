@@ -44,7 +44,7 @@ const useAccountsBelow = (place: Place, enabled: boolean) => {
   return { sells, below: found.data?.below }
 }
 
-/** What the account lacks before users can call; undefined until it is known. */
+/** The missing steps before users can call; undefined until they are known. */
 const useStepsIn = (accountId: string | undefined, enabled: boolean): readonly Step[] | undefined => {
   const options = { enabled: enabled && accountId !== undefined, every: askedEvery }
   const asked = { ...api, path: { account_id: accountId ?? '' }, query: { page_size: 1 } }

@@ -244,7 +244,7 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
   const [days, setDays] = useState({ from: '', to: '' })
   const { making, sent, refusal, forgetRefusal, stop } = useMaking()
   const action = actions.find((one) => idOf(one) === chosen)
-  // Identifies a file; the time tells two files of the same name apart.
+  // Identifies a file; the time distinguishes files of the same name.
   const previewKey = file ? [file.name, file.size, file.lastModified] : []
   const preview = useAnswer(['file', ...previewKey], () => previewOf(file ?? new File([], '')), {
     enabled: file !== undefined,

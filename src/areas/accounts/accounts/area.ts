@@ -8,7 +8,7 @@ import { accountsSettings } from './settings.ts'
 export const accountsArea = area({
   name: 'accounts',
   kinds: { account: 'accounts', first_start: 'the first start of the store' },
-  describes: { accounts: 'Tenants, and the tree they form.' },
+  describes: { accounts: 'Customers, resellers and the tree of accounts.' },
   settings: [accountsSettings],
   notices: [newAccountNotice],
   create(tools) {

@@ -10,7 +10,7 @@ import { apiKeySettings } from './settings.ts'
 export const apiKeysArea = area({
   name: 'apiKeys',
   kinds: { api_key: 'named API keys' },
-  describes: { api_keys: 'Keys of programs: the one of an account, and named ones with limits.' },
+  describes: { api_keys: 'API keys: the key of an account, and named keys with limits.' },
   needs: { security: securityArea },
   settings: [apiKeySettings],
   create(tools, { security: { security } }) {

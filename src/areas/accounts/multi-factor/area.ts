@@ -15,7 +15,7 @@ export const multiFactorArea = area({
     passkey: 'passkeys',
     second_factor: 'second factors of users',
   },
-  describes: { multi_factor: 'Second factors of users, and who provides them.' },
+  describes: { multi_factor: 'Second factors of users and their providers.' },
   needs: { users: usersArea },
   settings: [passkeySettings],
   create(tools, { users }) {

@@ -13,7 +13,7 @@ export const securityArea = area({
     'sign_in.refused':
       'Extra: too many wrong passwords, so that guesses are not checked (at most one a minute for each account and process), or the account is locked. Not each wrong password. Record: `account`. `after`: `reason`, `client_address`; of a lock `locked_seconds`',
   },
-  describes: { security: 'How accounts let people sign in, and who tried.' },
+  describes: { security: 'Sign-in settings of accounts, and sign-in attempts.' },
   needs: { multiFactor: multiFactorArea },
   create(tools, { multiFactor: { providers } }) {
     const security = createSecurity({ ...tools, providers })

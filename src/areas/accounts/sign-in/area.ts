@@ -38,10 +38,10 @@ export const signInArea = area({
       'Extra: a user signs in from a network (/24 of IPv4, /64 of IPv6) that is not among the last 100 of that user. Record: `user`. `after`: `client_address`, `network`, `is_first` (the first network of the user)',
   },
   describes: {
-    api_auth: 'Signing in with an API key.',
-    auth: 'Tokens: renewing and inspecting them, ending sessions, the keys they are signed with.',
+    api_auth: 'Sign-in with an API key.',
+    auth: 'Tokens: renewal, inspection, end of sessions, signing keys.',
     token_auth: 'The token of the request.',
-    user_auth: 'Signing in with a password, and getting a new one.',
+    user_auth: 'Sign-in with a password, and password recovery.',
   },
   needs: {
     accounts: accountsArea,

@@ -7,7 +7,7 @@ import { tokenRestrictionSettings } from './settings.ts'
 export const tokenRestrictionsArea = area({
   name: 'tokenRestrictions',
   kinds: { token_restrictions: 'what tokens may be used for' },
-  describes: { token_restrictions: 'What tokens may be used for.' },
+  describes: { token_restrictions: 'Limits of tokens.' },
   settings: [tokenRestrictionSettings],
   create(tools) {
     const restrictions = createTokenRestrictions(tools)

@@ -14,7 +14,7 @@ import { userDeleted } from './signals.ts'
 export const usersArea = area({
   name: 'users',
   kinds: { user: 'users', user_photo: 'photos of users' },
-  describes: { users: 'The people of accounts.' },
+  describes: { users: 'Users of accounts.' },
   needs: { configs: configsArea, devices: devicesArea, callflows: callflowsArea },
   settings: [passwordSettings],
   accountSettings: [passwordSettings],

@@ -20,7 +20,7 @@ export const ledgersArea = area({
     'ledger.debited':
       'Change: money is booked against the account. The calls of a batch of call records are one event. Record: `ledger`. `after`: the entry; of calls `entries`, their number, and their `amount`',
   },
-  describes: { ledgers: 'The money of accounts, entry by entry.' },
+  describes: { ledgers: 'Credits and debits of accounts.' },
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
   create(tools, { accounts, services: { audit, charged }, limits: { limits } }) {
     const { store } = tools

@@ -16,8 +16,8 @@ export const limitsArea = area({
     operator_limits: 'limits that the operator sets',
   },
   describes: {
-    allotments: 'Which calls are included for an account.',
-    limits: 'How many calls accounts may have, and how far they may overdraw.',
+    allotments: 'Included minutes of an account.',
+    limits: 'Trunks, concurrent calls and overdraft of accounts.',
   },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, services: servicesArea },
   create(tools, { accounts, phoneNumbers, services: { services, quantities } }) {

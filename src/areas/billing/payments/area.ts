@@ -41,7 +41,7 @@ export const paymentsArea = area({
   },
   describes: {
     invoices: 'Monthly invoices of accounts, and credit notes.',
-    transactions: 'Money that moves at bookkeepers.',
+    transactions: 'Payments and refunds at billing providers.',
   },
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
   settings: [invoiceSettings, dunningSettings, topupSettings],

@@ -11,7 +11,7 @@ import { createRateTasks } from './tasks.ts'
 export const ratesArea = area({
   name: 'rates',
   kinds: { rate: 'prices of calls' },
-  describes: { rates: 'What calls cost a minute.' },
+  describes: { rates: 'Prices of calls per minute.' },
   needs: { accounts: accountsArea, services: servicesArea },
   settings: [rateSettings],
   create(tools, { accounts, services: { services } }) {

@@ -51,7 +51,7 @@ export const servicesArea = area({
       "Extra: a request got a 402: acceptance, credit, standing or a card is missing. Nothing was written. At most one a minute for each payer and process. Record: `charge`, with the payer's id. `after`: `reason`: the `message` of the response; its `data`, if smaller than 16 kB",
   },
   describes: {
-    service_plans: 'What resellers sell by.',
+    service_plans: 'Service plans of resellers.',
     services: 'Plans of accounts, their quantities and charges, and their billing providers.',
   },
   needs: { accounts: accountsArea },

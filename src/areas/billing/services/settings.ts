@@ -29,7 +29,7 @@ const servicesSection = section('Plans, charges and standing', {
   ),
   own_topup_without_gateway: flag(
     false,
-    'Customers whose billing provider charges nobody may top up themselves: the credit is not paid by anyone',
+    'Customers without a charging billing provider may top up themselves: the credit is not paid',
   ),
   should_save_master_audit_logs: flag(false, 'Keep audit entries of the master account too'),
   currency: Type.String({

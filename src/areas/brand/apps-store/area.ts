@@ -10,7 +10,7 @@ import { appsStoreSettings } from './settings.ts'
 export const appsStoreArea = area({
   name: 'appsStore',
   kinds: { apps_store: 'apps of an account' },
-  describes: { apps_store: 'Apps of web clients: which there are, and who has them.' },
+  describes: { apps_store: 'Apps of web clients and their users.' },
   needs: { services: servicesArea },
   settings: [appsStoreSettings],
   create(tools, { services: { services } }) {

@@ -7,7 +7,7 @@ import { Notification } from './schema.ts'
 export const notificationsArea = area({
   name: 'notifications',
   kinds: { notification: 'email templates' },
-  describes: { notifications: 'What is mailed, in which words, and how its delivery went.' },
+  describes: { notifications: 'Email templates and deliveries.' },
   needs: { whitelabel: whitelabelArea },
   create(tools, { whitelabel: { senders } }) {
     const { settings, store } = tools

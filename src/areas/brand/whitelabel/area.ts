@@ -32,7 +32,7 @@ export const whitelabelArea = area({
     'domain.failed':
       'Extra: a DNS record of a brand that was correct at an earlier check is not correct now; name servers that do not answer do not count. Checked on request, and every `check_domains_hours` (settings of `whitelabel`). Record: `whitelabel`. `after`: `domain`, `failed`: array of `type`, `host`, `expected`, `actual`',
   },
-  describes: { whitelabel: 'The brands of resellers: what they look like, and in whose name they write.' },
+  describes: { whitelabel: 'Branding of resellers: look, domains, email senders.' },
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   settings: [whitelabelSettings],
   notices: [emailVerificationNotice],

@@ -32,7 +32,7 @@ export const cdrsArea = area({
     'cdr.created':
       'Extra: a call record comes in. Feeds contain it only if `type` names it; `record_id` does not find it. Record: `cdr`. `after`: the record, as its account sees it; absent if it is deleted, or its file cannot be read now ([older months](../guides/call-records.md#older-months-in-files))',
   },
-  describes: { cdrs: 'Call detail records: how they come in, how they are read, what they add up to.' },
+  describes: { cdrs: 'Call detail records: intake, lists, statistics.' },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

@@ -5,7 +5,7 @@ import { createStreams } from './streams.ts'
 
 export const eventsArea = area({
   name: 'events',
-  describes: { events: 'What was committed, in order: read in pages, followed as a stream.' },
+  describes: { events: 'Events in order, as pages or as a stream.' },
   create({ feed, log, declared }) {
     const streams = createStreams({ feed, log })
     return { routes: eventRoutes(feed, streams, typeNamesOf(declared)), stop: async () => streams.stop() }

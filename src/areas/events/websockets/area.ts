@@ -6,7 +6,7 @@ import { websocketSettings } from './settings.ts'
 
 export const websocketsArea = area({
   name: 'websockets',
-  describes: { websockets: 'Events over WebSocket: what can be subscribed to, and who is connected.' },
+  describes: { websockets: 'Events over WebSocket: subscriptions and connections.' },
   settings: [websocketSettings],
   create(tools) {
     const directory = createDirectory(tools)

@@ -53,7 +53,7 @@ export const phoneNumbersArea = area({
       'Change: the state of a number changes; extra if its owner changes too. Record: `number`. `after`: the number; for the account that lost it `state`',
   },
   describes: {
-    phone_numbers: 'The inventory of telephone numbers: how they are found, bought, used and given back.',
+    phone_numbers: 'Telephone numbers: search, purchase, use, release.',
   },
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea, resources: resourcesArea },
   settings: [numberManagerSettings, numberInventorySettings, numberLocalitySettings, phoneNumberSettings],

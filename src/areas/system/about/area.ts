@@ -25,7 +25,7 @@ const route = { summary: 'Read what this server is', answers: About, run: facts 
 
 export const aboutArea = area({
   name: 'about',
-  describes: { about: 'What this server is.' },
+  describes: { about: 'Version and state of the server.' },
   create: () => ({
     routes: [
       get('/v2/about', { ...route, allow: superduper }),

@@ -8,7 +8,7 @@ import { configsSettings } from './settings.ts'
 export const configsArea = area({
   name: 'configs',
   kinds: { account_config: 'settings of an account' },
-  describes: { configs: 'Settings of accounts, over those of their resellers and of the system.' },
+  describes: { configs: 'Settings of accounts, which override those of resellers and the system.' },
   settings: [configsSettings],
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   create(tools, needs) {

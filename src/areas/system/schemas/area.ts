@@ -6,7 +6,7 @@ import { area } from '../../area.ts'
 
 export const schemasArea = area({
   name: 'schemas',
-  describes: { schemas: 'The published shapes of what clients write.' },
+  describes: { schemas: 'JSON Schemas of request bodies.' },
   collects: ['schemas'],
   create({ validate }, _needs, { schemas }) {
     const schemaOf = (name: string) => {

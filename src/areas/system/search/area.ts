@@ -4,6 +4,6 @@ import { createSearch } from './store.ts'
 
 export const searchArea = area({
   name: 'search',
-  describes: { search: 'Records found by the beginnings of their names.' },
+  describes: { search: 'Search for records by the beginning of their names.' },
   create: ({ store }) => ({ routes: searchRoutes(createSearch(store)) }),
 })

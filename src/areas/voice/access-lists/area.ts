@@ -101,10 +101,10 @@ const accessListRoutes = (accounts: Accounts, devices: Devices): Route[] => [
   ),
 ]
 
-/** Which addresses and user agents accounts and their devices let in. */
+/** Addresses and user agents that accounts and devices allow. */
 export const accessListsArea = area({
   name: 'accessLists',
-  describes: { access_lists: 'Which addresses and user agents accounts and their devices let in.' },
+  describes: { access_lists: 'Addresses and user agents that accounts and devices allow.' },
   needs: { accounts: accountsArea, devices: devicesArea },
   create: (_tools, { accounts, devices }) => ({
     routes: accessListRoutes(accounts, devices),

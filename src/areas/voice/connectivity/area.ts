@@ -11,11 +11,11 @@ import { resourcesArea } from '../resources/area.ts'
 import { createTrunks } from './operations.ts'
 import { ConnectivityId } from './schema.ts'
 
-/** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
+/** Trunks: PBX servers of accounts and their numbers. */
 export const connectivityArea = area({
   name: 'connectivity',
   kinds: { connectivity: 'trunks' },
-  describes: { connectivity: 'Trunks: the PBX servers of accounts, and the numbers whose calls they take.' },
+  describes: { connectivity: 'Trunks: PBX servers of accounts and their numbers.' },
   needs: {
     accounts: accountsArea,
     phoneNumbers: phoneNumbersArea,

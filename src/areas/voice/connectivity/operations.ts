@@ -242,7 +242,7 @@ const trunkRecords = ({ store, numbers, accounts, destinations, sip }: Deps) => 
 
 export type Trunks = ReturnType<typeof createTrunks>
 
-/** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
+/** Trunks: PBX servers of accounts and their numbers. */
 export const createTrunks = (deps: Deps) => {
   const { numbers, accounts, sip } = deps
   const { trunks, kept } = trunkRecords(deps)

@@ -5,11 +5,11 @@ import { resourcesArea } from '../resources/area.ts'
 import { createDevices } from './operations.ts'
 import { deviceRoutes } from './routes.ts'
 
-/** Phones, and what they sign in to the switch with. */
+/** Phones and their SIP credentials. */
 export const devicesArea = area({
   name: 'devices',
   kinds: { device: 'devices' },
-  describes: { devices: 'Phones, and what they sign in to the switch with.' },
+  describes: { devices: 'Phones and their SIP credentials.' },
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, resources: resourcesArea },
   create(tools, { accounts: { hostNames }, phoneNumbers, resources: { destinations } }) {
     const devices = createDevices({ ...tools, hostNames, destinations, mobileNumbers: phoneNumbers.mobile })

@@ -23,7 +23,7 @@ export const edgeArea = area({
     'sip.refused':
       'Extra: an edge rejected a packet. At most one a minute for each device, reason, method, address, user name and called number. Record: `device`; `account` if the packet named no device of the account. `after`: the report of the edge, and `count`, the number of such packets in it',
   },
-  describes: { edge: 'What the SIP edges of the network ask, and what they tell of calls and refusals.' },
+  describes: { edge: 'Requests and reports of SIP edges.' },
   needs: {
     accounts: accountsArea,
     alerts: alertsArea,

@@ -7,7 +7,7 @@ import { GroupRow } from './schema.ts'
 export const groupsArea = area({
   name: 'groups',
   kinds: { group: 'groups of phones and users that ring together' },
-  describes: { groups: 'Users, devices and groups that are rung together.' },
+  describes: { groups: 'Users, devices and groups that ring together.' },
   create({ store }) {
     const groups = createGroups(store)
     return {

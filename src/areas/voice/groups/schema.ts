@@ -20,7 +20,7 @@ const fields = {
 
 export const groupShape = recordShape(fields, {
   title: 'Group',
-  description: 'Users, devices and groups that are rung together. Other fields are kept',
+  description: 'Users, devices and groups that ring together. Other fields are kept',
 })
 export const { record: GroupRecord, computed: groupReadOnly } = groupShape
 

@@ -104,10 +104,10 @@ const rateLimitRoutes = (rateLimits: RateLimits, accounts: Accounts, devices: De
   }),
 ]
 
-/** How many SIP packets a second accounts and their devices may send. */
+/** SIP packet limits of accounts and devices. */
 export const rateLimitsArea = area({
   name: 'rateLimits',
-  describes: { rate_limits: 'How many SIP packets a second accounts and their devices may send.' },
+  describes: { rate_limits: 'SIP packet limits of accounts and devices.' },
   needs: { accounts: accountsArea, devices: devicesArea },
   settings: [rateLimitSettings],
   create({ settings }, { accounts, devices }) {

@@ -54,7 +54,7 @@ const registrationRoutes = (registrations: Registrations): Route[] => [
 
 export const registrationsArea = area({
   name: 'registrations',
-  describes: { registrations: 'Which devices are registered, and where.' },
+  describes: { registrations: 'Registered devices and their addresses.' },
   needs: { devices: devicesArea },
   create: ({ mediaSwitch }, { devices }) => ({
     routes: registrationRoutes(createRegistrations({ devices, mediaSwitch })),

@@ -11,7 +11,7 @@ import { createResourceStore } from './store.ts'
 export const resourcesArea = area({
   name: 'resources',
   kinds: { resource: 'carriers, of accounts and of the whole system' },
-  describes: { resources: 'Carriers: who takes calls to numbers outside, and who brings them.' },
+  describes: { resources: 'Carriers for calls to and from other networks.' },
   needs: {},
   create({ store, settings, dns, outgoing }) {
     const { clock } = store

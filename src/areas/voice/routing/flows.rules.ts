@@ -115,14 +115,14 @@ export interface Forwarding {
 }
 
 /** Whether phones ring at the same time. */
-export type Beside = 'alone' | 'beside phones'
+export type Beside = 'alone' | 'next to phones'
 
 /**
  * The key press stops a mailbox behind the number from taking a call while phones still ring. Without a media
  * server it cannot be heard, so such a number rings only where no phones ring.
  */
 export const needsMediaServer = ({ asksForKey }: Forwarding, beside: Beside) =>
-  asksForKey && beside === 'beside phones'
+  asksForKey && beside === 'next to phones'
 
 const forwardingIn = (value: unknown): Forwarding | undefined => {
   const number = memberOf(value, 'number')

@@ -261,13 +261,13 @@ const ringForwarding = (
   const { device, user } = party
   const docs = [device?.doc, user?.doc].filter((doc) => doc !== undefined)
   const { first, later } = forwardingsFor(docs, place)
-  const usual = place.isDirect && !place.hasCompany ? 'alone' : 'beside phones'
+  const usual = place.isDirect && !place.hasCompany ? 'alone' : 'next to phones'
   const forwarded = (forward: Forwarding, beside: Beside): Stage =>
     needsMediaServer(forward, beside)
       ? leftOut(device ? 'device' : 'user', device?.id ?? user?.id ?? '', 'needs_media_server')
       : forwardedTo(place, forward, party, timing)
   const ringFirst = (forward: Forwarding): Stage => {
-    const beside = forward.isInstead ? usual : 'beside phones'
+    const beside = forward.isInstead ? usual : 'next to phones'
     const number = forwarded(forward, beside)
     // Phones ring themselves if the number that should ring instead does not.
     const isAlone = forward.isInstead && !needsMediaServer(forward, beside)

@@ -16,7 +16,7 @@ export const tasksArea = area({
     'task.finished':
       'Extra: a task ended, and all or some of its rows were done. Record: `task`. `after`: the task',
   },
-  describes: { tasks: 'Bulk work: a CSV in, a CSV out.' },
+  describes: { tasks: 'Bulk tasks over CSV files.' },
   needs: { quotas: quotasArea },
   collects: ['taskActions'],
   settings: [taskSettings],

@@ -4,6 +4,6 @@ import { workRoutes } from './routes.ts'
 export const workArea = area({
   name: 'work',
   kinds: { work: 'background jobs that ended, or were requested again' },
-  describes: { work: 'What waits to be done after commits, and how it ended: for operators.' },
+  describes: { work: 'Background jobs and their results, for operators.' },
   create: ({ queue }) => ({ routes: workRoutes(queue) }),
 })

@@ -332,7 +332,7 @@ const carrying = (
 export type Transactions = ReturnType<typeof createTransactions>
 
 /**
- * Money that moves at bookkeepers. A transaction is stored before a gateway is called, and its outcome is one commit.
+ * Payments and refunds at billing providers. A transaction is stored before a gateway is called, and its outcome is one commit.
  * After a crash or a lost response the gateway is asked again with the same key.
  */
 export const createTransactions = (deps: TransactionDeps) => {

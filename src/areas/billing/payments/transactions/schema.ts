@@ -18,7 +18,7 @@ export const TransactionRequest = open(
     amount: number({ description: 'Dollars, at most four decimals; required' }),
     description: text(0, 1024, multiline),
     metadata: anyObject(),
-    order_id: text(1, 128, { description: 'Of whoever asks' }),
+    order_id: text(1, 128, { description: 'The account of the caller' }),
     transaction_id: text(1, 64, {
       description: 'For a refund: the sale. Absent: the newest one with enough left',
     }),

@@ -233,7 +233,7 @@ const timestampOf = (record: Cdr, { time }: Interaction) => legEndOf(record) ?? 
 
 const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian < earliest) reject(`${name}: before the year 2000; use Gregorian seconds`)
-  if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
+  if (gregorian > now + latestAheadSeconds) reject(`${name}: is in the future`)
 }
 
 /** The month whose table has the legs of an interaction that began then. */
