@@ -176,6 +176,11 @@ export interface SqlWords {
    * For shared counters: one transaction of this name at a time, to avoid deadlocks. Undefined if writes are serialized anyway.
    */
   takeTurn(name: string): Statement | undefined
+  /**
+   * After many rows were inserted: PostgreSQL would plan with old statistics for up to a minute. Undefined if plans do not
+   * depend on statistics.
+   */
+  analysis(table: string): Statement | undefined
 }
 
 export interface Dialect {
@@ -247,6 +252,7 @@ const sqlite: SqlWords = {
   forEachRow: sqliteForEachRow,
   accumulating: sqliteAccumulating,
   takeTurn: () => undefined,
+  analysis: () => undefined,
 }
 
 const timestampOf = (seconds: string) => `(to_timestamp(${seconds}) AT TIME ZONE 'UTC')`
@@ -285,6 +291,7 @@ const postgres: SqlWords = {
   forEachRow: postgresForEachRow,
   accumulating: postgresAccumulating,
   takeTurn: (name) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext($1))', params: [`crosspoint ${name}`] }),
+  analysis: (table) => ({ sql: `ANALYZE ${table}`, params: [] }),
 }
 
 export const sqlWordsOf = (engine: Engine): SqlWords => (engine === 'sqlite' ? sqlite : postgres)

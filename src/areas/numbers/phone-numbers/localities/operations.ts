@@ -85,6 +85,7 @@ export const createLocalities = (store: Store) => {
       }
       if (waiting.size > 0) await write()
       if (lengths.size === 0) throw failure(invalidData, { data: { message: 'no locality to import' } })
+      await rows.analyze()
       const count = await rows.count(generation)
       await publish(author, { generation, rows: count, prefix_lengths: [...lengths] })
       await rows.dropOthers(generation)

@@ -76,6 +76,12 @@ export const createLocalityRows = (store: Store) => ({
     )
   },
 
+  /** Without it PostgreSQL reads all rows of a new generation for each look-up. */
+  async analyze() {
+    const statement = store.words.analysis('localities')
+    if (statement) await store.writeUnrecorded([statement])
+  },
+
   async count(generation: string) {
     const rows = await store.scan('SELECT count(*) AS count FROM localities WHERE generation = $1', [
       generation,
