@@ -162,6 +162,21 @@ describeEngines('searching for numbers', (engine) => {
     expect(await numbersOf(world.ada, { prefix: code })).toEqual([])
   })
 
+  it('has no further page of a result that an earlier version stored', async () => {
+    const { code, numbers } = await stocked(['5550001', '5550002'])
+    expect(await numbersOf(world.ada, { prefix: code, quantity: 1 })).toEqual([numbers[0]])
+    const stock = [['knm_local', 'available', numbers.join(' ')]]
+    const offers = JSON.stringify({ stock, foreign: [] })
+    await world.server.store.writeUnrecorded([
+      {
+        sql: 'UPDATE number_searches SET offers = $1 WHERE offers LIKE $2',
+        params: [offers, `%${numbers[0]}%`],
+      },
+    ])
+    const query = { prefix: code, quantity: 1, offset: 1 }
+    expect(await find(world.ada, query)).toSucceedWith([])
+  })
+
   // The last one: tokens run out with the clock.
   it('keeps results apart by account and by token, and for an hour', async () => {
     const { code, numbers } = await stocked(['5550001', '5550002'])

@@ -13,8 +13,10 @@ const pack = (offers: readonly Offer[]) =>
   )
 
 const unpack = (text: string): Offer[] => {
-  const stored: StoredOffer[] = JSON.parse(text)
-  return stored.map(([number, state, carrier, carrierData]) => ({
+  const stored: StoredOffer[] | object = JSON.parse(text)
+  // Earlier versions stored an object. For the hour that it is there after an upgrade, it counts as expired.
+  if (!Array.isArray(stored)) return []
+  return stored.map(([number, state, carrier, carrierData]: StoredOffer) => ({
     number,
     state,
     carrier,
