@@ -102,6 +102,14 @@ describeEngines('the localities of an operator', (engine) => {
     })
   })
 
+  it('are unknown for a text of characters that a prefix cuts in two', async () => {
+    await importSample()
+    const telephones = '\u{1f4de}'.repeat(6)
+    const texts = [telephones, `+${telephones}`]
+    const unknown = (number: string) => [number, { number, e164_number: number, status: 'error' }]
+    expect(await locality(...texts)).toSucceedWith(Object.fromEntries(texts.map(unknown)))
+  })
+
   it('give found numbers their rate centers', async () => {
     await importSample()
     await stockNumbers(world.server.store, [{ number: '+14152338397' }, { number: '+14180000001' }])

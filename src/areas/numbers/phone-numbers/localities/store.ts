@@ -1,4 +1,5 @@
 import { conflict } from '../../../../storage/change-set.ts'
+import { isStorable } from '../../../../storage/records.ts'
 import type { Store } from '../../../../storage/store.ts'
 import { integer, shape, text } from '../../../../storage/table.ts'
 import { type CityRow, cityKey, type Locality } from './rules.ts'
@@ -62,7 +63,8 @@ export const createLocalityRows = (store: Store) => ({
     const rows = await read(
       `SELECT ${localities.columnsOf('l')} FROM ${store.words.pairs('$2')} CROSS JOIN localities l
         WHERE l.generation = $1 AND l.prefix = pairs.a`,
-      [generation, JSON.stringify(prefixes.map((prefix) => [prefix, '']))],
+      // A prefix may be cut within a character, which PostgreSQL rejects.
+      [generation, JSON.stringify(prefixes.filter(isStorable).map((prefix) => [prefix, '']))],
     )
     return new Map(localities.list(rows).map((row) => [row.prefix, row]))
   },
