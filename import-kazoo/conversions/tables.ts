@@ -43,11 +43,16 @@ export const checked = <T>(
   })
 
 export const readFields = (table: readonly Field[], fields: Json, notes: Notes): Json => {
-  const values = table.map(({ here, there, read }) => {
-    const found = there.values().map((key) => read(fields, key, notes))
-    return [here, found.find((value) => value !== undefined)]
-  })
-  return present(Object.fromEntries(values))
+  const values: Json = {}
+  // Without iterators and lists in between: there are millions of rates.
+  for (const { here, there, read } of table)
+    for (const key of there) {
+      const value = read(fields, key, notes)
+      if (value === undefined) continue
+      values[here] = value
+      break
+    }
+  return values
 }
 
 export const writeFields = (table: readonly Field[], record: Json): Json =>
