@@ -179,14 +179,18 @@ const isNumeric = ({ type }: FieldRules) => type === 'integer' || type === 'numb
 const digitsOnly = /^\d{1,15}$/
 const decimal = /^\d{0,7}(?:\.\d+)?$/
 
-const isNumberCell = (cell: string, { type, minimum = 0, maximum = 0 }: FieldRules) => {
-  const isWritten =
-    type === 'integer' ? digitsOnly.test(cell) : decimal.test(cell) && /\d/.test(cell) && isExactPrice(cell)
-  return isWritten && Number(cell) >= minimum && Number(cell) <= maximum
-}
+const numberVerifier =
+  ({ type, minimum = 0, maximum = 0 }: FieldRules) =>
+  (cell: string) => {
+    const isWritten =
+      type === 'integer' ? digitsOnly.test(cell) : decimal.test(cell) && /\d/.test(cell) && isExactPrice(cell)
+    return isWritten && Number(cell) >= minimum && Number(cell) <= maximum
+  }
 
-const isTextCell = (cell: string, { maxLength = 0, pattern = '' }: FieldRules) =>
-  cell.length <= maxLength && new RegExp(pattern).test(cell)
+const textVerifier = ({ maxLength = 0, pattern = '' }: FieldRules) => {
+  const form = new RegExp(pattern)
+  return (cell: string) => cell.length <= maxLength && form.test(cell)
+}
 
 /** A JSON list, or one text. */
 const cellTexts = (cell: string): unknown[] => {
@@ -207,7 +211,7 @@ export const cellVerifiers: Readonly<Record<string, (cell: string) => boolean>> 
   ...Object.fromEntries(
     Object.entries(rateFields).map(([column, field]) => [
       column,
-      (cell: string) => (isNumeric(field) ? isNumberCell : isTextCell)(cell, field),
+      isNumeric(field) ? numberVerifier(field) : textVerifier(field),
     ]),
   ),
   direction: (cell) => cell === 'inbound' || cell === 'outbound',
