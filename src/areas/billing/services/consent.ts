@@ -141,10 +141,11 @@ const pricing = (deps: Deps) => {
     compared: readonly ComparedInvoice[],
   ) => {
     const { accountId: id, name = (await books.account(id))?.doc.name ?? id } = elementAt(moves, 0)
-    const [own, below] = [true, false].map((isOwn) =>
-      moves.some(({ accountId }) => (accountId === account.id) === isOwn),
-    )
-    const types = [...(own ? (['account'] as const) : []), ...(below ? (['cascade'] as const) : [])]
+    const isOwn = (move: { accountId: string }) => move.accountId === account.id
+    const types = [
+      ...(moves.some(isOwn) ? (['account'] as const) : []),
+      ...(moves.every(isOwn) ? [] : (['cascade'] as const)),
+    ]
     await audit.add(set, { account, compared, changed: { id, name }, types })
   }
 

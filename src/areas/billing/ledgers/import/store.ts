@@ -83,8 +83,7 @@ const orderedEntries = shape({
 type OrderedEntry = RowOf<typeof orderedEntries>
 
 /** Where an entry is to be among the others, and the units before it. */
-export type EntryPosition = Readonly<Record<'id', string>> &
-  Readonly<Record<'position' | 'available', number>>
+export type EntryPosition = { id: string; position: number; available: number }
 
 const entryCounts = shape({ month: integer(), count: integer() })
 
