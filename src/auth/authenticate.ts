@@ -19,7 +19,7 @@ import {
 import { sha256Hex } from './keyring.ts'
 import type { Tokens } from './tokens.ts'
 
-/** An account, or what stands for one that does not exist: there no user is found, in the same time. */
+/** An account, or a substitute for one that does not exist: the look-up finds no user there, in the same time. */
 export interface KeyPlace {
   id: string
   hidden: Pick<AccountHidden, 'signInSalt'>

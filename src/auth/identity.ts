@@ -176,7 +176,7 @@ export const masterClaim = { scope: systemScope, name: 'master_account', value: 
 /** Who makes the master account when the server starts for the first time. */
 export const startAuthor: Author = { requestId: 'first-start' }
 
-/** The account, or the nearest one above it, that is disabled, and the first end of a trial of them (Gregorian seconds). */
+/** The nearest disabled one of an account and its parents, and when the first of their trials ends (Gregorian seconds). */
 const serviceOf = async (records: Records, account: AccountRecord) => {
   let disabled: string | undefined
   let trialEnd = Infinity
