@@ -85,7 +85,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       }
       await page.getByText('Has the number +14155550100').waitFor()
       await expectForEverybody(page)
-      await typeInto(page, box, 'nobody at all')
+      await typeInto(page, box, 'no such account')
       await page.getByText('No sub-account has a name').waitFor()
     })
   })
@@ -122,7 +122,7 @@ describeAnyEngine('accounts in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('are quoted what a plan comes to beside those that they have', async () => {
+    it('show what a plan costs together with the plans that they have', async () => {
       const { ross, reseller } = world
       const account = await world.account(reseller, { name: 'Has a plan' })
       await world.device(account)
@@ -269,7 +269,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       const { page } = await open(world.ross, `accounts/${account.id}`)
       await act(page, 'Delete')
       const dialog = page.getByRole('dialog', { name: 'Delete this account?' })
-      await dialog.getByText('1 account stands below it').waitFor()
+      await dialog.getByText('1 sub-account exists').waitFor()
       expect(await dialog.getByRole('button', { name: 'Delete' }).count()).toBe(0)
       await world.operator.delete(child.path)
       await page.reload()
@@ -299,7 +299,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       await page.getByRole('region', { name: 'Calls today' }).waitFor()
     })
 
-    it('whose names are long or Arabic stand in a tree for everybody', async () => {
+    it('with long or Arabic names have an accessible tree', async () => {
       const account = await world.account(world.reseller, { name: `${arabic} 2` })
       await world.account(account, { name: `Second ${'W'.repeat(121)}` })
       const { page } = await open(world.operator, 'accounts', { account })
@@ -307,7 +307,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       await expectForEverybody(page)
     })
 
-    it('are moved by everybody', async () => {
+    it('have an accessible dialog for a move', async () => {
       const account = await world.account(world.reseller)
       const { page } = await open(world.operator, `accounts/${account.id}`)
       await act(page, 'Move')
@@ -315,7 +315,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       await expectForEverybody(page)
     })
 
-    it('show everybody what a plan would cost', async () => {
+    it('show the costs of a plan on an accessible page', async () => {
       await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Shop', plan })
       const account = await world.account(world.reseller)
       await world.user(account)

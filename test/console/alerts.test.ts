@@ -1,4 +1,4 @@
-// What is wrong and what is bounded, in the console.
+// Alerts and limits in the console.
 import { expect, it } from 'vitest'
 import { inFullRun } from '../support/run/run-length.ts'
 import { goTo, pressOn, typeInto } from '../support/servers/browser.ts'
@@ -8,7 +8,7 @@ import { describeAnyEngine } from '../support/world/world.ts'
 describeAnyEngine('alerts and limits in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
-  it('are written by the operator, and cleared by whom they are for, by keyboard alone', async () => {
+  it('are written by the operator, and cleared by their recipients, by keyboard alone', async () => {
     const { page } = await open(world.operator, 'alerts', { account: world.acme })
     await pressOn(page, page.getByRole('link', { name: 'New alert' }))
     const title = page.getByRole('textbox', { name: 'Title' })

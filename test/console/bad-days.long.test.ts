@@ -1,4 +1,5 @@
-// What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
+// Behavior of the console when something goes wrong: sessions end, or servers are away, busy or respond with
+// errors.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { openVisit, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'
@@ -57,11 +58,11 @@ describeAnyEngine('bad days in the console', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
   })
 
-  it('a session that has ended is gone on with by nobody else, and left instead by whoever wants to', async () => {
-    const device = await world.device(world.acme, { name: 'Of ada alone' })
+  it('after a session has ended, only its own user can continue it, and another user can leave the page', async () => {
+    const device = await world.device(world.acme, { name: 'Phone of ada' })
     const aki = await world.admin(world.acme, { username: 'aki', password: 'aki-secret' })
     const { page } = await open(aki, `devices/${device.id}`)
-    await nameIn(page).fill('Not to be sent as anybody else')
+    await nameIn(page).fill('Not to be sent as another user')
     await endSession(page)
     await world.unchanged(async () => {
       await save(page)
@@ -78,7 +79,7 @@ describeAnyEngine('bad days in the console', (engine) => {
     expect(await page.getByRole('textbox', { name: 'User name' }).isEditable()).toBe(true)
   })
 
-  it('a server that asks to wait is waited for, which is said', async () => {
+  it('when the server asks to wait, the console waits and shows that it waits', async () => {
     const device = await world.device(world.acme, { name: 'Patient' })
     const { page } = await open(world.ross, `devices/${device.id}`, { account: world.acme })
     await nameIn(page).waitFor()
@@ -119,7 +120,7 @@ describeAnyEngine('a mistake of the server', (engine) => {
     }),
   })
 
-  it('is told with the id to quote, and what was typed stays', async () => {
+  it('is shown with the ID to quote, and the form keeps what was typed', async () => {
     const device = await world.device(world.acme, { name: 'Whole' })
     const { page } = await open(world.ada, `devices/${device.id}`)
     await typeInto(page, nameIn(page), 'Not to be lost')
@@ -136,7 +137,7 @@ describeAnyEngine('a mistake of the server', (engine) => {
   })
 })
 
-it('a server that restarts is said to be away, and everything goes on once it is back', async () => {
+it('while a server restarts, the console shows that it is away, and then works again', async () => {
   const first = await startServerProcess()
   const { page, context, faults } = await openVisit()
   let server = first
@@ -168,7 +169,7 @@ it('a server that restarts is said to be away, and everything goes on once it is
   }
 })
 
-it('the link of the very first start leads to a password of one’s own', async () => {
+it('the link of the very first start leads to a new password', async () => {
   const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
   const { page, context, faults } = await openVisit()
   try {

@@ -174,7 +174,7 @@ describeAnyEngine('a brand in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('is for everybody', async () => {
+    it('has accessible screens', async () => {
       const account = await world.account(world.reseller)
       await world.ross.put(`${account.path}/whitelabel`, { domain: 'all.test', brand_color: '#0a7d4f' })
       const { page } = await open(world.ross, 'brand', { account })

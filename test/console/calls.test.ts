@@ -52,7 +52,7 @@ describeAnyEngine('calls in the console', (engine) => {
     await page.getByText('3 rows', { exact: true }).waitFor()
     await choose(page, page.getByRole('combobox', { name: 'Direction' }), 'Outbound')
     await page.getByText('1 row', { exact: true }).waitFor()
-    // What is asked for stands in the address: a link to it shows the same.
+    // The filters are in the address: a link to it shows the same calls.
     await page.reload()
     await page.getByText('1 row', { exact: true }).waitFor()
     await typeInto(page, page.getByRole('searchbox', { name: 'Caller number' }), '+19')

@@ -23,7 +23,7 @@ describeAnyEngine('phones in the console', (engine) => {
     })
   })
 
-  it('come into a list that was empty as soon as somebody makes one', async () => {
+  it('appear in a list that was empty as soon as one is created', async () => {
     const account = await world.account()
     const { page } = await open(world.operator, 'devices', { account })
     await page.getByText('No phones yet.', { exact: false }).waitFor()
@@ -76,7 +76,7 @@ describeAnyEngine('phones in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('show both versions in the JSON, too, when somebody else was faster', async () => {
+    it('show both versions in the JSON, too, when another user saved first', async () => {
       const made = await world.device(world.acme, { name: 'As text', mac_address: '00:11:22:33:44:77' })
       const { page } = await open(world.ada, `devices/${made.id}`)
       await page.getByRole('tab', { name: 'JSON' }).click()
@@ -92,7 +92,7 @@ describeAnyEngine('phones in the console', (engine) => {
         await dialog.getByText('Theirs', { exact: true }).last().waitFor()
       }
       const name = async () => (await world.ada.get(made.path)).data.name
-      // Whatever event comes first: what was typed is held against what it was typed over.
+      // Whichever event comes first, the form compares what was typed with the version that was edited.
       await write('Mine')
       await world.ross.patch(made.path, { name: 'Theirs', mac_address: '00:11:22:33:44:88' })
       await save()
@@ -126,7 +126,7 @@ describeAnyEngine('phones in the console', (engine) => {
       const history = page.getByRole('tabpanel', { name: 'History' })
       await history.getByText('The last name', { exact: true }).waitFor()
       await history.getByText('Ada Admin').first().waitFor()
-      // Users of other accounts are not read by a customer: their id is told.
+      // A customer cannot read users of other accounts, so the page shows their ID.
       await history.getByText(`User ${world.ross.id.slice(0, 8)}`).waitFor()
       expect(await history.getByText('Created', { exact: true }).count()).toBe(0)
       await pressOn(page, page.getByRole('button', { name: 'Show more' }))
@@ -174,7 +174,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await expectForEverybody(page)
     })
 
-    it('have an access list with a pattern of their own, and are asked for by their name', async () => {
+    it('have an access list with a separate pattern, and their access test uses it', async () => {
       const made = await world.device(world.acme, { name: 'Fenced', sip: { username: 'fenced' } })
       const { page } = await open(world.ross, `devices/${made.id}`, { account: world.acme })
       await openTab(page, 'SIP access')
@@ -201,7 +201,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await tester.getByText('The User-Agent does not match the pattern of the device.').waitFor()
     })
 
-    it('are for everybody', async () => {
+    it('have accessible screens', async () => {
       const { page } = await open(world.ada, 'overview')
       await expectScreensForEverybody(page, ['devices', 'devices/new'])
     })

@@ -43,7 +43,7 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.locator('#getAbout[open]').getByText('"used_memory": 150000000').first().waitFor()
   })
 
-  it('tries operations as whoever is signed in, by keyboard alone', async () => {
+  it('tries operations as the signed-in user, by keyboard alone', async () => {
     const { page } = await visitAs(world.ada, '/docs/api/about.html')
     const about = operation(page, 'getAboutOfAccount')
     await about.open()
@@ -54,7 +54,7 @@ describeOnce('the documentation at /docs', (engine) => {
   })
 
   inFullRun(() => {
-    it('says that nobody is signed in, and where to', async () => {
+    it('says that the visitor is not signed in, and links to the sign-in page', async () => {
       const { page } = await visit('/docs/api/about.html')
       await page.getByText('You are not signed in').waitFor()
       expect(await page.getByRole('link', { name: 'Sign in', exact: true }).getAttribute('href')).toBe(

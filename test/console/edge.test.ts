@@ -10,7 +10,7 @@ import { describeAnyEngine } from '../support/world/world.ts'
 describeAnyEngine('the edge in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
-  it('is given an access list, and tells who would pass, by keyboard alone', async () => {
+  it('is given an access list, and shows who would pass, by keyboard alone', async () => {
     const account = await world.account(world.reseller, { name: 'Listed', realm: 'listed.test' })
     const { page } = await open(world.ross, 'edge', { account })
     await page.getByText('No access list: packets from every address are allowed.').waitFor()
@@ -38,7 +38,8 @@ describeAnyEngine('the edge in the console', (engine) => {
     await ask('192.0.2.7', 'Allowed', 'The access lists allow it.')
     await ask('203.0.113.7', 'Blocked', 'The access list of the account blocks this address.')
     await expectForEverybody(page)
-    // What was asked before is asked again once the list is another one, though an edge may keep the answer.
+    // After the list has changed, the same access test runs again, although an edge may still have the old
+    // answer.
     await world.ross.post(path, { ...list, order: 'deny,allow' })
     await ask('203.0.113.7', 'Allowed', 'The access lists allow it.')
     await typeInto(page, page.getByRole('textbox', { name: 'Address' }), 'no address')
@@ -47,7 +48,7 @@ describeAnyEngine('the edge in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('warns of a list that lets nobody in, and takes it away again', async () => {
+    it('warns of a list that blocks every packet, and removes it', async () => {
       const account = await world.account(world.reseller)
       const path = `${account.path}/access_lists`
       await world.ross.post(path, { order: 'allow,deny', cidrs: [] })
@@ -61,14 +62,14 @@ describeAnyEngine('the edge in the console', (engine) => {
       expect((await world.ross.get(path)).data).toEqual({})
     })
 
-    it('shows both versions to whoever was slower, and writes over nothing unseen', async () => {
+    it('shows both versions to the user who saved second, and overwrites nothing unseen', async () => {
       const account = await world.account(world.reseller)
       const path = `${account.path}/access_lists`
       await world.ross.post(path, { order: 'allow,deny', cidrs: ['192.0.2.0/24'] })
       const { page } = await open(world.ross, 'edge', { account })
       const networks = page.getByRole('textbox', { name: 'Networks' })
       await networks.fill('192.0.2.0/25')
-      // A change elsewhere in the record is in nobody's way.
+      // A change elsewhere in the record causes no conflict.
       await world.ross.post(`${account.path}/rate_limits`, { account: { per_minute: { invites: 7 } } })
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('Saved', { exact: true }).waitFor()

@@ -1,4 +1,4 @@
-// Who changed what, what happens, and who is told of it, in the console.
+// Changes, events and their receivers in the console.
 import { expect, it } from 'vitest'
 import { inFullRun } from '../support/run/run-length.ts'
 import { choose, openTab, pressOn, typeInto } from '../support/servers/browser.ts'
@@ -9,7 +9,7 @@ import { describeAnyEngine } from '../support/world/world.ts'
 describeAnyEngine('events in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
-  it('are told as sentences, with what was before and after, by keyboard alone', async () => {
+  it('are shown as sentences, with values before and after, by keyboard alone', async () => {
     const device = await world.device(world.acme, { name: 'Hall' })
     await world.ada.patch(device.path, { name: 'Lobby' })
     const { page } = await open(world.ada, 'events')

@@ -34,7 +34,7 @@ const scriptsOf = async (page: Page, ready: Locator) => {
 describeOnce('the first page', (engine) => {
   const { world, visit, open } = useConsole(engine)
 
-  it('loads less than 200 kB of script, for whoever signs in and for whoever has', async () => {
+  it('loads less than 200 kB of script, on the sign-in page and on the overview', async () => {
     const stranger = await visit('/', { isNew: true })
     const signIn = await scriptsOf(stranger.page, stranger.page.getByRole('button', { name: 'Sign in' }))
     const ada = await open(world.ada, 'overview', { isNew: true })
@@ -47,7 +47,7 @@ describeOnce('the first page', (engine) => {
   })
 
   inFullRun(() => {
-    it('is told of how soon it can be used', async () => {
+    it('logs how soon it can be used', async () => {
       const { page } = await openVisit()
       const began = performance.now()
       await page.goto(`http://127.0.0.1:${world.server.port}/`)

@@ -1,4 +1,4 @@
-// Names, texts and pictures by which somebody tries to run something in the browser of somebody else.
+// Names, texts and pictures with which a user tries to run something in the browser of another user.
 /// <reference lib="dom" />
 import type { Dialog, Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
@@ -29,7 +29,7 @@ const long = 'Überlandgesprächsvermittlungsgesellschaft'.repeat(5).slice(0, 12
 
 const whatRuns = 'script, svg, math, iframe, form, button, meta[http-equiv], [onclick], [onerror], [href]'
 
-/** What is left of a page that somebody else wrote: its looks, and nothing that runs, asks or leads away. */
+/** A page that another user wrote keeps its looks: nothing in it runs, sends a request or leads away. */
 const expectHarmlessLooks = async (page: Page) => {
   const frame = page.frameLocator('iframe')
   const colorOf = (text: string) =>
@@ -45,7 +45,7 @@ const isShown = (image: Element) => image instanceof HTMLImageElement && image.n
 const ran = (page: Page) =>
   Promise.all(page.frames().map((frame) => frame.evaluate(() => Reflect.get(window, '__ran') === undefined)))
 
-describeAnyEngine('what somebody else wrote, in the console', (engine) => {
+describeAnyEngine('content of other users, in the console', (engine) => {
   const { world, open, visit, expectForEverybody } = useConsole(engine)
 
   const expectNothingRan = async (page: Page) => {
@@ -117,7 +117,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
 
   it('does not run when a file of a brand is opened directly', async () => {
     const account = await world.account(world.reseller)
-    // What the operator writes needs no DNS.
+    // A domain that the operator sets needs no DNS records.
     await world.operator.put(`${account.path}/whitelabel`, { domain: 'files.test' })
     const put = (path: string, body: string, type: string) =>
       world.ross.post(path, undefined, { body, headers: { 'content-type': type } })

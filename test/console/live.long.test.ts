@@ -1,4 +1,4 @@
-// What an open page shows of what happens while its line is slow, or broken.
+// An open page of the console while its event stream is slow or broken.
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { openStreamWay } from '../support/run/stream-way.ts'
@@ -45,7 +45,7 @@ describeAnyEngine('an open page of the console', (engine) => {
     await page.getByRole('link', { name: /Between/ }).waitFor()
   })
 
-  it('shows after a broken line also what no event tells of', async () => {
+  it('shows after a lost connection also what no event reports', async () => {
     const page = await openByWay(world.ada, 'calls')
     await page.getByText('No calls in this period', { exact: false }).waitFor()
     await state(page, 'Live').waitFor()

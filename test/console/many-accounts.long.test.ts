@@ -25,7 +25,7 @@ describeOnce('an account with 100,000 sub-accounts in the console', (engine) => 
 
   const item = (page: Page, name: string) => page.getByRole('treeitem', { name })
 
-  it('opens its tree, and goes on in it page by page', async () => {
+  it('opens its tree, and shows more of it page by page', async () => {
     const { page } = await open(world.ross, 'accounts', { account: crowd })
     await item(page, memberName(49)).waitFor()
     await page.getByText('100,000 below').waitFor()

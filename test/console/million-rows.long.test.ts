@@ -17,7 +17,7 @@ const december = { created_from: gregorianOf('2025-12-01'), created_to: gregoria
 
 const mebibyte = 1024 ** 2
 const maxMebibytes = 150
-// Between one sample and another lies whatever the page happens to show.
+// Two samples differ by whatever the page shows at that time.
 const flatMebibytes = 20
 // The list keeps the place of each row that it has read, of 400,000 at most.
 const bytesOfPlace = 300

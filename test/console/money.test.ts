@@ -51,7 +51,7 @@ describeAnyEngine('money in the console', (engine) => {
 
   const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })
 
-  it('is added where somebody charges, and is told in words where nobody does', async () => {
+  it('is added where a payment can be charged, and elsewhere a message names who can add it', async () => {
     const { page } = await open(world.ada, 'money')
     const add = async (amount: string) => {
       await typeInto(page, page.getByRole('textbox', { name: 'Amount' }), amount)
@@ -73,7 +73,7 @@ describeAnyEngine('money in the console', (engine) => {
     await add('8')
     await page.getByText('$8.00 charged and credited.').waitFor()
     await balanceOn(page).getByText('$8.00').waitFor()
-    // Carried out, and what stands in front of the server tells of a mistake instead.
+    // The server carries out the request, but a proxy in front of it responds with an error.
     await page.route(
       '**/services/topup',
       async (route) => {
@@ -294,7 +294,7 @@ inFullRun(() =>
 
     const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })
 
-    it('is shown and typed in it by whoever sees amounts', async () => {
+    it('is shown and typed in that currency by every user who sees amounts', async () => {
       const customer = await open(world.ada, 'money')
       await balanceOn(customer.page).getByText('€0.00').waitFor()
       const field = customer.page.getByRole('textbox', { name: 'Amount' })

@@ -129,7 +129,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       expect(await state('+14155550401')).toBe('port_out')
     })
 
-    it('tell who may not add any why, and are released by who has them', async () => {
+    it('show a user without permission why none can be added, and are released by their account', async () => {
       await makeNumber(world, world.rival, '+14155550500')
       const { page } = await open(world.rex, 'numbers/new')
       await page.getByText('You lack the permission wnm_allow_additions', { exact: false }).waitFor()
@@ -218,7 +218,7 @@ describeAnyEngine('numbers in the console', (engine) => {
     })
   })
 
-  it('are found in the stock and bought by keyboard alone, on screens for everybody', async () => {
+  it('are found in the stock and bought by keyboard alone, on accessible screens', async () => {
     const account = await world.account(world.master)
     const admin = await world.admin(account)
     const { page } = await open(admin, 'numbers')

@@ -1,4 +1,4 @@
-// What an account does, at a glance, and how an empty system is begun.
+// The overview of an account, and the first steps in an empty system.
 import { expect, it } from 'vitest'
 import { countOf, inFullRun } from '../support/run/run-length.ts'
 import { pressOn } from '../support/servers/browser.ts'
@@ -56,7 +56,7 @@ describeAnyEngine('the overview of the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('tells of an alert and of money as they come', async () => {
+    it('shows an alert and money as they arrive', async () => {
       const { page } = await open(world.rex, 'overview')
       const card = (name: string) => page.getByRole('region', { name, exact: true })
       await card('Balance').getByText('$0.00').waitFor()
@@ -74,7 +74,7 @@ describeAnyEngine('the overview of the console', (engine) => {
     })
   })
 
-  it('leaves out what somebody may not know', async () => {
+  it('leaves out what a user may not read', async () => {
     const scope_restrictions = [
       'accounts:read',
       'users:read',
@@ -90,7 +90,7 @@ describeAnyEngine('the overview of the console', (engine) => {
       await page.getByRole('region', { name }).waitFor({ state: 'detached' })
   })
 
-  it('says how to begin where nothing is there, ticks what is done, and is told to stop', async () => {
+  it('shows first steps in an empty account, ticks what is done, and can be dismissed', async () => {
     const account = await world.account(world.reseller)
     const { page } = await open(world.ross, 'overview', { account })
     const steps = page.getByRole('region', { name: 'First steps' })

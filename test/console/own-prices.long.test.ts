@@ -1,4 +1,4 @@
-// What holds for one account in place of a plan or of what is counted, in the console.
+// Values for one account that override a plan or counted quantities, in the console.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { choose, expectForEverybody, pressOn, typeInto } from '../support/servers/browser.ts'
@@ -87,7 +87,7 @@ describeAnyEngine('own prices in the console', (engine) => {
     expect(await rate.getAttribute('placeholder')).toBe('$4.00')
     await expectForEverybody(page)
     await typeInto(page, rate, '2.5')
-    // What is taken away again while one types is not stored as something that is empty.
+    // An entry that is removed again while typing is not stored as an empty one.
     const off = seats(page).getByRole('textbox', { name: 'One-time discount' })
     await typeInto(page, off, '0.5')
     await page.keyboard.press('ControlOrMeta+A')
@@ -129,7 +129,7 @@ describeAnyEngine('own prices in the console', (engine) => {
     await (await read).finished()
     await pressOn(page, page.getByRole('button', { name: 'Show charges' }))
     const dialog = page.getByRole('dialog', { name: 'Change price overrides of Shared' })
-    // What is read after it is saved comes late.
+    // The response to the read after saving comes late.
     const late = Promise.withResolvers<void>()
     await page.route(`**${path}`, async (route) => {
       await late.promise
@@ -159,7 +159,7 @@ describeAnyEngine('own prices in the console', (engine) => {
     })
   })
 
-  it('are shown to nobody but whoever sells', async () => {
+  it('are shown to the seller only', async () => {
     const { account, id } = await sold('Desks')
     const admin = await world.admin(account)
     const { page } = await open(admin, `money/plans/${id}`)
@@ -197,7 +197,7 @@ describeAnyEngine('own prices in the console', (engine) => {
     await page.getByRole('row', { name: 'devices sip_device Set manually 7' }).waitFor()
     expect(await manualOf(account)).toEqual({ devices: { sip_device: 7 } })
     await typeInto(page, count, '5')
-    // What somebody else sets while one types stays.
+    // A value that another user sets at the same time stays.
     await world.ross.patch(`${account.path}/services/manual`, { users: { admin: 2 } })
     await page.getByRole('row', { name: 'users admin Set manually 2' }).waitFor()
     await page.keyboard.press('Enter')

@@ -40,7 +40,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
 
   const passkeysOf = async ({ path }: Person) => (await world.ada.get(`${path}/passkeys`)).data
 
-  /** The tab where somebody sees what they sign in with, at the one name that has passkeys without settings. */
+  /** The tab that shows how a user signs in, at the one host name that has passkeys without settings. */
   const openSignIn = async (user: Person, viewer = user) => {
     const origin = `http://localhost:${world.server.port}`
     const { page } = await open(viewer, `users/${user.id}`, { origin, account: user.account })
@@ -103,7 +103,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
       })
     })
 
-    it('are not made at a name that has none, which is told', async () => {
+    it('are not created at a host without passkeys, which the page explains', async () => {
       const nick = await someone('nick')
       const { page } = await open(nick, `users/${nick.id}`)
       await page.getByRole('tab', { name: 'Sign-in' }).click()

@@ -87,7 +87,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     const { account } = await paid(9)
     const page = await openCharge(world.ross, account, 'Charge of $9.00')
     const dialog = await ask(page, '4')
-    // Carried out, and what stands in front of the server tells of a mistake instead.
+    // The server carries out the request, but a proxy in front of it responds with an error.
     await page.route(
       '**/transactions/refund',
       async (route) => {
@@ -109,7 +109,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     expect(await moneyOf(account)).toEqual({ balance: 1, moved: [-4, -4, 9] })
   })
 
-  it('that the bookkeeper declines are told in words, and move nothing', async () => {
+  it('that the bookkeeper declines are explained, and move nothing', async () => {
     const { account } = await paid(6)
     const page = await openCharge(world.ross, account, 'Charge of $6.00')
     bookkeeper.state.manner = 'declines'
@@ -119,13 +119,13 @@ describeAnyEngine('refunds in the console', (engine) => {
     expect((await moneyOf(account)).balance).toBe(6)
   })
 
-  it('are of whoever sells: the customer sees what was charged, and no button', async () => {
+  it('are for the seller: the customer sees the charge, and no button', async () => {
     const { account, admin } = await paid(5)
     const page = await openCharge(admin, account, 'Charge of $5.00')
     expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
   })
 
-  it('stand beside charges in the currency of each, whatever the setting says by now', async () => {
+  it('are listed with their charges in the currency of each, whatever the current setting is', async () => {
     const { account } = await paid(25)
     await world.configure('services', { currency: 'EUR' })
     onTestFinished(() => world.configure('services', { currency: 'USD' }))

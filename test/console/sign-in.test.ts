@@ -61,7 +61,7 @@ const plugAuthenticatorIn = async ({ page, context }: Visit) => {
     },
   })
   return {
-    /** Whether it takes whoever holds it for its owner. */
+    /** Whether it accepts any holder as its owner. */
     recognise: (isUserVerified: boolean) =>
       devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
   }
@@ -130,7 +130,7 @@ describeAnyEngine('signing in to the console', (engine) => {
     expect(await tokenIn(page)).toBeUndefined()
   })
 
-  it('sets up a second factor by QR code, and tells the recovery codes once, by keyboard alone', async () => {
+  it('sets up a second factor by QR code, and shows the recovery codes once, by keyboard alone', async () => {
     const account = await world.account()
     const user = await world.admin(account, { username: 'ann', password: 'ann-secret' })
     expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()

@@ -18,7 +18,7 @@ describeAnyEngine('the system in the console', (engine) => {
     expect(await customer.page.getByRole('link', { name: 'System' }).count()).toBe(0)
   })
 
-  it('has its settings as forms of their schemas, whose bounds are told at the field, by keyboard alone', async () => {
+  it('has its settings as forms of their schemas, with errors shown at the field, by keyboard alone', async () => {
     const { page } = await open(world.operator, 'system/settings')
     await page.getByRole('searchbox', { name: 'Find settings' }).fill('token_b')
     await expectForEverybody(page)
@@ -38,7 +38,7 @@ describeAnyEngine('the system in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('takes a number as it is typed, and shows what somebody else has set', async () => {
+    it('takes a number as it is typed, and shows what another user has set', async () => {
       const { page } = await open(world.operator, 'system/settings/token_buckets')
       const tokens = page.getByRole('textbox', { name: /^Max bucket tokens/ })
       await typeInto(page, tokens, '0300')

@@ -22,7 +22,7 @@ const chooseFile = async (page: Page, file: string | ReturnType<typeof csvFile>)
   await chooser.setFiles(file)
 }
 
-/** A file on the disk that has a size and no content but its beginning. */
+/** A sparse file on disk: it has a size, but only its beginning has content. */
 const sparseFile = async (name: string, beginning: string, bytes: number) => {
   const path = join(tmpdir(), `crosspoint-${process.pid}-${name}`)
   const file = await openFile(path, 'w')
@@ -61,7 +61,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
     await expectForEverybody(page)
     expect(await page.getByRole('button', { name: 'Start a dry run' }).isDisabled()).toBe(true)
 
-    // The right column, one number of somebody else, and one that is none.
+    // The right column, one number of another account, and one value that is no number.
     const rows = `e164\n+14155550106\n${taken}\nnonsense\n`
     await chooseFile(page, csvFile('numbers.csv', rows))
     await page.getByText('The header matches.').waitFor()
@@ -117,7 +117,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
       const { page } = await open(ada, 'tasks')
       await page.getByRole('row', { name: /Find numbers Not started/ }).waitFor()
       expect(await ada.patch(`${tasksOf(ada)}/${made.body.metadata.id}`)).toSucceed()
-      // Somebody else has started it: the list follows, row by row, and says how long the rest takes.
+      // Another user has started it: the list follows row by row, and shows how long the rest takes.
       await page.getByRole('row', { name: /Find numbers Running 1 of 3 rows · .* left/ }).waitFor()
       await pressOn(page, page.getByRole('row', { name: /Running/ }).getByRole('link'))
       await page.getByRole('progressbar', { name: 'Progress' }).waitFor()

@@ -40,7 +40,7 @@ describeAnyEngine('people in the console', (engine) => {
         await typeInto(page, box, '')
         await page.getByRole('link', { name: 'Uli User' }).waitFor()
       }
-      await typeInto(page, box, 'nobody at all')
+      await typeInto(page, box, 'no such user')
       await page.getByText('No name or user name starts with this text.').waitFor()
     })
   })
@@ -167,7 +167,7 @@ describeAnyEngine('people in the console', (engine) => {
     })
   })
 
-  /** Somebody who signs in, whose sign-ins are noted. */
+  /** A user who signs in, and whose sign-ins are recorded. */
   const lost = async (username: string) => {
     const noted = { auth_modules: { cb_user_auth: { log_successful_attempts: true } } }
     expect(await world.ada.patch(`${world.acme.path}/security`, noted)).toSucceed()
@@ -282,7 +282,7 @@ describeAnyEngine('people in the console', (engine) => {
       })
     })
 
-    it('are for everybody', async () => {
+    it('have accessible screens', async () => {
       const { page } = await open(world.ada, 'overview')
       await expectScreensForEverybody(page, ['users', 'users/new', screenOf(world.uli).screen])
     })

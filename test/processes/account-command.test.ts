@@ -1,4 +1,4 @@
-// Letting admins in again, on the machine and beside a running server.
+// Restoring the access of admins, on the machine of a running server.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     return found.length
   }
 
-  it('resets a password beside a running server, which ends what the old one opened', async () => {
+  it('resets a password while a server runs, and ends the sessions of the old one', async () => {
     const { username, password, own, path } = await admin()
     const basic = session.as('').with(basicHeader(session.masterId, credentialsOf(username, password)))
     expect(await own.get(path)).toSucceed()
@@ -140,14 +140,14 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     expect(answer.data.user_info).toMatchObject({ username: 'fresh', priv_level: 'admin' })
   })
 
-  it('changes nothing for nobody, for an ordinary user, and for a name that is taken', async () => {
+  it('changes nothing for an unknown name, for an ordinary user, and for a name that is taken', async () => {
     const users = `/v2/accounts/${session.masterId}/users`
     await session.admin.put(users, { first_name: 'O', last_name: 'U', username: 'ordinary' })
     const before = (await session.admin.get(users)).data
-    expect(await crosspoint('admin', '--reset', 'nobody')).toEqual({
+    expect(await crosspoint('admin', '--reset', 'unknown')).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: the account master has no admin named "nobody"\n',
+      errors: 'crosspoint: the account master has no admin named "unknown"\n',
     })
     expect(await crosspoint('admin', '--unlock', 'ordinary')).toMatchObject({ status: 1, output: '' })
     expect(await crosspoint('admin', '--create', 'ordinary')).toEqual({

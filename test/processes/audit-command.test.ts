@@ -1,4 +1,4 @@
-// Holding the audit against its chains, on the machine and beside a running server.
+// Verifying the audit log by its chains, on the machine of a running server.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
@@ -81,7 +81,7 @@ describeAnyEngine('crosspoint audit verify', (engine) => {
     })
   })
 
-  it('tells what it does, and does nothing else', async () => {
+  it('prints its usage, and refuses other commands', async () => {
     expect(await crosspoint('--help')).toEqual({ status: 0, output: expect.stringContaining('audit verify') })
     expect((await crosspoint('repair')).status).toBe(2)
     expect((await crosspoint('verify', '--fix')).status).toBe(2)

@@ -29,7 +29,10 @@ describeSavable('a backup under load', (engine) => {
     await places.end()
   })
 
-  /** Writers that go on until they are stopped. Each counts its devices; `acknowledged` says how far each has come. */
+  /**
+   * Writers that continue until they are stopped. Each counts its devices; `acknowledged` says how far each has
+   * come.
+   */
   const write = (round: number) => {
     const acknowledged = Array.from({ length: writers }, () => 0)
     let isStopped = false

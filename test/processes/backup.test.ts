@@ -1,4 +1,4 @@
-// Backups beside a running server, what is restored of them, and what is refused.
+// Backups while a server runs, what they restore, and what is refused.
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
@@ -85,7 +85,7 @@ describeSavable('a backup', (engine) => {
     })
   })
 
-  it('is restored whole: store, keys, mail and certificates, and its server goes on as before', async () => {
+  it('is restored whole: store, keys, mail and certificates, and its server works as before', async () => {
     const place = await places.make()
     const restored = await place.commands.here('restore', file, '--json')
     expect(restored).toMatchObject({ status: 0, errors: '' })
@@ -232,7 +232,8 @@ describeSavable('a backup', (engine) => {
       command.process.kill('SIGKILL')
       await command.ended
       const again = await place.commands.here('restore', file)
-      // What pg_restore has in hand it finishes without its parent: whoever comes second finds the whole.
+      // pg_restore finishes its current statements without its parent, so the second restore may find a
+      // complete store.
       if (again.status !== 0) expect(again.errors).toMatch(/is not empty|already exists/)
       expect(await place.commands.here('verify')).toMatchObject({ status: 0 })
       const db = place.open()

@@ -88,10 +88,10 @@ const openStore = ({ databaseUrl, dataDir }: Place) => {
   return { store: createStore(db, systemClock), close: () => db.close() }
 }
 
-/** What became of what was sent. */
+/** The outcome of each record that was sent. */
 interface Ledger {
   acknowledged: Map<string, Json>
-  /** Ids that nobody knows the fate of. */
+  /** Ids of records whose outcome is unknown. */
   unanswered: Set<string>
 }
 
@@ -208,7 +208,7 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
     }
   }
 
-  /** What the store has in files when nothing is left to be moved. */
+  /** Returns the content of files, once all records are in files. */
   const filesOf = async (store: Store) => {
     await store.fence()
     expect((await store.cdrs.months()).filter((month) => days.some((day) => month === monthAt(day)))).toEqual(

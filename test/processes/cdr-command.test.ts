@@ -72,7 +72,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     return found
   }
 
-  it('imports a file beside a running server, and changes nothing the second time', async () => {
+  it('imports a file while a server runs, and changes nothing the second time', async () => {
     const records = Array.from({ length: 1200 }, (_, index) => legOf(`first-${index}`, february + index))
     const path = file('first.ndjson', linesOf(records))
     const earlier = (await stored()).cdrs.length
@@ -119,7 +119,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     })
   })
 
-  it('tells the lines that it cannot use, and takes the others', async () => {
+  it('reports the lines that it cannot use, and takes the others', async () => {
     const path = file(
       'third.ndjson',
       `nonsense\n${linesOf([legOf('third', february), { call_id: 'no account' }])}`,

@@ -22,7 +22,7 @@ const legsPerBody = 40
 const posted = readFileSync(new URL('../data/freeswitch/fax.json', import.meta.url), 'utf8')
 const postedId = '83d495e6-dc59-4491-a182-e29184f57289'
 
-/** What a server has said of records: those it has acknowledged, and those whose answer never came. */
+/** Records that a server has acknowledged, and records whose response never came. */
 interface Ledger {
   acknowledged: Set<string>
   unanswered: string[]
@@ -144,7 +144,7 @@ describeAnyEngine('A server that is killed while call detail records come in', (
     const once = new Set(ids)
     expect(ids.length, 'no record twice').toBe(once.size)
     expect([...ledger.acknowledged].filter((id) => !once.has(id))).toEqual([])
-    // What nobody knows the fate of is there or not, and the statistics agree with whichever it is.
+    // A record whose outcome is unknown is there or not, and the statistics agree with the records.
     expect(ids.length).toBeLessThanOrEqual(ledger.acknowledged.size + ledger.unanswered.length)
     expect(Number(calls)).toBe(ids.length)
   })

@@ -27,7 +27,7 @@ const title = citusPrograms
 const awayMs = countOf(3000, 60_000)
 const crashes = countOf(2, 10)
 const accountsOfWorker = 2
-// More than what is in the making and on its way while nobody reads.
+// More than all buffers between server and client can contain.
 const manyLegs = 35_000
 const legsPerStatement = 5000
 
@@ -174,12 +174,12 @@ describe.runIf(citusPrograms)(title, () => {
     await storm.expectAllOnce()
     const refused = lost.map((id) => storm.refusalsOf(id))
     process.stdout.write(
-      `a worker was away for ${awayMs / 1000} s: ${meanwhile.length} wishes granted meanwhile, ${refused.flat().length} refusals of its accounts\n`,
+      `a worker was away for ${awayMs / 1000} s: ${meanwhile.length} wishes granted in that time, ${refused.flat().length} refusals of its accounts\n`,
     )
     expect(well.flatMap((id) => storm.refusalsOf(id))).toEqual([])
     for (const statuses of refused) expect(new Set(statuses)).toEqual(new Set([503]))
     for (const id of well) expect(meanwhile.some(({ accountId }) => accountId === id)).toBe(true)
-    // What lies at the coordinator goes on for everybody.
+    // Data at the coordinator stays writable for every account.
     for (const [index, id] of lost.entries())
       expect(storm.grantedOf(id, 'device')).toBeGreaterThan(devicesBefore[index] ?? 0)
   })
@@ -191,7 +191,9 @@ describe.runIf(citusPrograms)(title, () => {
     const storm = createCitusStorm(cluster, session, [...lost, ...well])
     const { untilMore, end } = storm.begin()
     const { coordinator, workers } = cluster
-    /** How many transactions it leaves prepared; none: it goes on. */
+    /**
+     * Returns how many transactions the crash leaves prepared. If there are none, the coordinator continues.
+     */
     const crashInMidCommit = async () => {
       await coordinator.freeze()
       const prepared = await Promise.all(workers.map((worker) => worker.preparedTransactions()))
@@ -284,7 +286,7 @@ describe.runIf(citusPrograms)(title, () => {
     expect((await readAll(lostPaths)).map(shown)).toEqual(before)
   })
 
-  it('breaks off a list that has begun when its worker dies: nobody takes it for the whole', async () => {
+  it('breaks off a list that has begun when its worker dies, so no client takes it for the whole', async () => {
     const { dying, lost } = await accountOfBoth()
     expect(await send([legOf(lost)])).toSucceed()
     await cluster.ask(async (client) => {
@@ -402,7 +404,7 @@ describe.runIf(citusPrograms)(title, () => {
     }
   })
 
-  it('tells the streams of others on while calls cannot be read of which one was to be told', {
+  it('continues the streams of other accounts while the calls of one stream cannot be read', {
     timeout: 120_000,
   }, async () => {
     const { dying, lost, well } = await accountOfBoth()
@@ -444,7 +446,7 @@ describe.runIf(citusPrograms)(title, () => {
     removeDataDir(second)
   })
 
-  it('tells receivers once, and sends each mail once, though what came of it cannot be noted', {
+  it('calls receivers once, and sends each mail once, though the outcome cannot be stored', {
     timeout: 120_000,
   }, async () => {
     const { dying, lost, well } = await accountOfBoth()
@@ -466,7 +468,7 @@ describe.runIf(citusPrograms)(title, () => {
     await eventually(arrived(well), three)
     await receiver.told(`/${well}`, 3)
     await receiver.told(`/${lost}`, 3)
-    // Their turns come again and again meanwhile: nothing is told, or sent, that cannot be noted.
+    // Their jobs run again and again in this time: nothing is sent whose outcome cannot be stored.
     const begun = performance.now()
     await eventually(
       () => performance.now() - begun,

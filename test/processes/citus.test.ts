@@ -1,4 +1,4 @@
-// A store whose call records lie on two workers: Debian's PostgreSQL with Citus, where it is installed.
+// A store with its call records on two workers: Debian's PostgreSQL with Citus, where it is installed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -100,7 +100,7 @@ describe.runIf(citusPrograms)(title, () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  it('is distributed with what it holds, by a command that may be said again', async () => {
+  it('is distributed with its data, by a command that can be repeated', async () => {
     const acme = await account('acme')
     expect(await send(callsOf(acme, 0, 50))).toSucceed()
     await stop()
@@ -109,7 +109,7 @@ describe.runIf(citusPrograms)(title, () => {
     await eventually(begun.output, (output) => output.includes(byAccount), startsWithinMs)
     begun.process.kill('SIGKILL')
     await begun.ended
-    // What the server was busy with for it ends by itself.
+    // The work of the database server for the killed command ends without intervention.
     const { output } = await eventually(
       () => commands.run('distribute'),
       ({ status }) => status === 0,

@@ -85,12 +85,12 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     })
   })
 
-  it('says what is wrong with a name: of nobody, of several', async () => {
-    const nobody = await crosspoint('accounts', 'show', 'Nobody')
+  it('says what is wrong with a name: unknown, ambiguous', async () => {
+    const nobody = await crosspoint('accounts', 'show', 'Unknown')
     expect(nobody).toEqual({
       status: 1,
       output: '',
-      errors: 'crosspoint: no account is named "Nobody" here or below\n',
+      errors: 'crosspoint: no account is named "Unknown" here or below\n',
     })
     const [first, second] = [await account(), await account()]
     await session.admin.put('/v2/system_configs/crossbar.accounts', {
@@ -104,7 +104,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     await session.admin.delete('/v2/system_configs/crossbar.accounts')
   })
 
-  it('tells a refusal on standard error: field, rule and request id', async () => {
+  it('prints a refusal on standard error: field, rule and request id', async () => {
     const { status, output, errors } = await crosspoint('accounts', 'create', 'Bad', '--realm', 'b@d realm')
     expect({ status, output }).toEqual({ status: 1, output: '' })
     expect(errors).toMatch(
@@ -176,7 +176,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(errors).not.toContain('\u202e')
   })
 
-  /** A customer who pays for numbers, with a sign-in of its own under a profile. */
+  /** A customer who pays for numbers, signed in under a separate profile. */
   const customer = async () => {
     const { id, path, name } = await account()
     await session.admin.patch(path, { wnm_allow_additions: true })
@@ -235,7 +235,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(await owned()).toHaveLength(3)
   })
 
-  it('buys what can be bought, and tells the others', async () => {
+  it('buys what can be bought, and reports the others', async () => {
     const [good = ''] = await stock('416', 1)
     const { status, output, errors } = await crosspoint('numbers', 'buy', good, '+1999', '+14165559999')
     expect({ status, output }).toEqual({ status: 1, output: `${good}\n` })

@@ -1,4 +1,4 @@
-// The command line by itself: help, completion, wrong input, no server.
+// The command line alone: help, completion, wrong input, no server.
 import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -113,7 +113,7 @@ describe('completion', () => {
     expect(await person.here('completion', 'powershell')).toMatchObject({ status: 2, output: '' })
   })
 
-  /** What bash offers for the words of a line, of which the last one is being typed. */
+  /** The completions that bash offers for the words of a line, the last of which is being typed. */
   const replies = async (...words: string[]) => {
     const lines = [
       'source <(crosspoint completion bash)',
@@ -126,7 +126,7 @@ describe('completion', () => {
     return output.split('\n').filter((line) => line !== '')
   }
 
-  it('completes a line in a bash that has nothing but itself', async () => {
+  it('completes a line in a bash without bash-completion', async () => {
     expect(await replies('numbers', 's')).toEqual(['search'])
     expect(await replies('accounts', 'list', '--al')).toEqual(['--all'])
   })
@@ -224,7 +224,7 @@ describe('without a server', () => {
     return `http://127.0.0.1:${port}`
   }
 
-  it('says that nobody is signed in', async () => {
+  it('says that no user is signed in', async () => {
     const asked = [
       ['accounts', 'list'],
       ['events', '--follow'],

@@ -1,4 +1,4 @@
-// Signing in from a terminal or a script, staying signed in, and what becomes of a session that has ended.
+// Signing in from a terminal or a script, staying signed in, and sessions that have ended.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -87,7 +87,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect(await accountShown()).toBe('master')
   })
 
-  it('tells a wrong password with the request id, and remembers nothing', async () => {
+  it('reports a wrong password with the request id, and remembers nothing', async () => {
     const { status, output, errors } = await signIn('default', undefined, 'wrong')
     expect({ status, output }).toEqual({ status: 1, output: '' })
     expect(errors).toContain('crosspoint: 401 invalid credentials\n')
@@ -95,7 +95,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect((await person.here('accounts', 'list')).status).toBe(3)
   })
 
-  it('says what is missing where there is nobody to ask', async () => {
+  it('says what is missing where there is no terminal', async () => {
     expect(await person.here('login', server.url)).toEqual({
       status: 1,
       output: '',
@@ -107,7 +107,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect((await person.here('login', '--profile', '../x')).errors).toContain('is not a profile name')
   })
 
-  it('says that a session has ended, each time until somebody signs in', async () => {
+  it('says that a session has ended, each time until the next sign-in', async () => {
     await signIn()
     await endSession()
     for (const _time of [1, 2]) {
@@ -120,7 +120,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect(await accountShown()).toBe('master')
   })
 
-  it('opens a session of an API key anew when it has ended', async () => {
+  it('opens a new session of an API key when the old one has ended', async () => {
     const { data } = await session.admin.put(`/v2/accounts/${session.masterId}/api_keys`, {
       name: 'Robot',
       scopes: ['*'],
@@ -196,7 +196,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     await way.close()
   })
 
-  it('goes on with the second factor', async () => {
+  it('continues with the second factor', async () => {
     const { data } = await session.admin.put(`/v2/accounts/${session.masterId}`, { name: 'Careful' })
     const own = `/v2/accounts/${data.id}`
     const names = { first_name: 'Grace', last_name: 'Hopper', priv_level: 'admin' }
@@ -225,7 +225,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect(again).toMatchObject({ status: 0 })
   })
 
-  it.skipIf(!hasTerminal)('asks at a terminal for what was not said, and shows no password', async () => {
+  it.skipIf(!hasTerminal)('asks at a terminal for missing values, and shows no password', async () => {
     const ended = await person.atTerminal(
       ['login'],
       [
@@ -251,7 +251,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     },
   )
 
-  it.skipIf(!hasTerminal)('ends quietly where somebody wants no more of a question', async () => {
+  it.skipIf(!hasTerminal)('ends quietly when the user cancels a prompt', async () => {
     const ended = await person.atTerminal(['login', server.url], [['Account', '\x03']])
     expect(ended.status).toBe(130)
     expect(ended.output).not.toContain('Error')

@@ -18,11 +18,11 @@ const halves = {
     SELECT 1 FROM claims c WHERE c.holder_account_id = r.account_id AND c.record_id = r.id AND c.name = 'username')`,
   'a name without its record': `SELECT c.value FROM claims c WHERE c.kind IN ('user', 'account') AND c.name <> 'master_account'
     AND NOT EXISTS (SELECT 1 FROM records r WHERE r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id)`,
-  'a record nobody is said to have made': `SELECT r.id FROM records r WHERE r.kind IN ('user', 'account') AND NOT EXISTS (
+  'a record without an audit entry of its creation': `SELECT r.id FROM records r WHERE r.kind IN ('user', 'account') AND NOT EXISTS (
     SELECT 1 FROM audit_log a WHERE a.account_id = r.account_id AND a.record_id = r.id AND a.action = 'created')`,
   'an audit entry without its record': `SELECT a.record_id FROM audit_log a WHERE a.kind IN ('user', 'account') AND a.action = 'created'
     AND NOT EXISTS (SELECT 1 FROM records r WHERE r.account_id = a.account_id AND r.kind = a.kind AND r.id = a.record_id)`,
-  'an entry that subscribers are not told of': 'SELECT id FROM audit_log WHERE event IS NULL',
+  'an entry without an event for subscribers': 'SELECT id FROM audit_log WHERE event IS NULL',
   'an entry in the order, but not in the chain': `SELECT id FROM audit_log
     WHERE sequence IS NOT NULL AND action <> 'happened' AND digest IS NULL`,
   'an account outside of the tree': `SELECT r.id FROM records r WHERE r.kind = 'account' AND r.hidden NOT LIKE '%"tree":[]%'

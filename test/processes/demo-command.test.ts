@@ -1,4 +1,4 @@
-// A made-up company, so that there is something to see.
+// The data of a demo company, so that a new user has something to see.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -27,7 +27,7 @@ const crosspointIn = (place: Place, ...args: string[]) => runHere(environmentOf(
 const openStore = ({ dataDir, databaseUrl }: Place) =>
   databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
 
-// What nobody but people makes: the server that runs beside does nothing to their number.
+// Records that only users create: the running server does not change their number.
 const kinds = ['account', 'user', 'device', 'service_plan', 'task', 'webhook', 'alert', 'whitelabel']
 
 /** How many of each there are in a store. */
@@ -97,7 +97,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
     return length
   }
 
-  it('counts exactly what it has made, beside a running server', async () => {
+  it('counts exactly what it has made, while a server runs', async () => {
     expect(told.accounts).toBe(accounts.length)
     expect(told.users).toBe(await lengthOfAll('users'))
     expect(told.devices).toBe(await lengthOfAll('devices'))
@@ -105,7 +105,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
     expect(await rowsIn(place)).toMatchObject({ legs: calls, numbers: told.numbers })
   })
 
-  it('lets everybody sign in whom it names', async () => {
+  it('lets every user that it names sign in', async () => {
     const { send, close } = createTransport(server.port)
     const [operator, ...others] = told.sign_ins
     expect(operator).toEqual({ username: 'admin', account: 'master', role: 'operator' })
@@ -118,7 +118,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
     close()
   })
 
-  it('has money, invoices and somebody in debt', async () => {
+  it('has money, invoices and an account in debt', async () => {
     const invoices = await listOf(`${idOf('Juniper Hotel')}/invoices`)
     expect(invoices.length).toBeGreaterThan(1)
     expect(invoices.map(({ status }) => status)).toContain('paid')
@@ -191,7 +191,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
   })
 })
 
-// A company of its own takes ten seconds of processor time, most of it for the PDF files of its invoices.
+// A separate company takes ten seconds of processor time, most of it for the PDF files of its invoices.
 inFullRun(() => {
   it('makes the master account of a new store', async () => {
     const place = await makePlace('sqlite')
@@ -208,7 +208,7 @@ inFullRun(() => {
   })
 })
 
-it('tells how to call it', async () => {
+it('prints how to call it', async () => {
   const place = await makePlace('sqlite')
   for (const args of [['--calls', 'many'], ['--password'], ['--other']])
     expect(await crosspointIn(place, 'demo', ...args)).toMatchObject({ status: 2, output: '' })

@@ -44,8 +44,8 @@ const program = (directory: string, name: string, lines: string) => {
 }
 
 /**
- * In front of the machine's programs: a curl that tells the status of each answer, and an npm that leaves out the
- * installation (test/bootstrap.test.ts has what npm does).
+ * Placed before the machine's programs: a curl that prints the status of each response, and an npm that leaves
+ * out the installation (test/bootstrap.test.ts has what npm does).
  */
 const programs = () => {
   const directory = mkdtempSync(join(tmpdir(), 'crosspoint-bin-'))
@@ -76,8 +76,8 @@ const asTyped = async (blocks: readonly Block[], server: ServerProcess) => {
 
 const runIn = async (clone: string, script: string, url: string) => {
   const path = [programs(), dirname(process.execPath), process.env.PATH].join(delimiter)
-  // The port is the test's, so the address that pages take for granted has to be said.
-  // The server's sign-in keys cost little, so those of commands do too.
+  // The port is the test's, so the test has to pass the address that pages take for granted. The server's
+  // sign-in keys cost little, so those of commands do too.
   const env = { PATH: path, HOME: clone, CROSSPOINT_URL: url, NODE_OPTIONS: nodeOptions('') }
   const ends = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
   const shell = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', ends + script], {

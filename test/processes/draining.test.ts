@@ -70,8 +70,8 @@ const turnsRed = (server: ServerProcess) =>
 // Longer than any test waits: a further signal ends it.
 const long = 600
 
-describe('a server that is told to end', () => {
-  it('says so to whoever asks, cuts no busy client, and waits no longer when it is told so', async () => {
+describe('a server that shuts down', () => {
+  it('reports it at /readyz, cuts no busy client, and stops waiting at a second signal', async () => {
     const server = await start(long)
     expect(await readiness(server)).toBe(200)
     const clients = Array.from({ length: 20 }, () => busyClient(server.port))
@@ -158,7 +158,7 @@ describe('a server that is told to end', () => {
     })
   })
 
-  it.each(someOf(1, ['SIGINT', 'SIGHUP'] as const))('by %s waits for nobody', async (signal) => {
+  it.each(someOf(1, ['SIGINT', 'SIGHUP'] as const))('ends by %s without waiting', async (signal) => {
     const server = await start(long)
     expect(await server.end(signal)).toBe(0)
   })
@@ -168,7 +168,7 @@ describe('a server that is told to end', () => {
       const server = await start(0)
       const session = await openSession(server)
       const headers = { 'x-auth-token': session.token }
-      // More than lies between two sockets.
+      // More than the buffers between two sockets can contain.
       const rows = Array.from(
         { length: 30_000 },
         (_, index) => `+1415${5_000_000 + index},${'x'.repeat(600)}`,

@@ -127,7 +127,7 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     await eventually(sizes, ({ legs }) => legs === 0)
   })
 
-  it('shows who calls as the server says it, and hides where phones and their names are', async () => {
+  it('shows the caller as the server decides, and hides the addresses and names of phones', async () => {
     const { invite, ada, final } = await answeredCall({ caller_id: { name: 'Ada "A"', number: '200' } })
     expect(headerOf(invite, 'from')).toMatch(/^"Ada A" ?<sip:200@acme\.test>;tag=/)
     expect(uriIn(headerOf(invite, 'contact'))).not.toContain(String(ada.phone.port))
@@ -136,7 +136,7 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     await ada.phone.within(final, 'BYE')
   })
 
-  it('is refused as the server says, and both the refusal and the record say why', async () => {
+  it('is refused as the server decides, and both the refusal and the record give the reason', async () => {
     const { phone: ada } = await town.newPhone('ada')
     const number = town.newNumber()
     const callId = `${randomUUID()}@phone`
@@ -427,7 +427,7 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     expect(b.custom_channel_vars.authorizing_id).toBe(deviceOf(called[first]?.username ?? ''))
   })
 
-  it('goes to the next carrier after a code that says so, and signs in there with a digest', async () => {
+  it('goes to the next carrier after a code that allows it, and signs in there with a digest', async () => {
     const { phone: ada } = await town.newPhone('ada')
     const [broken, good] = [await town.newPhone('broken'), await town.newPhone('good')]
     const number = town.newNumber()
@@ -538,7 +538,7 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
     await ada.phone.comesIn('BYE')
   })
 
-  it('is told once, also when the receiver was away and the edge has crashed meanwhile', async () => {
+  it('is reported once, also when the receiver was away and the edge has crashed in between', async () => {
     const { ada, callId, final } = await answeredCall()
     town.server.goAway()
     expect((await ada.phone.within(final, 'BYE')).status).toBe(200)

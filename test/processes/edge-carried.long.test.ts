@@ -1,4 +1,5 @@
-// The short form of bench/calls.ts: phones of SIPp register and call through Debian's Kamailio beside a real server.
+// The short form of bench/calls.ts: phones of SIPp register and call through Debian's Kamailio and a real
+// server.
 import { mkdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { carryCalls, measureDecisions, prepareCalls } from '../../bench/carried-calls.ts'

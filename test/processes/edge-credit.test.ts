@@ -79,7 +79,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     return Promise.race([eventually(found, (one) => one !== undefined), refused]) as Promise<SipMessage>
   }
 
-  /** Both sides of a call are told that it is over. */
+  /** Waits until both sides of a call have received its end. */
   const ends = (callId: string, ...both: Phone[]) =>
     eventually(
       () =>
@@ -89,7 +89,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
       (isOver) => isOver,
     )
 
-  /** The server ends at once, and another one goes on with its store. */
+  /** The server ends at once, and another one continues with its store. */
   const restartServer = async (meanwhile: () => Promise<unknown> = async () => {}) => {
     await place.server.end('SIGKILL')
     await meanwhile()
@@ -141,7 +141,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     expect((await admin.get(`${account.path}/ledgers/total`)).data.amount).toBeGreaterThan(0.4)
   })
 
-  it('ends a call for both sides when it is used, and tells so', async () => {
+  it('ends a call for both sides when it is used, and reports why', async () => {
     const { account, ada } = await office({ credit: 0.06, operator: { prepaid: true, reserve_amount: 0 } })
     const { callId } = await call(ada, carrier, '+14165550177')
     await ends(callId, ada, carrier)
@@ -172,7 +172,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     expect(amount).toBeGreaterThanOrEqual(0)
   })
 
-  it('lets a call go on that has begun when more is paid', async () => {
+  it('lets a running call continue when more is paid', async () => {
     const { account, ada } = await office({ credit: 0.6 })
     const { callId, hangUp } = await call(ada, carrier, '+14165550177')
     const limitOf = async () => {
@@ -264,7 +264,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
   it('stays reserved while the server or the edge is started again', async () => {
     const { ada } = await office({ limits: { outbound_trunks: 1 } })
     const running = await call(ada, carrier, out)
-    // 503: the edge has just heard nothing from the server.
+    // 503: the last request of the edge to the server had no response.
     const isBusy = async () => {
       const outcome = await eventually(
         async () => outcomeOf(await ada.call(out)),

@@ -1,4 +1,5 @@
-// What passes within a call at Debian's Kamailio with the configuration that is shipped: requests of the two parties to each other.
+// Requests of the two parties of a call to each other, at Debian's Kamailio with the configuration that is
+// shipped.
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   headerOf,

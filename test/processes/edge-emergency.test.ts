@@ -149,7 +149,7 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
     await passes(made)
   })
 
-  it('is an event and an alert for the admins while it goes on', async () => {
+  it('is an event and an alert for the admins while it lasts', async () => {
     const made = await office()
     const { account, device, patch } = made
     const { admin } = place.session
@@ -255,7 +255,7 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
       expect(outcomeOf(await guess.call(number))).toBe('403 Forbidden')
     expect(await questions()).toBe(before)
     let number = 4000
-    // When the edge hears of the change of the device, it asks once more.
+    // When the edge learns of the change of the device, it asks once more.
     await eventually(
       async () => {
         number += 1

@@ -1,4 +1,4 @@
-// Edges are told what became stale, of all processes by one, also when an edge or a process dies in between.
+// One process notifies all edges of what became stale, also when an edge or a process dies in between.
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -56,7 +56,7 @@ describeAnyEngine('edges', (engine) => {
     await Promise.all(open.splice(0).map((one) => one.close()))
   })
 
-  /** Has something told of for certain. What is told of every realm is told of that, too. */
+  /** Waits for a notification about a new realm. A notification about all realms includes the new one. */
   const mark = async (one: EdgeServer) => {
     const { realm } = await world.account(world.reseller)
     await eventually(
@@ -66,7 +66,10 @@ describeAnyEngine('edges', (engine) => {
     return realm
   }
 
-  /** What an edge is told of a change. Words of one moment come in any order, those of the next one behind them. */
+  /**
+   * The realms that an edge is notified of because of a change. Notifications of one moment come in any order,
+   * those of the next moment after them.
+   */
   const saidOf = async (one: EdgeServer, change: () => Promise<unknown>) => {
     one.calls.length = 0
     await mark(one)
@@ -78,7 +81,7 @@ describeAnyEngine('edges', (engine) => {
     return new Set(generations(one).filter((realm) => !marks.includes(realm)))
   }
 
-  it('are told that everything is stale first, and then of realms', async () => {
+  it('receive first that everything is stale, and then stale realms', async () => {
     const made = await edges(2)
     const { realm } = await world.account(world.reseller)
     for (const one of made) expect(await told(one, realm)).not.toContain('*')
@@ -87,10 +90,10 @@ describeAnyEngine('edges', (engine) => {
     expect(numbers[1]).toBe(numbers[0])
   })
 
-  it('are told of what their answers depend on, and of nothing else', async () => {
+  it('are notified of what their answers depend on, and of nothing else', async () => {
     const [one] = (await edges(1)) as [EdgeServer]
     const { operator } = world
-    // Each change has its own account, so the realm says what was told of it.
+    // Each change has its own account, so the realm shows which change caused a notification.
     const place = async () => {
       const account = await world.account(world.reseller)
       const user = await world.user(account)
@@ -127,7 +130,7 @@ describeAnyEngine('edges', (engine) => {
       Promise.all([...silent, ...loud].map((change, at) => change(made[at] as Made))),
     )
     expect(told).toEqual(new Set([...realms, 'moved.test']))
-    // All but the packet limits also while the server is away.
+    // Except for the packet limits, revocations work also while the server is away.
     const kinds = ['device', 'device', 'user', 'account', 'account', 'account', 'device'] as const
     const revoked = kinds.map((kind, at) => `record/${made[silent.length + at]?.[kind].id}`)
     expect(new Set(names(one).filter((name) => name.startsWith('record/')))).toEqual(new Set(revoked))
@@ -204,7 +207,7 @@ describeAnyEngine('edges', (engine) => {
 const lacking = lacks('kamailio')
 
 describe.skipIf(lacking)(`a real edge${lacking}`, () => {
-  describeAnyEngine('keeps what it is told', (engine) => {
+  describeAnyEngine('stores the generation', (engine) => {
     const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
 
     it('of each change', async () => {
@@ -260,7 +263,7 @@ describeAnyEngine('edges of processes that are killed', (engine) => {
     await place.remove()
   })
 
-  it('are told that everything is stale by the one that goes on, and by one at a time', async () => {
+  it('are notified by the surviving server that everything is stale, and by one server at a time', async () => {
     const edge = await startEdgeServer()
     try {
       const [{ admin }] = sessions as [Session]

@@ -124,7 +124,7 @@ describe.skipIf(lacksKamailio)(`hostile clients at a server with an edge${lacksK
 
   let stage: Awaited<ReturnType<typeof prepared>>
 
-  /** What must not change, and what must not be sent to anybody. */
+  /** State that must not change, and packets that must not be sent. */
   const seen = async () => {
     const { account, ada, bob, carol } = stage
     const { admin } = place.session
@@ -175,7 +175,7 @@ describe.skipIf(lacksKamailio)(`hostile clients at a server with an edge${lacksK
     watcher.close()
   }
 
-  /** Whoever takes part in the calls ends them; each leaves two records. */
+  /** A participant ends the calls; each call leaves two records. */
   const ended = async () => {
     const { ada, bob, carol, free, costly, account } = stage
     const byes = countAt(carrier, 'BYE')
@@ -217,7 +217,7 @@ describe.skipIf(lacksKamailio)(`hostile clients at a server with an edge${lacksK
       .map((route) => ['Route', route] as const),
   })
 
-  it('reach nobody with foreign Request-URIs and routes', async () => {
+  it('reach no phone with foreign Request-URIs and routes', async () => {
     const stranger = await phoneAt('127.0.0.61', 'ada', stage.account.realm)
     const place = `127.0.0.9:${elsewhere.port}`
     await unchanged(async () => {
@@ -279,7 +279,7 @@ describe.skipIf(lacksKamailio)(`hostile clients at a server with an edge${lacksK
     })
   })
 
-  it('end no call, and no process of the edge, with responses that nobody asked for', async () => {
+  it('end no call, and no process of the edge, with responses to no request', async () => {
     const stranger = await phoneAt('127.0.0.65', 'ada', stage.account.realm)
     const here = `SIP/2.0/UDP 127.0.0.1:${edge.port}`
     // Kamailio 5.6 crashes when the first Via is missing, or has a branch without a dot.

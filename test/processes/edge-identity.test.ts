@@ -1,4 +1,5 @@
-// Who calls, between networks, at a server with an edge: what a carrier is shown of a phone, and a phone of a carrier's caller.
+// The caller identity between networks, at a server with an edge: a carrier sees that of a phone, and a phone
+// that of a carrier's caller.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -309,7 +310,7 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
     },
   )
 
-  it('that comes with a module of a call flow that needs media is told so, in the record and in the log', async () => {
+  it('is refused for a module of a call flow that needs media, and the record and the log name the module', async () => {
     const number = '+14155550111'
     const { account, phone } = await office([number])
     const flow = { module: 'menu', data: { id: 'a'.repeat(32) }, children: {} }

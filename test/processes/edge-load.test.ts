@@ -36,7 +36,7 @@ it.skipIf(lacking)(
     })
     const [answering, calling] = [await freePort(), await freePort()]
     const realm = 'acme.test'
-    // A device that does not register: it is rung where the server says it is.
+    // A device that does not register: the edge rings it at the address in the answer of the server.
     const bob = { type: 'device', device_id: deviceOf('bob'), delay_s: 0, timeout_s: 20 }
     server.rings('200', [], realm, { targets: [{ ...bob, uri: `sip:bob@127.0.0.1:${answering}` }] })
     const phones = sipp(folder, '-sf', scenario('answer'), '-p', String(answering))
@@ -56,7 +56,7 @@ it.skipIf(lacking)(
     )
     expect(records).toHaveLength(2 * calls)
     expect(new Set(records.map((one) => one.call_id)).size).toBe(2 * calls)
-    // Kamailio complains where packets of a call overtake each other; nobody may have given up on the file.
+    // Kamailio complains where packets of a call overtake each other. No process may have given up on the file.
     expect(edge.log()).not.toMatch(/locked|lost/)
   },
 )

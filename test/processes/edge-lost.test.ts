@@ -104,7 +104,7 @@ describe.skipIf(lacksKamailio)(`a phone in a call at an edge${lacksKamailio}`, (
     })
   })
 
-  it('that asks for too short a session is told the shortest', async () => {
+  it('that asks for too short a session is refused with the shortest interval', async () => {
     const { phone } = await town.newPhone('ada')
     const headers = [
       ['Supported', 'timer'],

@@ -1,4 +1,5 @@
-// Debian's Kamailio with the configuration that is shipped, while the server is away: what it was told holds for a while.
+// Debian's Kamailio with the configuration that is shipped, while the server is away: its cached answers are
+// valid for a while.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -11,7 +12,7 @@ import { removeDataDir, startServerProcess } from '../support/servers/server-pro
 import { lacksKamailio, startSipEdge } from '../support/servers/sip-edge.ts'
 import { deviceOf, passwordOf } from '../support/servers/sip-server.ts'
 
-describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
+describe.skipIf(lacksKamailio)(`a cached answer at an edge${lacksKamailio}`, () => {
   const town = useSipTown({ OUTAGE_S: 600 })
 
   const asked = (username: string) =>
@@ -258,10 +259,10 @@ describe.skipIf(lacksKamailio)(`a device that dials many numbers${lacksKamailio}
   })
 })
 
-describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio}`, () => {
+describe.skipIf(lacksKamailio)(`an old cached answer at an edge${lacksKamailio}`, () => {
   const town = useSipTown({ OUTAGE_S: 2 })
 
-  it('rings nobody until the server is back', async () => {
+  it('rings no phone until the server is back', async () => {
     town.server.mayBeKept(1)
     const [ada, bob] = [await town.newPhone('ada'), await town.newPhone('bob')]
     town.server.rings('100', [bob.username], realm)
@@ -280,7 +281,8 @@ describe.skipIf(lacksKamailio)(`what an edge was told a while ago${lacksKamailio
         (found) => found === outcome,
       )
     expect([await outcome('100'), await outcome('112')]).toEqual(['486 Busy Here', '486 Busy Here'])
-    // Meanwhile the registration of another phone becomes older than the time that it passes without the server.
+    // In the meantime the registration of another phone becomes older than the time that the edge accepts it
+    // without the server.
     const quiet = await town.newPhone('quiet')
     const asked = () => town.server.to('/v2/edge').filter(({ form }) => form.get('username') === ada.username)
     const before = asked().length

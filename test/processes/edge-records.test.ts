@@ -46,7 +46,7 @@ describe.skipIf(lacksKamailio)(`the records of a call at an edge${lacksKamailio}
 
   const answered = { hangup_cause: 'NORMAL_CLEARING', hangup_code: 'sip:200' }
 
-  /** What the edge has reserved for a call over a carrier. The record of the caller ends it. */
+  /** The reservation for a call over a carrier. The record of the caller ends it. */
   const reservation = (callId: string, call: { direction: string; number: string; caller: string }) => ({
     id: expect.any(String),
     account_id: accountId,

@@ -1,4 +1,5 @@
-// Whom a server with its edge turns away: each packet is answered with its SIP code, and the account reads who it was, and why.
+// Refusals of a server with its edge: each packet is answered with its SIP code, and the account can read who
+// sent it, and why it was refused.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { outcomeOf } from '../support/phones/edge-messages.ts'
@@ -133,7 +134,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     })
 
     it('that is the 31st packet of its minute', async () => {
-      // Clock minutes are counted: one that turns meanwhile would begin anew.
+      // The limits count by clock minutes: a new minute during the test would restart the count.
       const inOneMinute = async (): Promise<[Office, string[]]> => {
         const made = await office({ password: '' })
         const limits = { per_minute: { registrations: 30 }, per_second: { registrations: 1000 } }
@@ -208,7 +209,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
             flow: { module: 'hangup', data: {}, children: {} },
           }),
       ],
-      ['to a number that nobody has', '7777', '404 Not Found', 'unknown_number', async () => undefined],
+      ['to a number without an account', '7777', '404 Not Found', 'unknown_number', async () => undefined],
       [
         'of an account that may have none at once',
         '7777',
@@ -225,7 +226,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     })
   })
 
-  it('holds packets against a changed access list soon after the answer', async () => {
+  it('applies a changed access list to packets soon after the answer', async () => {
     const made = await office()
     expect(outcomeOf(await made.phone.register())).toBe('200 OK')
     for (const [cidr, expected] of [

@@ -1,4 +1,5 @@
-// Registrations at Debian's Kamailio with the configuration that is shipped, beside a real server: every packet is real.
+// Registrations at Debian's Kamailio with the configuration that is shipped and a real server: every packet is
+// real.
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { headerOf, headersOf, outcomeOf } from '../support/phones/edge-messages.ts'
 import { openPhone, type Phone } from '../support/phones/edge-phone.ts'
@@ -133,7 +134,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     expect(await after(account.path, { enabled: false })).toBe('403 Forbidden')
   })
 
-  it('is one too many after so many packets in a minute, for its device and address alone', async () => {
+  it('is one too many above the limit of packets in a minute, for its device and address alone', async () => {
     const account = await makeAccount(place)
     const { phone, device } = await newPhone(account, 'bob')
     const { phone: eve } = await newPhone(account, 'eve')
@@ -142,7 +143,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     const bare = await further({ edgePort: edge.port, realm: account.realm, username: 'bob' })
     const outcomes: string[] = []
     for (let packet = 1; packet <= 7; packet += 1) outcomes.push(outcomeOf(await bare.register()))
-    // A minute may turn meanwhile: then the count begins anew.
+    // A new minute may begin in between: then the count restarts.
     if (!outcomes.includes('429 Too Many Requests'))
       for (let packet = 1; packet <= 7; packet += 1) outcomes.push(outcomeOf(await bare.register()))
     expect(outcomes.filter((one) => one === '429 Too Many Requests').length).toBeGreaterThan(0)
@@ -162,7 +163,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     phones.splice(phones.indexOf(phone), 1)
   })
 
-  it('is limited to so many phones of one device', async () => {
+  it('is limited to a number of phones of one device', async () => {
     const account = await makeAccount(place)
     const { device, phone } = await newPhone(account, 'bob')
     const { admin } = place.session
@@ -179,7 +180,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     expect(outcomeOf(await phone.register())).toBe('200 OK')
   })
 
-  it('does not register somebody else', async () => {
+  it('does not register another device', async () => {
     const account = await makeAccount(place)
     const { phone } = await newPhone(account, 'bob')
     await makeDevice(place, account, 'eve')
@@ -192,7 +193,10 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     expect(await registered('eve', account.realm)).toEqual([])
   })
 
-  /** An edge whose way to the server can be cut: answers hold for one second, and for `outageSeconds` without the server. */
+  /**
+   * An edge whose connection to the server can be cut: answers are valid for one second, and for
+   * `outageSeconds` without the server.
+   */
   const cuttableEdge = async (outageSeconds: number) => {
     const way = await createCuttable(place.server.url)
     const values = { ANSWER_MAX_AGE_S: 1, OUTAGE_S: outageSeconds }
@@ -242,7 +246,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
   describe('while the server is away', () => {
     const isAway = '503 Service Unavailable'
 
-    it('is taken from devices that have authenticated before, also when the edge was told of changes', async () => {
+    it('is taken from devices that have authenticated before, also when the edge was notified of changes', async () => {
       const { way, lonely } = await cuttableEdge(600)
       const account = await makeAccount(place)
       const { phone } = keep(await makePhone(place, lonely, account, { username: 'bob' }))
@@ -295,7 +299,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
       expect(await all()).toEqual(['403 Forbidden', '403 Forbidden', '403 Forbidden', '200 OK'])
     })
 
-    it('is taken from nobody when that has lasted for a while, until the server is back', async () => {
+    it('is refused when that has lasted for a while, until the server is back', async () => {
       const { way, lonely } = await cuttableEdge(2)
       const account = await makeAccount(place)
       const { phone } = keep(await makePhone(place, lonely, account, { username: 'bob' }))
@@ -320,7 +324,7 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
     const uptime = { jsonrpc: '2.0', id: 1, method: 'core.uptime', params: [] }
 
-    it('is told to whoever has the secret, and nothing else', async () => {
+    it('is answered only with the secret, and at no other path', async () => {
       expect(await ask(bearer('secret-of-the-tests'), uptime)).toBe(200)
       expect(await ask({}, uptime)).toBe(401)
       expect(await ask(bearer('another-secret'), uptime)).toBe(401)

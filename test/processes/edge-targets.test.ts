@@ -1,5 +1,5 @@
-// What the server says of a target has effect at Debian's Kamailio with the configuration that is shipped: every packet is real,
-// and a stand-in says whom a call rings.
+// Targets in answers of the server have effect at Debian's Kamailio with the configuration that is shipped:
+// every packet is real, and a fake server decides whom a call rings.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     ...more,
   })
 
-  /** A call that is answered and hung up by whoever began it; the records of both legs. */
+  /** A call that is answered, and that its caller hangs up; returns the records of both legs. */
   const carried = async (ada: Phone, number: string, called: Phone, count = 1) => {
     const callId = `${randomUUID()}@phone`
     const calling = ada.call(number, { callId })
@@ -64,7 +64,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     const ofBob = await bob.phone.comesIn('INVITE')
     expect(headerOf(ofBob, 'from')).toMatch(/^"Ada" ?<sip:200@acme\.test>;tag=/)
     bob.phone.answer(ofBob, { status: 180, phrase: 'Ringing' }, 'bobs')
-    // Whoever has not been heard ringing is not told that the call is over.
+    // The edge sends no CANCEL to a phone whose ringing response it has not received.
     await eventually(
       () => ada.phone.received.some(({ status }) => status === 180),
       (rings) => rings,
@@ -265,7 +265,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     expect((await ada.phone.within(answered, 'BYE')).status).toBe(200)
   })
 
-  it('that is a carrier for another account has its record there, and is held against what leaves there', async () => {
+  it('that is a carrier for another account has its record there, and counts towards the limits there', async () => {
     const [ada, max, carrier] = [
       await town.newPhone('ada'),
       await town.newPhone('max'),
@@ -326,7 +326,7 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     expect((await offered(['G729'], 3)).body).toBe(body)
   })
 
-  it('that is the server of a trunk stands in the record as such', async () => {
+  it('that is the server of a trunk is recorded as such', async () => {
     const [ada, pbx] = [await town.newPhone('ada'), await town.newPhone('pbx')]
     const number = town.newNumber()
     const target = {

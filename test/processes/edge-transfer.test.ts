@@ -25,7 +25,7 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
     final: SipMessage
   }
 
-  /** A call that stands. */
+  /** An established call. */
   const call = async (from: Made, to: Made, route: Record<string, unknown> = {}): Promise<Call> => {
     const [callId, callerTag, calledTag] = [`${freshToken()}@phone`, freshToken(), freshToken()]
     const number = town.newNumber()
@@ -44,14 +44,16 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
     return { number, callId, callerTag, calledTag, invite, final }
   }
 
-  /** As whoever is to take over the place of `others` towards the phone with the other tag says it. */
+  /**
+   * The Replaces header of a phone that takes over the side of `others` towards the phone with the other tag.
+   */
   const replacing = ({ callId }: Call, holders: string, others: string) =>
     `${callId};to-tag=${holders};from-tag=${others}`
 
   const takeOver = (phone: Phone, replaces: string, callId = `${freshToken()}@phone`) =>
     phone.call('carol', { callId, headers: [['Replaces', replaces]] })
 
-  it('rings the phone that was asked, whose call with whoever transfers ends; the new one is in the records', async () => {
+  it('rings the consulted phone, whose call with the transferring phone ends; the new call is in the records', async () => {
     const [ada, bob, carol] = [
       await town.newPhone('ada'),
       await town.newPhone('bob'),
@@ -169,7 +171,7 @@ describe.skipIf(lacksKamailio)(`a transfer at an edge${lacksKamailio}`, () => {
     await bob.phone.comesIn('BYE')
   })
 
-  it('reaches whoever has begun the call that is taken over, too, also after the edge has crashed', async () => {
+  it('also reaches the caller of the call that is taken over, even after the edge has crashed', async () => {
     const [ada, bob, carol] = [
       await town.newPhone('ada'),
       await town.newPhone('bob'),

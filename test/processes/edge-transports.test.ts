@@ -25,7 +25,7 @@ import { lacksKamailio, type SipEdge, startSipEdge } from '../support/servers/si
 import { passwordOf, type SipServer, startSipServer } from '../support/servers/sip-server.ts'
 import { shipped } from '../support/servers/tls.ts'
 
-// Only root has a file system of its own for a process.
+// Only root can give a process a separate file system.
 const lacksOwnMounts =
   spawnSync('unshare', ['--mount', 'true']).status === 0 ? '' : ' (needs unshare --mount)'
 
@@ -208,7 +208,7 @@ describe('crosspoint edge kamailio', () => {
     expect(existsSync(join(folder, 'odd'))).toBe(false)
   })
 
-  it('writes nothing over files that are there, unless it is said', async () => {
+  it('overwrites no existing files without --force', async () => {
     await write('second')
     const file = join(folder, 'second/values.cfg')
     const before = readFileSync(file, 'utf8')
@@ -239,7 +239,7 @@ describe('crosspoint edge kamailio', () => {
       const tls = `${shipped('first.cert.pem')},${shipped('first.key.pem')}`
       await write('fourth', '--tls', tls, '--websocket', '8089', '--advertise', '203.0.113.7')
       const checked = join(folder, 'fourth/kamailio.cfg')
-      // What this machine does not have cannot be listened at.
+      // Kamailio cannot listen at an address that this machine does not have.
       const values = readFileSync(join(folder, 'fourth/values.cfg'), 'utf8')
       expect(values).toContain('listen=tls:192.0.2.5:8089 advertise 203.0.113.7:8089\n')
       expect(() =>

@@ -1,5 +1,5 @@
-// A server, its SIP edge and phones: what is said over the API holds for packets, and what packets come to is in the API.
-// edge-refusals.test.ts has those that are turned away.
+// A server, its SIP edge and phones: settings of the API apply to packets, and the outcomes of packets are in
+// the API. edge-refusals.test.ts has the refused packets.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -146,7 +146,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect(Object.values(costs)).toEqual(['0', '0'])
   })
 
-  /** Calls extension 100, where Bob answers; whoever called hangs up, and the records of both legs are there. */
+  /** Calls extension 100, where Bob answers; the caller hangs up, and the records of both legs are there. */
   const carries = async (account: Account, phone: Phone, bob: Phone) => {
     const callId = `${randomUUID()}@phone`
     const rung = bob.received.filter(({ method }) => method === 'INVITE').length
@@ -301,7 +301,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect(legs).toHaveLength(6)
   })
 
-  it('ends calls for both who speak when the API says so, and tells their records once each', async () => {
+  it('ends calls for both parties when the API asks for it, and reports their records once each', async () => {
     const { account, ada, bob } = await office()
     const { admin } = place.session
     const before = await taken()
@@ -397,7 +397,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     }
   })
 
-  it('tells a phone to fetch its settings again', async () => {
+  it('asks a phone to fetch its settings again', async () => {
     const { ada, bob } = await office()
     expect((await place.session.admin.post(`${ada.device.path}/sync`, {})).status).toBe(202)
     const notify = await ada.phone.comesIn('NOTIFY')

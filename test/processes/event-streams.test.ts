@@ -22,12 +22,12 @@ const idIn = ({ data }: { data: string }) => JSON.parse(data).record.id as strin
 
 afterEach(() => place.remove())
 
-describeAnyEngine('a server that is told to end', (engine) => {
+describeAnyEngine('a server that shuts down', (engine) => {
   beforeEach(async () => {
     place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   })
 
-  it('ends its streams, which go on at the next one where they were', async () => {
+  it('ends its streams, which continue at the next one where they were', async () => {
     const server = await start()
     const session = await openSession(server)
     await freeRequests(session)

@@ -1,4 +1,4 @@
-// The filter of examples/fail2ban, held against lines that a real server wrote.
+// The filter of examples/fail2ban, tested with lines that a real server wrote.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { credentialsOf } from '../support/world/world.ts'
 
 const filterFile = join(import.meta.dirname, '../../examples/fail2ban/filter.d/crosspoint.conf')
 
-// What fail2ban puts in the place of <HOST>, in the words of this language.
+// The pattern that fail2ban uses for <HOST>, as a JavaScript pattern.
 const host =
   '(?:\\[?(?:(?:::f{4,6}:)?(?<ip4>(?:\\d{1,3}\\.){3}\\d{1,3})|(?<ip6>(?:[0-9a-fA-F]{1,4}::?|::){1,7}(?:[0-9a-fA-F]{1,4}|(?<=:):)))\\]?|(?<dns>[\\w\\-.^_]*\\w))'
 
@@ -33,7 +33,7 @@ const readFilter = () => {
 
 const { date, fails, ignores } = readFilter()
 
-/** The address that a line would be held against, if any. The date is cut out before, as fail2ban does. */
+/** The address that fail2ban would count a line for, if any. The date is cut out before, as fail2ban does. */
 const offenderIn = (line: string) => {
   const rest = line.replace(date, '')
   const { ip4, ip6, dns } = fails.exec(rest)?.groups ?? {}
@@ -61,7 +61,7 @@ afterAll(async () => {
 const from = (address: string, headers: Record<string, string> = {}) =>
   new Client(transport.send, { 'x-forwarded-for': address, ...headers })
 
-/** What the server logs meanwhile: up to a line that is asked for at the end. */
+/** The lines that the server logs during a test, up to the line of a request at the end. */
 const linesOf = async (act: () => Promise<unknown>) => {
   const before = server.errors().length
   await act()
@@ -73,7 +73,7 @@ const linesOf = async (act: () => Promise<unknown>) => {
     .split('\n')
     .filter((line) => line !== '' && !line.includes(end))
   const ofRequests = lines.filter((line) => line.includes('"message":"request"'))
-  // They tell of the same refusals once more, and nobody is to be counted twice.
+  // They report the same refusals once more, and no client may be counted twice.
   expect(ofRequests.flatMap((line) => offenderIn(line) ?? [])).toEqual([])
   return lines.filter((line) => !ofRequests.includes(line))
 }
@@ -102,7 +102,7 @@ it('finds wrong passwords, keys, Basic credentials and reset ids, over IPv4 and 
   expect(offenders).toEqual(['198.51.100.1', '2001:db8::7', '198.51.100.2', '198.51.100.3', '198.51.100.4'])
 })
 
-it('finds those who go on at a locked account', async () => {
+it('finds clients that keep trying a locked account', async () => {
   const settings = '/v2/system_configs/crossbar.auth'
   const rules = { lock_account_on_failed_attempts: true, failed_attempts_until_lock: 1, lock_s: 60 }
   await session.admin.put(settings, { default: rules })
@@ -120,7 +120,7 @@ it('finds those who go on at a locked account', async () => {
   expect(lines.map(offenderIn)).toEqual([undefined, '198.51.100.5', '198.51.100.6'])
 })
 
-it('holds nothing against those who sign in, forget a token or ask for too much', async () => {
+it('counts no offence of clients that sign in, forget a token or ask for too much', async () => {
   const offenders = await offendersOf(async () => {
     const right = { credentials: credentialsOf('admin', 'secret') }
     expect((await logIn(from('198.51.100.7'), right)).status).toBe(201)

@@ -42,7 +42,7 @@ describe.runIf(engines.includes('postgres'))('two servers on a primary and its s
     return `${answer.status} ${(await answer.text()).trim()}`
   }
 
-  it('say why they are not ready while the standby is gone, read on, and go on when it is back', {
+  it('say why they are not ready while the standby is gone, serve reads, and accept writes when it is back', {
     timeout: 120_000,
   }, async () => {
     const [server] = storm.servers as [ServerProcess]

@@ -1,5 +1,5 @@
-// Whatever dies, nobody who listens misses anything: servers are killed at random while clients write, streams follow
-// and webhooks are told.
+// No listener misses an event: servers are killed at random while clients write, streams follow and webhooks
+// are called.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -53,7 +53,7 @@ const { pick, below } = createChance(seed)
 
 const anyServer = () => pick(servers)
 
-/** Calls until there is an answer that says that it was done. */
+/** Repeats a request until a response confirms it. */
 const insist = async (token: string, method: string, path: string, data: object) => {
   for (;;) {
     try {
@@ -64,7 +64,7 @@ const insist = async (token: string, method: string, path: string, data: object)
       })
       const { data: told } = (await answer.json()) as { data: { id: string } }
       if (answer.ok) return told
-      // Beside a lost race and a server that ends nothing may go wrong.
+      // Only a lost race and a server that ends may cause errors.
       expect([409, 503], `${method} ${path}: ${JSON.stringify(told)}`).toContain(answer.status)
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
@@ -73,7 +73,9 @@ const insist = async (token: string, method: string, path: string, data: object)
   }
 }
 
-/** Follows a feed from its beginning, whatever server is there; each line goes on behind what came last. */
+/**
+ * Follows a feed from its beginning, at any server that runs; each connection continues after the last event.
+ */
 const keepFollowing = (path: string, token: string) => {
   const sequences: string[] = []
   let isOver = false
@@ -82,7 +84,7 @@ const keepFollowing = (path: string, token: string) => {
     const last = sequences.at(-1)
     const headers = { 'x-auth-token': token, ...(last === undefined ? {} : { 'last-event-id': last }) }
     const stream = await openEventStream(anyServer().port, path, headers, ({ id, event }) => {
-      // What is kept of many is their places.
+      // Only the places of events are kept, because there are many.
       stream.messages.length = 0
       if (event !== 'lagging' && id !== undefined) sequences.push(id)
     })

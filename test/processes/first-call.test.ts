@@ -50,8 +50,8 @@ const program = (directory: string, name: string, lines: string) => {
 }
 
 /**
- * In front of the machine's programs: a npm that leaves out the installation, and a systemctl that does what Debian's unit of
- * Kamailio does with the file that the page puts beside it.
+ * Placed before the machine's programs: an npm that leaves out the installation, and a systemctl that does what
+ * Debian's unit of Kamailio does with the file that the page adds to it.
  */
 const programs = (clone: string, unit: string) => {
   const directory = join(clone, 'programs')
@@ -104,7 +104,7 @@ it.skipIf(lacking)(`two softphones call each other${lacking}`, { timeout: 120_00
     CROSSPOINT_PORT: `${api}`,
     CROSSPOINT_URL: `http://127.0.0.1:${api}`,
   }
-  // A group of its own: what the page leaves running ends with the test. Kamailio makes one for itself.
+  // A separate process group: what the page leaves running ends with the test. Kamailio makes one for itself.
   const shell = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', typed], {
     cwd: clone,
     env,

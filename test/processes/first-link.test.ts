@@ -74,7 +74,7 @@ describeAnyEngine('the link of the first start', (engine) => {
     return rows
   }
 
-  it('leads to a password of one’s own, beside a printed one that works until then', async () => {
+  it('leads to a new password, while a printed one works until then', async () => {
     const server = await start(await newPlace())
     const printed = printedIn(server.output())
     const { redeem, logIn, as } = callerOf(server)
@@ -132,16 +132,16 @@ describeAnyEngine('the link of the first start', (engine) => {
   })
 })
 
-// What says which desktop this is, and whether anybody is far away.
+// The variables that show which desktop this is, and whether the user is at another machine.
 const surroundings = [
   ...['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'WAYLAND_DISPLAY', 'XDG_CURRENT_DESKTOP', 'DESKTOP_SESSION'],
   ...['KDE_FULL_SESSION', 'GNOME_DESKTOP_SESSION_ID', 'MATE_DESKTOP_SESSION_ID', 'LXQT_SESSION_CONFIG'],
 ]
 
-// What a desktop is asked before the browser that is named.
+// The programs that open a link on a desktop, before the named browser.
 const openers = ['xdg-mime', 'run-mailcap', 'mimeopen', 'dbus-send', 'xprop']
 
-/** Somebody at a desktop that knows no browser but the one that is named. */
+/** A user at a desktop that knows only the named browser. */
 const atDesktop = () => {
   const person = openCommandLine({
     CROSSPOINT_PORT: '0',
@@ -202,7 +202,7 @@ inFullRun(() => {
   })
 })
 
-it('opens the browser where somebody sits at a desktop', () => {
+it('opens the browser where a user sits at a desktop', () => {
   expect(hasDesktop({ DISPLAY: ':0' }, 'linux')).toBe(true)
   expect(hasDesktop({ WAYLAND_DISPLAY: 'wayland-0' }, 'linux')).toBe(true)
   expect(hasDesktop({}, 'darwin')).toBe(true)

@@ -102,7 +102,7 @@ describe('two threads that answer requests', () => {
       ids.push((await admin.put(`${accountPath}/users`, data)).data.id)
     }
     for (const stream of streams) {
-      // Streams that begin are told of what has just been, too.
+      // New streams also receive recent events.
       await eventually(
         () => stream.messages.map(({ data }) => JSON.parse(data).record.id),
         (told) => told.slice(-20).join() === ids.join(),
@@ -160,7 +160,7 @@ describe('two threads that answer requests', () => {
   })
 
   inFullRun(() => {
-    it('both serve HTTPS, and go on with a new certificate', async () => {
+    it('both serve HTTPS, and switch to a new certificate', async () => {
       const sslPort = await freePort()
       await configure('crossbar', {
         use_ssl: true,
@@ -239,7 +239,7 @@ describe('a process that answers requests by several threads', () => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
   })
 
-  it('finishes what all of them have under way when it is told to end', async () => {
+  it('finishes the requests in progress at all of them when it shuts down', async () => {
     const server = await start({})
     const session = await openSession(server)
     await freeRequests(session)
@@ -254,7 +254,7 @@ describe('a process that answers requests by several threads', () => {
     )
     const late = await many(12, () => openRaw(server.port))
     for (const connection of late) await connection.write(head)
-    // Now they are known to be under way.
+    // Now the requests are known to be in progress.
     for (const connection of late)
       await eventually(connection.text, (text) => text.startsWith('HTTP/1.1 100 '))
     session.close()

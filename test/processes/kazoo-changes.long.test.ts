@@ -1,5 +1,5 @@
-// An import follows a Kazoo in which people go on working: whatever they did is here when it is finished, as if it had
-// been there from the beginning.
+// An import follows a Kazoo in which users continue to work: when it is finished, the store has all that they
+// did, as if it had been there from the beginning.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
@@ -74,7 +74,8 @@ describeAnyEngine('an import that follows what people do in a Kazoo', (engine) =
 
       const anew = await later.run('import', 'kazoo', kazoo.url)
       expect(anew.errors).not.toContain('crosspoint:')
-      // What numbers lead to, and what months end with, may depend on what came later: that is put right at the end.
+      // Routes of numbers and closing balances of months may depend on later records: the end of the import
+      // corrects them.
       const { records, tree, calls } = await contentAt(later.place)
       expect(await contentAt(stage.place)).toMatchObject({ records, tree, calls })
 

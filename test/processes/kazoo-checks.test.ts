@@ -1,4 +1,4 @@
-// What `--finish` holds against each other, seen by breaking it.
+// The comparisons of `--finish`, tested by breaking the store.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
 import { openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
@@ -67,7 +67,7 @@ const outputs = [
   '\ufeffnumber\r\nü\r\n',
   '',
 ]
-// Files that are none, which is told when they come.
+// Files with invalid content, which the import reports when they arrive.
 const flawedTasks = [
   task('task of no csv', { files: [csv('in.csv', 'number,number\n1\n')] }),
   task('task of odd quotes', { files: [csv('out.csv', 'number,error\n"1","say "hi" now"\n')] }),
@@ -98,7 +98,7 @@ const withMore = () => {
   return all
 }
 
-/** What is broken, how it is mended, and what is told meanwhile. */
+/** A change that breaks the store, the change that mends it, and the lines that the check prints in between. */
 interface Break {
   what: string
   /** Those of one group change none of the same rows, and the lines of each do not depend on the others. */
@@ -120,7 +120,7 @@ const accountPlace = (kind: string, id: string) => `account ${C}, ${kind}, ${id}
 
 const breaks: readonly Break[] = [
   {
-    what: 'a document is said to have come to something else',
+    what: 'a document is recorded with another result',
     group: 1,
     breaks: [`UPDATE kazoo_documents SET outcome = 'skipped' WHERE name = 'webhooks'`],
     mends: [`UPDATE kazoo_documents SET outcome = 'imported' WHERE name = 'webhooks'`],
@@ -150,7 +150,7 @@ const breaks: readonly Break[] = [
     ],
   },
   {
-    what: 'somebody cannot sign in any more',
+    what: 'a user can no longer sign in',
     group: 2,
     breaks: [
       `UPDATE records SET hidden = REPLACE(hidden, '"signInKeys":[', '"signInKeys":[],"before":[') WHERE ${ofRecord('user', ann)}`,
@@ -190,7 +190,7 @@ const breaks: readonly Break[] = [
     ],
   },
   {
-    what: 'an account stands elsewhere',
+    what: 'an account is at another place in the tree',
     group: 1,
     breaks: [
       `UPDATE account_tree SET ancestor_id = '${C}' WHERE account_id = '${C}' AND ancestor_id = '${R}'`,
@@ -305,7 +305,7 @@ const breaks: readonly Break[] = [
     ],
   },
   {
-    what: 'an entry of a ledger stands in another month',
+    what: 'an entry of a ledger is in another month',
     group: 3,
     breaks: [
       `UPDATE ledger_entries SET month = 202501 WHERE account_id = '${C}' AND id = '${idNamed('ledger_debit')}'`,
@@ -402,8 +402,8 @@ describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
   })
   afterAll(() => stage.close())
 
-  it('is told where it is not so, and only there, and the store stays closed until that is accepted', async () => {
-    // Files that are none are told when they come, and are no difference.
+  it('report each difference, and no others, and the store stays closed until the differences are accepted', async () => {
+    // The import reports files with invalid content when they arrive; they are no difference.
     expect(toldOf(stage.report, 'file_unreadable')).toMatchObject({
       first: expect.arrayContaining(
         flawedTasks.map(({ id }) => expect.objectContaining({ database: 'tasks', id })),
@@ -441,7 +441,7 @@ describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
 })
 
 inFullRun(() =>
-  describeEngines('what an import is held against, broken piece by piece', (engine) => {
+  describeEngines('the comparisons of an import, broken piece by piece', (engine) => {
     let stage: CheckedStage
 
     beforeAll(async () => {
@@ -449,6 +449,6 @@ inFullRun(() =>
     })
     afterAll(() => stage.close())
 
-    it.each(breaks)('is told when $what', (one) => stage.expectTold([one]))
+    it.each(breaks)('report when $what', (one) => stage.expectTold([one]))
   }),
 )

@@ -1,4 +1,5 @@
-// What the documents of a Kazoo come to, held against a store that was filled from them and then changed.
+// Expected records from the documents of a Kazoo, compared with a store that was filled from them and then
+// changed.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { documentNamed, secretsOfSamples } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'

@@ -1,4 +1,4 @@
-// Two APIs that should say the same: a server, and the same one behind something that changes what it says.
+// Two APIs that should respond alike: a server, and the same server behind a proxy that changes its responses.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -107,7 +107,7 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
     expect(output).toMatch(/, 0 different\.$/m)
   })
 
-  it('tells fields, missing rows, another order, another balance and another refusal', async () => {
+  it('reports fields, missing rows, another order, another balance and another refusal', async () => {
     other.change = (path, body) => {
       const data = body.data as Json & { id?: string }
       if (path === `/v2/accounts/${account}`) return { ...body, data: { ...data, realm: 'other.test' } }

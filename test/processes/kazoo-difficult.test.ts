@@ -66,7 +66,7 @@ describeAnyEngine('difficult documents of a Kazoo', (engine) => {
       Object.keys(set?.rejected ?? {}).map((path) => `${id} ${path}`),
     )
     const reported = found.map(({ id, what }) => `${id} ${what}`)
-    // What lost a part that it needs was rejected as a whole: the part is not reported again.
+    // A record that lost a required part was rejected as a whole: the part is not reported again.
     const isWithin = (outer: string) => (inner: string) => `${inner}.`.startsWith(`${outer}.`)
     for (const one of rejected)
       expect(

@@ -1,4 +1,4 @@
-// What came from a Kazoo goes back: into a CouchDB as it is, and into a second store, which then serves the same.
+// Exports an imported Kazoo: unchanged into a CouchDB, and into a second store, which then serves the same.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -27,7 +27,7 @@ const unread = [
 
 const firstAdmin = 'admin account'
 
-// What each store has of its own, and settings, which are not imported.
+// Rows that each store creates for itself, and settings, which are not imported.
 const ownOfStore = [
   'first_start',
   'kazoo_import',
@@ -37,20 +37,23 @@ const ownOfStore = [
   'token_identity',
 ]
 
-/** Whether somebody has heard of a number from elsewhere than the inventory: in the export all are of that. */
+/**
+ * Leaves out whether a number is known only from outside the inventory: an export has all numbers in the
+ * inventory.
+ */
 const withoutHearsay = (hidden: unknown) => {
   const { isHearsay: _, ...others } = JSON.parse(String(hidden))
   return others
 }
 
-/** A user without what cannot come back: everybody has to choose a password. */
+/** A user without the field that an import changes: every user has to choose a password. */
 const withoutPassword = (kind: string, doc: Json): Json => {
   if (kind !== 'user') return doc
   const { require_password_update: _, ...others } = doc
   return others
 }
 
-/** What one store serves: what each makes up for itself is left out, and what cannot come back. */
+/** The content that a store serves, without generated values and values that an export cannot return. */
 const contentOf = async (store: Store) => {
   await store.fence()
   const rowsOf = (sql: string) => store.all(sql)
@@ -62,7 +65,7 @@ const contentOf = async (store: Store) => {
     for await (const batch of store.records.everything(scope))
       for (const { accountId, kind, id, sortKey, ownerId, created, modified, doc, hidden } of batch) {
         if (sortKey === firstAdmin || ownOfStore.includes(kind)) continue
-        // Everybody has such a document there, also those whom nothing is sold.
+        // Every account has such a document in a Kazoo, also accounts that buy nothing.
         if (kind === 'services' && Object.keys(doc).length === 0) continue
         const { tree, isReseller, isSuperduper, allowsNumberAdditions, enabled, apiKeyHash, base64 } = hidden
         const isFile = base64 !== undefined
@@ -139,7 +142,7 @@ describeEngines('crosspoint export kazoo', (engine) => {
       expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
     }
 
-    // What was only kept goes out as it came.
+    // Preserved documents are exported as they came.
     const text = textsIn(folder)[`${encodeURIComponent(databaseOf(accounts.C))}.json`] ?? ''
     const written = JSON.parse(text).docs as Json[]
     for (const { _id: id } of unread) {

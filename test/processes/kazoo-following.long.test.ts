@@ -1,4 +1,5 @@
-// What changes in a Kazoo while an import follows it: money of months that go on, and times at which it cannot be read.
+// Changes in a Kazoo while an import follows it: money of months that continue, and times at which it cannot be
+// read.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataSet } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
@@ -44,7 +45,7 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
     return (await admin.get(`/v2/accounts/${G}/ledgers/total`)).data
   }
 
-  it('knows what months end with, goes on when the source cannot be read, and counts exactly when it is finished', async () => {
+  it('knows closing balances of months, continues when the source cannot be read, and counts exactly when it is finished', async () => {
     // Whatever is booked in a month before the next one comes is in what it ends with.
     put('202501', rollover('202501', 500_000), entry('202501', 'first', -20_000))
     expect(toldOf(await stage.import(), 'rollover_differs')).toBeUndefined()
@@ -58,7 +59,7 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
     expect(report.imported.ledger).toBe(4)
     expect(await balance()).toEqual({ amount: 44.5 })
 
-    // A month is told of again when the one before it has changed, and not when that is put right.
+    // A month is reported again when the one before it has changed, and not when that is corrected.
     put('202501', entry('202501', 'third', -5000))
     expect(toldOf(await stage.import(), 'rollover_differs')).toMatchObject({
       count: 1,
@@ -78,7 +79,7 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
     const says = (text: RegExp) => eventually(command.errors, (errors) => text.test(errors))
     await says(/ changes taken over/)
 
-    // Of those who may not read nothing is borne: it is told at once.
+    // A missing permission is reported at once.
     kazoo.faults.faultFor = ({ path: [database] }) => (database === '_all_dbs' ? 403 : undefined)
     await says(/; it is tried again; /)
     kazoo.faults.faultFor = undefined

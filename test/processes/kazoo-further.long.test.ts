@@ -1,4 +1,4 @@
-// What comes along from a Kazoo beside accounts and months, and what is only told of.
+// Data that an import takes from a Kazoo outside accounts and months, and data that it only reports.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { documentNamed } from '../support/kazoo/data-set.ts'
@@ -21,7 +21,7 @@ const useOf = (name: string, seconds: number, created = used) => ({
   ...stamped('allotment_consumption', C, created, month),
 })
 
-describeAnyEngine('what a Kazoo has beside its accounts', (engine) => {
+describeAnyEngine('data of a Kazoo outside its accounts', (engine) => {
   let stage: ImportStage
   let survey: Awaited<ReturnType<ImportStage['import']>>
   let report: Awaited<ReturnType<ImportStage['import']>>
@@ -131,7 +131,7 @@ describeAnyEngine('what a Kazoo has beside its accounts', (engine) => {
     ])
   })
 
-  it('are databases of which only names and sizes are told, and copies of phones that nobody has', () => {
+  it('are databases that are listed only by name and size, and copies of missing phones', () => {
     const odd = 'account/AB/CD/EF0123456789ABCDEF0123456789'
     expect(report.listed).toEqual(
       [odd, 'sip_auth', 'sms', 'what is this'].map((name) => ({ name, documents: 1, bytes: 1000 })),
@@ -157,7 +157,7 @@ describeAnyEngine('what a Kazoo has beside its accounts', (engine) => {
   it('is surveyed as it is imported', () => {
     const { '(documents of months)': ofMonths, ...planned } = survey.will_import
     const { audit_log, cdr, credit, debit, ledger, transaction, '(none)': _days, ...done } = report.imported
-    // What numbers lead to is told by documents before anything is stored.
+    // A survey reads from documents where numbers lead, before anything is stored.
     const ofNumbers = ({ conflicts }: typeof report) =>
       conflicts
         .flatMap(({ first }: { first: { database: string }[] }) => first)

@@ -1,4 +1,4 @@
-// A Kazoo in miniature, served by a CouchDB of the tests, is imported beside a running server.
+// Imports a small Kazoo, which a CouchDB of the tests serves, while a server runs.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { accountKind } from '../../src/auth/identity.ts'
@@ -47,7 +47,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
     return { signIn, asAdmin }
   }
 
-  it('takes everything over beside a server, follows what changes, and opens the store when it is finished', async () => {
+  it('imports everything while a server runs, follows changes, and opens the store when it is finished', async () => {
     const other = await startKazoo(dataSet())
     onTestFinished(() => other.close())
     const house = await newHouse()
@@ -62,7 +62,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
     expect((await house.importing(other.url)).status).toBe(2)
     expect(differenceOf(imported, await house.snapshot())).toEqual(unchanged)
 
-    // People read with the passwords that they have, and nobody writes.
+    // Users read with the passwords that they have, and no user writes.
     const answer = await signIn(passwords.user_md5_only, 'cee.sip.example')
     expect(answer.status).toBe(201)
     expect(answer.data.account_id).toBe(accounts.C)
@@ -126,7 +126,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
     for (const secret of secretsOfSamples()) expect(said).not.toContain(secret)
   })
 
-  it('writes nothing before, or where some of it lies elsewhere, and is undone as if nothing had been', async () => {
+  it('writes nothing in a survey, or if some of the source is elsewhere, and is undone as if nothing had been', async () => {
     const house = await newHouse()
     const before = await house.snapshot()
     const expectNothingWritten = async () =>
@@ -176,7 +176,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
       const first = kazoo.requests.length
       const wanted = 1 + below(requests)
       const running = house.person.start('import', 'kazoo', kazoo.url)
-      // What was imported before is not read again, so a later run may end before that.
+      // A later run does not read again what was imported before, so it may end earlier.
       const asked = eventually(
         () => kazoo.requests.length - first >= wanted || running.process.exitCode !== null,
         Boolean,

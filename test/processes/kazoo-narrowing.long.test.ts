@@ -1,4 +1,4 @@
-// An import of some accounts only, and what it leaves out as it was said when it began.
+// An import of some accounts only, and what it leaves out because of its first options.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts } from '../support/kazoo/sample.ts'
@@ -14,7 +14,7 @@ describeAnyEngine('an import of some accounts', (engine) => {
   })
   afterEach(() => stage.close())
 
-  it('tells beforehand of these only, and has to name accounts that there are', async () => {
+  it('surveys only these, and refuses unknown accounts', async () => {
     const survey = await stage.import('--survey', '--accounts', R)
     expect(survey.accounts).toBe(3)
     expect(survey.will_import).toMatchObject({ account: 3, number: 4 })
@@ -32,15 +32,15 @@ describeAnyEngine('an import of some accounts', (engine) => {
     expect(nothing.errors).toContain('there is no import to finish')
   })
 
-  it('takes those below and above them with their numbers, goes on with what was said first, and is finished', async () => {
+  it('imports those below and above them with their numbers, continues with its first options, and is finished', async () => {
     const report = await stage.import('--accounts', R, '--since-month', '202502')
     expect(report.accounts).toBe(3)
     expect(report.imported).toMatchObject({ account: 3, number: 4 })
-    // Whatever is of others is not told one by one.
+    // Records of other accounts are not reported one by one.
     expect(toldOf(report, 'number_owner_gone')).toBeUndefined()
     expect(toldOf(report, 'device_orphaned')).toBeUndefined()
 
-    // Anything else than what was said first is refused.
+    // The server refuses other options than the first ones.
     const other = async (...args: string[]) => {
       const { status, errors } = await stage.refused(...args)
       expect(status).toBe(1)

@@ -1,4 +1,4 @@
-// What of a Kazoo's own settings holds here after an import.
+// The settings of a Kazoo that apply here after an import.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dataSet } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
@@ -53,7 +53,7 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
     expect(found.data.default).toMatchObject({ default_timezone: 'Europe/Berlin' })
   })
 
-  it('are told of where they cannot hold', async () => {
+  it('are reported if they cannot apply', async () => {
     const told = {
       severity: 'repaired',
       code: 'set_aside',
@@ -75,7 +75,7 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
     const usual = (await admin.get(notice)).data.subject
     expect(usual).not.toBe('Forgotten?')
 
-    // Of a survey nothing is written.
+    // A survey writes nothing.
     const survey = await stage.import('--survey', '--system-notices')
     expect(survey.will_import.notification).toBe(report.imported.notification + 1)
     expect((await admin.get(notice)).data.subject).toBe(usual)

@@ -28,7 +28,7 @@ describeEngines('an import that is killed while it is undone', (engine) => {
 
   const write = (sql: string) => house.db.write({ statements: [{ sql, params: [] }], stale: [] })
 
-  /** What drops the last month never ends as long as this stands. */
+  /** While this trigger exists, dropping the last month never ends. */
   const stuck =
     engine === 'postgres'
       ? {
@@ -56,7 +56,7 @@ describeEngines('an import that is killed while it is undone', (engine) => {
           end: ['DROP TRIGGER stuck'],
         }
 
-  it('is known to whoever comes next, neither goes on nor is finished, and is completed when it is undone again', async () => {
+  it('is known to the next command, neither continues nor is finished, and is completed when it is undone again', async () => {
     const before = await house.snapshot()
     expect((await house.importing(kazoo.url)).status).toBe(2)
     const [first, ...others] = await monthsThere()

@@ -26,10 +26,10 @@ describeAnyEngine('a database that goes while a Kazoo is read', (engine) => {
     }
   }
 
-  it('ends only what is made of it, is told, and is read from its beginning when it is there again', async () => {
+  it('ends only its own part, is reported, and is read from its beginning when it is there again', async () => {
     const { kazoo } = stage
     const [people, month] = [databaseOf(accounts.G), databaseOf(accounts.C, '202503')]
-    // What is known of all accounts is gathered first.
+    // Data of all accounts is gathered first.
     kazoo.faults.faultFor = vanishing({ [people]: 2, [month]: 1, alerts: 1 })
     const report = await stage.import()
     const told = (database: string) => ({
@@ -63,7 +63,7 @@ describeAnyEngine('a database of the system that goes while a Kazoo is looked at
   })
   afterAll(() => stage.close())
 
-  it('ends the run, because nothing can be told without it, and is taken over whole when it is said again', async () => {
+  it('ends the run, because nothing can be reported without it, and is imported whole by the next run', async () => {
     const { kazoo } = stage
     for (const database of ['accounts', 'system_config', 'numbers/managed']) {
       // It goes between the list of databases and the first look at what is in it.

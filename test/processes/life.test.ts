@@ -119,7 +119,7 @@ describe('a start', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('tells all mistakes of the settings together, and starts nothing', async () => {
+  it('reports all mistakes of the settings together, and starts nothing', async () => {
     const dataDir = join(folder, 'data')
     const { code, output, errors } = await runProgram(['serve'], {
       CROSSPOINT_DATA_DIR: dataDir,
@@ -175,7 +175,7 @@ describe('a start', () => {
     expect(readdirSync(folder)).not.toContain('crosspoint.db')
   })
 
-  it('asked for help tells every setting, unknown commands are refused', async () => {
+  it('lists every setting with --help, and refuses unknown commands', async () => {
     const { code, output } = await runProgram(['serve', '--help'], {})
     expect(code).toBe(0)
     for (const name of ['CROSSPOINT_PORT', 'CROSSPOINT_DATA_DIR', 'CROSSPOINT_DATABASE_URL']) {

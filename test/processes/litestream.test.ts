@@ -1,5 +1,5 @@
-// Litestream beside a server, with the configuration of docs/guides/backup.md. Needs its program, which no package here brings:
-// in PATH, or named by CROSSPOINT_TEST_LITESTREAM.
+// Litestream next to a server, with the configuration of docs/guides/backup.md. Needs its program, which no
+// package here brings: in PATH, or named by CROSSPOINT_TEST_LITESTREAM.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -54,7 +54,7 @@ describe.skipIf(lacking)(`a continuous copy${lacking}`, () => {
       await once(restoring, 'exit')
       return existsSync(`${copy}.try`)
     }
-    // How far it is, only the copy tells.
+    // Only the copy shows how far it is.
     const holdsIt = async () => {
       if (!(await restored())) return false
       renameSync(`${copy}.try`, copy)

@@ -11,7 +11,7 @@ import { removeDataDir, startServerProcess } from '../support/servers/server-pro
 const telling = `console.log(JSON.stringify({
   pid: process.pid, execArgv: process.execArgv.slice(2), arenas: process.env.MALLOC_ARENA_MAX }))`
 
-/** What a command line's process tells of itself, each time that a program begins in it. */
+/** The output of a command line's process about itself, each time that a program begins in it. */
 const beginningsOf = (...args: readonly string[]) => {
   const { MALLOC_ARENA_MAX: _, ...env } = process.env
   const { pid, stdout } = spawnSync(
@@ -26,19 +26,19 @@ const beginningsOf = (...args: readonly string[]) => {
 /** The one that an environment may bring as well. */
 const ofYoungGeneration = nodeOptions.filter((option) => option.startsWith('--max-semi-space-size'))
 
-/** What compiled code is made for, and refused by any other. */
+/** The tag of compiled code: a process with another tag refuses the code. */
 const codeTagWith = (...options: readonly string[]) =>
   spawnSync(process.execPath, [...options, '-p', "require('node:v8').cachedDataVersionTag()"], {
     encoding: 'utf8',
   }).stdout
 
 describe('bounds of memory', () => {
-  it('leave the runtime the compiled code of its own modules', () => {
+  it('leave the runtime the compiled code of its built-in modules', () => {
     expect(codeTagWith(...nodeOptions)).toBe(codeTagWith())
     expect(codeTagWith('--heap-growing-percent=100')).not.toBe(codeTagWith())
   })
 
-  it('hold for the old generation of a server soon after its start', async () => {
+  it('apply to the old generation of a server soon after its start', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const file = join(folder, 'tag')
@@ -64,7 +64,7 @@ describe('bounds of memory', () => {
     }
   })
 
-  it('hold for the young generation of threads', async () => {
+  it('apply to the young generation of threads', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     // What outlives a collection makes a young generation grow. A collection takes further pages, which are given back later: the

@@ -51,7 +51,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
         (all) => all.some(({ body }) => body.record.id === id),
       )
 
-    it('has each event of everybody in the order of the feed, as the feed tells it', async () => {
+    it('has each event of all accounts in the order of the feed, with the content of the feed', async () => {
       const exchange = exchangeOf('whole')
       const listener = await rabbit.listen(exchange, exchange)
       await use({ url: rabbit.url, exchange })
@@ -116,7 +116,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       await listener.close()
     })
 
-    it('is another one, or none, as soon as the setting says so', async () => {
+    it('is another one, or none, as soon as the setting has changed', async () => {
       const [before, after] = [exchangeOf('before'), exchangeOf('after')]
       const old = await rabbit.listen(before, before)
       const listener = await rabbit.listen(after, after)
@@ -152,7 +152,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       await world.operator.patch(path, { default: { amqp: { url: null } } })
     })
 
-    it('that cannot be reached is told once in the log, and to operators when it lasts', async () => {
+    it('that cannot be reached is reported once in the log, and to operators when it lasts', async () => {
       const exchange = exchangeOf('late')
       const notes = (message: string) => world.logEntries.filter((entry) => entry.message === message)
       const lost = 'the message bus cannot be reached'
@@ -238,7 +238,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
             .put(`/v2/accounts/${masterId}/devices`, { name })
             .catch(() => undefined)
           if (made?.status === 201) written.push(name)
-          // Nobody is there for a moment.
+          // For a moment, no server is there.
           else
             await eventually(
               () => servers.every(({ process }) => process.exitCode === null && process.signalCode === null),

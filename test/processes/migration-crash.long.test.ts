@@ -140,7 +140,7 @@ describeEngines('a migration of many accounts that is killed several times', (en
     expect(asked).toMatchObject({ total: all })
     expect(asked.performed).toBeGreaterThanOrEqual(before)
     for (let round = 2; round <= kills; round += 1) {
-      // The migration may end before a late kill. The counts below hold then as well.
+      // The migration may end before a late kill. The counts below are right in that case, too.
       const { performed } = await eventually(runOf, (run) => run.performed >= (round * all) / (kills + 2))
       await kill(server)
       await startAgain()

@@ -160,7 +160,7 @@ describe.runIf(engines.includes('sqlite'))('the file of the embedded store', () 
           command,
           refused,
         ])
-      // A server needs a process of its own.
+      // A server needs a separate process.
       if (!isFullRun && name !== 'folder') continue
       const person = openCommandLine({ CROSSPOINT_DATA_DIR: inside(name) })
       expect(await person.run('serve')).toEqual(refused)

@@ -1,6 +1,6 @@
-// Whatever happens, and in whatever order: every charge is what somebody agreed to, every order of a carrier belongs to
-// a number that somebody has or was given back, and ledgers add up. Plans change their prices, several ask at once, the
-// carrier refuses, breaks or answers nobody, and the server is killed over it.
+// In any history, every charge is what a user agreed to, every order of a carrier belongs to a number that an
+// account has or that was given back, and ledgers add up. Plans change their prices, several clients ask at
+// once, the carrier refuses, breaks or does not answer, and the server is killed.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -52,7 +52,7 @@ describeEngines('histories of money', (engine) => {
   let plan: string
   const next = createNumberSource('+1510888')
   const { below, pick, once: oneIn } = createChance(seed)
-  /** What was bought by which request, and what was given back by hand. */
+  /** The numbers that each request bought, and the numbers that were given back by hand. */
   const bought = new Map<string, string>()
   const givenUp = new Set<string>()
   let asked = 0
@@ -275,7 +275,7 @@ describeEngines('histories of money', (engine) => {
         request,
         Math.round(sum(shown) * 10_000),
       ])
-      // Nobody pays who was only shown a price; what goes may give something back.
+      // A price that is only shown costs nothing; a removal may give something back.
       if (sum(charges.map(({ amount }) => amount)) < 0) expect(request).toMatch(/^agreed-/)
       expect(sum(lines.map(({ amount }) => amount))).toBeLessThanOrEqual(
         Math.max(0, sum(charges.map(({ amount }) => amount))),

@@ -278,7 +278,7 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     await Promise.all([used.remove(), foreign.remove()])
   }
 
-  /** Fails when the rows are copied: a file is in the place of the directory of mail. */
+  /** Fails when the rows are copied: a file has the name of the directory of mail. */
   const failLate = async () => {
     const { dataDir } = back
     writeFileSync(join(dataDir, 'outbox'), '')

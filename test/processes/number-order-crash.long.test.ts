@@ -1,4 +1,4 @@
-// A number is ordered once and is somebody's, or nobody's: wherever the server dies over it.
+// A number is ordered once and belongs to one account or to none, wherever the server dies.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -71,11 +71,11 @@ describeEngines('a server that is killed while numbers change hands', (engine) =
     return number
   }
 
-  /** What is asked of a server that will die over it has no answer. */
+  /** A request to a server that dies has no response. */
   const ask = (request: Promise<unknown>) => void request.catch(() => undefined)
   const activate = (number: string) => session.admin.put(`${pathOf(number)}/activate`)
 
-  /** Kills the server, has everything that was left open done by the next one, and tells what there is then. */
+  /** Kills the server, lets the next one finish all open work, and returns the state after that. */
   const killed = async () => {
     server.process.kill('SIGKILL')
     await once(server.process, 'exit')

@@ -43,7 +43,7 @@ describeAnyEngine('two processes that are asked for one number', (engine) => {
 
   let named = 0
 
-  /** An account with a token of its own, at one of the servers. */
+  /** An account with a separate token, at one of the servers. */
   const rival = async (session: Session): Promise<Rival> => {
     named += 1
     const made = await here.admin.put('/v2/accounts', { name: `Rival ${named}`, realm: `rival${named}.test` })

@@ -56,11 +56,12 @@ const install = async () => {
   await run('npm', args, { cwd: place })
 }
 
-/** What lies in the package before anybody starts it. */
+/** The content of the package before its first start. */
 let contents: string[] = []
 
 beforeAll(async () => {
-  // What `npm pack` does before and after, without the launcher, which would install what is missing here.
+  // The steps that `npm pack` runs before and after, without the launcher, which would install what is missing
+  // here.
   const make = (...args: string[]) =>
     run(process.execPath, [join(root, 'scripts/build-package.mjs'), ...args])
   writeFileSync(join(place, 'package.json'), JSON.stringify({ name: 'operator', private: true }))

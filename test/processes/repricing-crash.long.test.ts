@@ -1,5 +1,5 @@
-// An edited plan means something for everybody who has it: each is told once of each edit, in their order, however
-// often the server is killed meanwhile.
+// The server notifies every account of an edited plan: once of each edit, in their order, however often the
+// server is killed.
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
@@ -8,7 +8,7 @@ import { describeEngines, makePlace, type Place } from '../support/servers/datab
 import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
-// More than two pages of those who are told in one commit.
+// More than two pages of the accounts that one commit notifies.
 const holders = 120
 const rates = [2, 3, 4, 5]
 
@@ -44,14 +44,14 @@ describeEngines('an edited plan', (engine) => {
     session.close()
   }
 
-  /** What each is told of an account's plan: its new price a month. */
+  /** The notifications about an account's plan: its new price a month. */
   const toldOf = async ({ admin }: Session, account: string) => {
     const { data } = await admin.get(`${account}/services/audit?ascending=true`)
     const entries = data as { type: string[]; summary: { recurring: number } }[]
     return entries.filter(({ type }) => type.includes('plan')).map(({ summary }) => summary.recurring)
   }
 
-  it('is told of once to each account that has it, through kill -9', async () => {
+  it('is reported once to each account that has it, through kill -9', async () => {
     const { below } = createChance(seed)
     let server = await start()
     let session = await openSession(server)

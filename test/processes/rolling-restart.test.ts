@@ -71,7 +71,7 @@ const restart = async (index: number) => {
   servers[index] = await startServerProcess(again, server.dataDir)
 }
 
-/** Somebody who changes and reads a record of their own, over and over. */
+/** A client that changes and reads its record, over and over. */
 const keepBusy = async (client: Client, path: string, name: string, isOver: () => boolean) => {
   const failures: string[] = []
   let answered = 0
@@ -144,7 +144,7 @@ describe.each<ProxyName>(['haproxy', 'nginx', 'caddy'])('processes behind %s, as
     async () => {
       const { masterId, token, speak, port } = await behind(name)
       const stranger = speak({ localAddress: '127.0.0.2' }).with(basicHeader(masterId, 'x'.repeat(32)))
-      // What a client says of itself is not believed.
+      // The server does not believe the address that a client sends.
       const refused = await stranger
         .with({ 'x-forwarded-for': '192.0.2.1', 'x-auth-token': '' })
         .put('/v2/api_auth', { api_key: 'f'.repeat(64) })

@@ -63,7 +63,7 @@ describe.each(pairs)('%s', (_kind, startPair) => {
     const refused = await signIn(1, '203.0.113.1', credentialsOf('admin', 'secret'))
     expect(refused.status).toBe(429)
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(30)
-    // Of all strangers together two are left.
+    // All unknown networks together have two attempts left.
     expect(await statuses(4, (turn) => signIn(turn, `198.51.${turn}.1`, wrong(turn)))).toEqual([
       401, 401, 429, 429,
     ])

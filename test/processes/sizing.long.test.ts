@@ -1,4 +1,5 @@
-// The model that says what customers need, held against a small store that is filled here. bench/sizing.ts fills larger ones.
+// The model of customers' needs, compared with a small store that is filled here. bench/sizing.ts fills larger
+// ones.
 import { expect, it } from 'vitest'
 import { constants } from '../../bench/sizing-constants.ts'
 import { tableBytes, tallyRows, usualHabits } from '../../bench/sizing-model.ts'

@@ -14,7 +14,7 @@ const kills = countOf(2, 10)
 const rowsBetweenKills = countOf(400, 5000)
 // Many more than those that a server does before the last kill arrives.
 const rowCount = countOf(6000, 100_000)
-/** Behind this kill the task is stopped, and goes on in a new one. */
+/** After this kill the task is stopped, and a new one continues it. */
 const stopBehind = kills / 2
 const rowsAtOnce = countOf(100, 500)
 /** These rows fail: their numbers lack the plus. */

@@ -1,4 +1,5 @@
-// What a request has left to be done is a part of its trace, also where its server has died and another one does it.
+// Work that a request leaves for later is a part of its trace, also where its server has died and another one
+// does it.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../support/run/eventually.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/servers/databases.ts'

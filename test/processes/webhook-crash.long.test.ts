@@ -71,16 +71,16 @@ afterEach(async () => {
   await place.remove()
 })
 
-describeEngines('a server that tells webhooks', (engine) => {
+describeEngines('a server that sends webhooks', (engine) => {
   beforeEach(() => setUp(engine))
 
-  it('tells after kill -9 what it has not told, in the order of each record', async () => {
+  it('sends after kill -9 what it has not sent, in the order of each record', async () => {
     const server = await start()
     const session = await openSession(server)
     await freeRequests(session)
     await allowLoopback(session)
     await makeHook(session, `${receiver.url}/hook`)
-    // Some are told, and then nobody answers any more.
+    // Some events are delivered, and then the receiver no longer answers.
     receiver.answers((call, response) => {
       if (receiver.calls.length <= 5) answerWith(200)(call, response)
     })
@@ -110,7 +110,7 @@ describeEngines('a server that tells webhooks', (engine) => {
 describe.runIf(engines.includes('postgres'))('several servers of one store', () => {
   beforeEach(() => setUp('postgres'))
 
-  it('tell each event once between them, and go on when the one at work is killed', async () => {
+  it('send each event once between them, and continue when the one at work is killed', async () => {
     const [first, second] = [await start(), await start()]
     const session = await openSession(first)
     await freeRequests(session)
@@ -132,7 +132,7 @@ describe.runIf(engines.includes('postgres'))('several servers of one store', () 
     await once(first.process, 'exit')
     session.close()
     const later = await changeUser(other, 4)
-    // What was told a moment before the kill may be told again, and says nothing of what came later.
+    // An event that was sent a moment before the kill may be sent again, without anything of later changes.
     const toldOfLater = (path: string) => (byRecord(receiver.to(path)).get(later) ?? []).map(eventId)
     await eventually(
       () => ['/a', '/b', '/c', '/d'].map((path) => toldOfLater(path).length),

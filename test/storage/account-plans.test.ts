@@ -76,7 +76,7 @@ describeEngines('A page of accounts', (engine) => {
       for (let number = 1; number <= resellersOthers; number += 1)
         await insertAccount(`d${idOf(number).slice(1)}`, keyOf(number), [[resellerId, 2]])
     })
-    // Statistics that the server would gather by itself before long.
+    // Statistics that the server would gather automatically before long.
     await db.exclusively(async (run) => void (await run('ANALYZE')))
   })
 
@@ -89,7 +89,7 @@ describeEngines('A page of accounts', (engine) => {
   const quoted = (value: Value) =>
     typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
 
-  /** What the plan costs that is made once for whatever is asked for: a server keeps it where it looks no worse. */
+  /** The cost of the generic plan: a server keeps this plan where it looks no worse. */
   const genericCostOf = async (sql: string, params: readonly Value[]) => {
     const client = new Client({ connectionString: place.databaseUrl })
     await client.connect()
@@ -104,7 +104,7 @@ describeEngines('A page of accounts', (engine) => {
     }
   }
 
-  /** At most so many rows were touched at one place of the plan; SQLite tells only along which index it goes. */
+  /** The number of rows that one node of the plan touches at most; SQLite shows only which index it uses. */
   const costOf = async (sql: string, params: readonly Value[]): Promise<number> => {
     const { db } = place
     if (engine === 'postgres') {
@@ -195,7 +195,7 @@ describeEngines('A page of accounts', (engine) => {
     }
   })
 
-  it('that a migration goes on with touches no more than it takes', async () => {
+  it('that a migration continues with touches no more than it takes', async () => {
     const stretch = { rootId: ancestorId, place: idOf(middle), includesDescendants: true }
     const costs = await costsOf((store) => createMigrationStore(store).targets(stretch, limit))
     expect(Math.max(...costs)).toBeLessThanOrEqual(limit)

@@ -1,4 +1,4 @@
-// Call records of another system that belong to months of which records lie in files.
+// Call records of another system that belong to months of which some records are in files.
 import { expect, it } from 'vitest'
 import { createLegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Cdr } from '../../src/areas/calls/cdrs/schema.ts'
@@ -66,7 +66,7 @@ describeEngines('Call records that are adopted into an archived month', (engine)
     return rows.map(({ calls }) => Number(calls))
   }
 
-  it('come in late as they do by intake, and those that lie in files are not taken again', async () => {
+  it('come in late as they do by intake, and those in files are not taken again', async () => {
     const accountId = randomHex(16)
     expect(await adopted(accountId, ['a', 'b', 'c'])).toEqual(['accepted', 'accepted', 'accepted'])
     await place.around.archive()

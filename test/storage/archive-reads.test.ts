@@ -1,4 +1,4 @@
-// What it takes to read call records that lie in files.
+// The cost of reading call records in files.
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { CdrRow } from '../../src/areas/calls/cdrs/columns.ts'
@@ -38,7 +38,10 @@ describeEngines('Call records in files', (engine) => {
     },
   )
 
-  /** An account with so many records of one month, a second after the other; 12 of them fill a file, 5 a group. */
+  /**
+   * An account with the given number of records of one month, a second after the other; 12 of them fill a file,
+   * 5 a group.
+   */
   const archived = async (count: number, more: (at: number) => Partial<CdrRow> = () => ({})) => {
     const accountId = randomHex(16)
     const legs = Array.from({ length: count }, (_, at) =>
@@ -87,7 +90,7 @@ describeEngines('Call records in files', (engine) => {
   const reading = { after: undefined, limit: 50, descending: false, long: false }
 
   describe.each(['legs', 'interactions'] as const)('(%s of a user)', (kind) => {
-    /** A store that looks at so many records for one piece. */
+    /** A store that searches the given number of records for one chunk. */
     const listOf = (tried: number) => {
       const { store, around } = place
       if (kind === 'legs') return createCdrStore(store, around.reading, tried)
@@ -95,7 +98,7 @@ describeEngines('Call records in files', (engine) => {
     }
 
     it.each(someOf(1, [false, true]))(
-      'are looked for in so many records at a time (descending: %s)',
+      'are looked for in a limited number of records at a time (descending: %s)',
       async (descending) => {
         const { accountId, legs } = await archived(60, (at) => ({ owner_id: at % 30 === 7 ? 'u1' : 'u2' }))
         const { batch } = listOf(10)

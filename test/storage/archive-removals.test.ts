@@ -1,4 +1,4 @@
-// What the archive of call records leaves in the place of its files when something fails there.
+// The files that the archive of call records leaves when an operation fails.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'

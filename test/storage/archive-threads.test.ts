@@ -1,4 +1,4 @@
-// Files of call records are put together and taken apart beside the event loop.
+// Files of call records are packed and unpacked outside the event loop.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { endBytesOf } from '../../src/areas/calls/cdrs/archive/file.ts'
 import { createFileReader, createFileThread } from '../../src/areas/calls/cdrs/archive/files.ts'
@@ -44,7 +44,7 @@ describe('A file of call records', () => {
     expect([first.records, second.records]).toEqual([8, 2])
   })
 
-  it('is put together and taken apart while other work goes on', async () => {
+  it('is packed and unpacked while other work continues', async () => {
     const rows = legs(500)
     await thread.add(rows)
     await reader.end(new Uint8Array()).catch(() => undefined)
@@ -67,7 +67,7 @@ describe('A file of call records', () => {
     await expect(thread.finish()).rejects.toThrow('the thread lost a part of the file')
   })
 
-  it('that is damaged is an error to whoever reads it, and to nobody else', async () => {
+  it('that is damaged is an error for its reader only', async () => {
     await thread.add(legs(5))
     const { bytes } = await thread.finish()
     const [group] = (await endOf(bytes)).groups

@@ -11,7 +11,7 @@ describeEngines('the chain of the audit', (engine) => {
   const run = (sql: string, params: readonly Value[]) => world.server.store.writeUnrecorded([{ sql, params }])
 
   const rowsOf = async ({ id, path }: TestAccount) => {
-    // Whoever reads the audit waits until everything has its place.
+    // A reader of the audit log waits until every entry has its place.
     expect(await world.operator.get(`${path}/audit`)).toSucceed()
     return world.server.store.all<Row>(
       "SELECT * FROM audit_log WHERE account_id = $1 AND action <> 'happened' ORDER BY sequence",
@@ -21,7 +21,7 @@ describeEngines('the chain of the audit', (engine) => {
 
   const verified = () => createVerification(world.server.store).all(() => undefined)
 
-  /** An account with a history, and its entries as they lie in the store. */
+  /** An account with a history, and its entries as stored. */
   const withHistory = async () => {
     const account = await world.account(world.reseller)
     const device = await world.device(account, { name: 'Phone 0' })
@@ -52,7 +52,7 @@ describeEngines('the chain of the audit', (engine) => {
       value,
     ])
 
-  /** What the verifier says while something is done to the store, which is undone. */
+  /** The output of the verifier while the store is changed; the change is undone afterwards. */
   const faultsWhile = async (act: () => Promise<void>, undo: () => Promise<void>) => {
     await act()
     try {
@@ -86,7 +86,7 @@ describeEngines('the chain of the audit', (engine) => {
     await ended
   })
 
-  it('tells one flipped bit of anything that an entry says', async () => {
+  it('detects one flipped bit of any value in an entry', async () => {
     const { account, rows } = await withHistory()
     const columns = [
       'at',

@@ -38,7 +38,7 @@ describe('the record cache', () => {
     expect(loads).toBe(1)
   })
 
-  it('shares one load among those who ask meanwhile', async () => {
+  it('shares one load among concurrent reads', async () => {
     const { cache } = createCounted(10_000)
     const slow = createSlowLoad()
     const both = [cache.get('a', slow.load), cache.get('a', () => Promise.reject(new Error('a second load')))]
@@ -77,7 +77,7 @@ describe('the record cache', () => {
     expect(loads).toEqual(['a', 'a'])
   })
 
-  it('loads anew what was forgotten, one key or everything', async () => {
+  it('loads again what was forgotten, one key or everything', async () => {
     const { cache, get } = createCounted(10_000)
     await get('a')
     await get('b')
@@ -94,7 +94,7 @@ describe('the record cache', () => {
       const slow = createSlowLoad()
       const old = cache.get('a', slow.load)
       cache.forget(keys)
-      // Whoever asks after the change must not be handed the load from before it.
+      // A read after the change must not return the load from before it.
       const next = get('a')
       slow.resolve('old')
       expect([await old, await next, await get('a')]).toEqual(['old', 'a 1', 'a 1'])

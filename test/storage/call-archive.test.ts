@@ -40,7 +40,7 @@ import { archiveAround, insertLegs } from '../support/world/call-archive.ts'
 import { someOf } from '../support/world/walk.ts'
 
 describe.each(['directory', 'bucket'] as const)('Call records of which some lie in files of a %s', (kind) =>
-  // What differs between engines does not depend on where the files lie.
+  // Differences between engines do not depend on where the files are.
   (kind === 'directory' ? describeEngines : describeAnyEngine)('and others in the store', (engine) => {
     const place = sharedBySuite(
       async () => {
@@ -135,12 +135,13 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
             }
 
             await insert(early(accountId))
-            // Of accounts before and behind it, in the same files.
+            // Accounts before and after it, in the same files.
             for (const first of ['0', 'f']) await insert(late(first + accountId.slice(1)))
             const before = await views()
             await around.archive()
             expect(await views()).toEqual(before)
-            // Records of a month that lies in files stay beside it, and follow it when it is their turn.
+            // Records that arrive after their month is in files are stored outside the files until the next
+            // run.
             await insert(ownLate)
             const withLate = await views()
             await around.archive()
@@ -216,7 +217,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
     })
 
     it.each(someOf(1, ['legs', 'interactions'] as const))(
-      'are each in the CSV of %s once, those beside files of their month as well',
+      'are each in the CSV of %s once, also those outside the files of their month',
       async (of) => {
         const accountId = randomHex(16)
         const scope = { accountId, ...whole }
@@ -447,7 +448,7 @@ describeEngines('A month of call records that others move', (engine) => {
     await fresh.remove()
   })
 
-  it('is found by whoever has not yet heard of it', async () => {
+  it('is found by a process that does not know of the move yet', async () => {
     const { store, around, opened } = place
     const accountId = randomHex(16)
     const rows = plainLegs(accountId, 12)

@@ -97,7 +97,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
   beforeAll(async () => {
     for (const month of [202512, 202601])
       for (const account of accounts) await insert(place.store, month, legsOf(account, month))
-    // Statistics that the server would gather by itself before long.
+    // Statistics that the server would gather automatically before long.
     await place.opened.db.exclusively(async (run) => void (await run('ANALYZE')))
   })
 
@@ -263,7 +263,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
     expect(byBlock.length > 0).toBe(engine === 'postgres')
     for (const { lines } of byBlock) expect(lines.join('\n')).toMatch(alongIndex)
     const filtered = await plansOf((store) => createCdrStore(store).batch({ ...whole, questions }, first))
-    // What is tried at once may be sorted: it is bounded.
+    // A batch with filters may be sorted: its size is bounded.
     expect(offences(filtered, { sorts: true })).toEqual([])
   })
 

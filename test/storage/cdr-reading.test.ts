@@ -91,7 +91,7 @@ describeEngines('Reading call detail records', (engine) => {
       runs,
     ))
 
-  it('keeps to the range, whatever month a record lies in', () =>
+  it('keeps to the range, whatever month a record is in', () =>
     fc.assert(
       fc.asyncProperty(
         anyRows,

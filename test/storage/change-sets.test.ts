@@ -45,7 +45,7 @@ describeEngines('change sets', (engine) => {
     expect(titles).toEqual([`note ${results.indexOf('done')}`])
   })
 
-  it('tell whoever comes second which name is taken', async () => {
+  it('report to the second writer which name is taken', async () => {
     const accountId = freshAccount()
     await world.add(accountId, { title: 'first', slot: 'best' })
     await expect(world.add(accountId, { title: 'second', slot: 'best' })).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describeEngines('change sets', (engine) => {
     expect(await world.store.records.claimant({ ...claim, value: 'be\0st' })).toBeUndefined()
   })
 
-  it('release nothing that somebody else holds', async () => {
+  it('release nothing that another record holds', async () => {
     const accountId = freshAccount()
     const { id } = await world.add(accountId, { title: 'holder', slot: 'best' })
     const claim = { scope: accountId, name: 'slot', value: 'best' }
@@ -109,7 +109,7 @@ describeEngines('change sets', (engine) => {
     set.run('INSERT INTO no_such_table (a) VALUES ($1)', [1])
     await expect(world.store.commit(set)).rejects.toThrow(/no_such_table/)
     expect(await everything()).toEqual(before)
-    await world.add(accountId, { title: 'the store goes on' })
+    await world.add(accountId, { title: 'the store works again' })
   })
 
   it('are the only way to write: a read that would write is refused', async () => {
@@ -193,7 +193,7 @@ describeEngines('change sets', (engine) => {
       await world.other.store.fence()
       expect((await world.other.notes.get(accountId, note.id)).doc.title).toBe(String(round))
       expect((await world.other.notes.few(accountId)).map(({ doc }) => doc.title)).toEqual([String(round)])
-      // SQLite tells of foreign commits once a turn of the event loop, as requests arrive.
+      // SQLite reports foreign commits once a turn of the event loop, as requests arrive.
       await new Promise(setImmediate)
     }
   })

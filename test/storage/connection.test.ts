@@ -69,10 +69,11 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await patient.close()
   })
 
-  it('are asked once by all that is asked in one turn of the event loop, and again by who comes later', async () => {
+  it('are asked once for all fences of one turn of the event loop, and again for later fences', async () => {
     const first = db.fence()
     expect(db.fence()).toBe(first)
-    // It has been sent then: what it hears of was committed before. Whoever comes now asks anew, answered or not.
+    // The first query has been sent, so it shows only earlier commits. A later fence sends another query,
+    // whether the first one is answered or not.
     await nextTurn()
     await nextTurn()
     const second = db.fence()
@@ -89,7 +90,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
       await notes.add('a', { title: `before ${round}` })
       await terminateAll()
       // One attempt may meet the broken connection; it fails clearly, and what comes after succeeds.
-      const [outcome] = await Promise.allSettled([notes.add('a', { title: `meanwhile ${round}` })])
+      const [outcome] = await Promise.allSettled([notes.add('a', { title: `between ${round}` })])
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unreachable)
       await db.fence()?.catch((error) => expect(error).toMatchObject(unreachable))
       await notes.notes.page({ accountId: 'a', limit: 1, descending: false }).catch(() => undefined)
@@ -188,7 +189,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
         theirs.add('g', { title: String(index) }),
       ]).flat(),
     )
-    // All kinds of work together opened what there is, but for lanes that nobody needed.
+    // All kinds of work together opened all connections, except for lanes without work.
     const opened = (await others()) - before
     expect(opened).toBeGreaterThanOrEqual(5)
     expect(opened).toBeLessThanOrEqual(connections)
@@ -196,7 +197,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await client.end()
   })
 
-  it('hand on what the server says to an export that it refuses', async () => {
+  it('pass on the error of the server for an export that it refuses', async () => {
     await expect(db.csvLines({ ...lineOf('1'), tail: 'FROM nowhere' })).rejects.toMatchObject({
       message: 'relation "nowhere" does not exist',
       code: '42P01',

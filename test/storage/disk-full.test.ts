@@ -30,7 +30,7 @@ const fill = async ({ engine, place, server: { store } }: World): Promise<() => 
 const large = (letter: string) => ({ notes: letter.repeat(60_000) })
 
 describeEngines('a store without room', (engine) => {
-  it('answers 507, changes nothing, says so at /readyz, and goes on when there is room again', async () => {
+  it('answers 507, changes nothing, says so at /readyz, and works again when there is room', async () => {
     const world = await buildWorld(engine)
     const { path } = await world.device(world.acme, { name: 'Full' })
     await world.snapshot()
@@ -55,7 +55,7 @@ describeEngines('a store without room', (engine) => {
         507,
       )
     })
-    // What is there can be read, and is what was acknowledged last.
+    // Stored data can be read, and is what was acknowledged last.
     expect((await world.ada.get(path)).data.notes ?? '').toBe(notes)
 
     await empty()

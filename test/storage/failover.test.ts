@@ -35,7 +35,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
   const onServer = async <T>(sql: string, params: unknown[] = []) =>
     (await cluster.ask((client) => client.query(sql, params))).rows as T[]
 
-  it('finds the server that takes writes, wherever it stands in the list', async () => {
+  it('finds the server that takes writes, at any place in the list', async () => {
     const [first, second] = [cluster.urlOf('standby'), cluster.urlOf('primary')]
     const hosts = [first, second].map((url) => new URL(url).host)
     const { db, notes } = open(second.replace(new URL(second).host, hosts.join(',')))
@@ -121,7 +121,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
     expect(db.state()).toBe('standby_missing')
   }
 
-  it('keeps its connections while the standby is gone, says why, and goes on when it is back', async () => {
+  it('keeps its connections while the standby is gone, says why, and works again when it is back', async () => {
     const { db, notes } = open(cluster.url, 1500)
     await notes.add('s', { title: 'before' })
     await cluster.killStandby()
@@ -161,7 +161,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
     await db.close()
   })
 
-  it('follows a failover, also with connections that nobody used meanwhile', async () => {
+  it('follows a failover, also with connections that were idle in between', async () => {
     const { db, notes } = open(cluster.url)
     await notes.add('f', { title: 'before' })
     await db.fence()

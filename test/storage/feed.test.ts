@@ -39,22 +39,22 @@ const storesNothing: Readonly<Record<string, string>> = {
   'POST /v2/edge/freeswitch': 'a question about a phone or a call',
   'POST /v2/edge/calls': 'a call of an unknown account',
   [`POST ${onAccount}/services/reconciliation`]: 'every count is right',
-  [`POST ${onAccount}/services/synchronization`]: 'nobody outside has to be told',
+  [`POST ${onAccount}/services/synchronization`]: 'no other system is notified',
   [`POST ${onAccount}/whitelabel/domains`]: 'a question to name servers',
   [`POST ${onAccount}/phone_numbers/check`]: 'a question to carriers',
   'POST /v2/notifications/{notification_id}/preview': 'a mail is sent',
-  [`POST ${onAccount}/webhooks/{webhook_id}/test`]: 'a receiver is told',
+  [`POST ${onAccount}/webhooks/{webhook_id}/test`]: 'a receiver is called',
   [`PATCH ${onAccount}/webhooks`]: 'none was switched off',
   [`PATCH ${onAccount}/descendants/webhooks`]: 'none was switched off',
   [`POST ${onAccount}/notifications/{notification_id}/preview`]: 'a mail is sent',
 }
 
-/** Routes that a walk with ordinary records cannot bring to success; each has tests of its own. */
+/** Routes that a walk with ordinary records cannot bring to success; each has separate tests. */
 const needsMore: Readonly<Record<string, string>> = {
   'POST /v2/user_auth/recovery': 'asks for the secret in a mail',
   [`PUT ${onAccount}/transactions/sale`]: 'asks for a bookkeeper outside',
   [`PUT ${onAccount}/transactions/refund`]: 'asks for a bookkeeper outside',
-  [`PUT ${onAccount}/transactions/{transaction_id}`]: 'never succeeds, whoever asks',
+  [`PUT ${onAccount}/transactions/{transaction_id}`]: 'never succeeds',
   [`PUT ${onAccount}/services/payment_tokens`]: 'asks for a bookkeeper outside',
   [`PUT ${onAccount}/services/payment_tokens/setup`]: 'asks for a bookkeeper outside',
   [`POST ${onAccount}/services/payment_tokens/{token_id}`]: 'asks for a bookkeeper outside',
@@ -83,8 +83,8 @@ const needsMore: Readonly<Record<string, string>> = {
   [`DELETE ${onAccount}/users/{user_id}/passkeys/{passkey_id}`]: 'asks for an authenticator',
   'PUT /v2/multi_factor/passkeys/options': 'asks for a domain of passkeys',
   'PUT /v2/multi_factor/passkeys': 'asks for an authenticator',
-  [`POST ${onAccount}/users/{user_id}/access_lists`]: 'users have none, whoever asks',
-  [`DELETE ${onAccount}/users/{user_id}/access_lists`]: 'users have none, whoever asks',
+  [`POST ${onAccount}/users/{user_id}/access_lists`]: 'users have none',
+  [`DELETE ${onAccount}/users/{user_id}/access_lists`]: 'users have none',
   ...Object.fromEntries(
     [
       ...['PUT', 'POST', 'PATCH', 'DELETE'].map(
@@ -93,7 +93,7 @@ const needsMore: Readonly<Record<string, string>> = {
       ...['POST', 'PATCH', 'DELETE'].map(
         (method) => `${method} ${onAccount}/system_configs/{config_id}/{section}`,
       ),
-    ].map((name) => [name, 'accounts have none, whoever asks']),
+    ].map((name) => [name, 'accounts have none']),
   ),
 }
 
@@ -142,7 +142,7 @@ const entriesOf = async ({ server }: World, requestId: string) => {
   return audit.filter(({ author }) => JSON.parse(author).requestId === requestId)
 }
 
-/** Reads each entry as whoever answers for everything, and finds in it who made the change. */
+/** Reads each entry as an auditor does, and finds in it who made the change. */
 const expectAudited = async (
   world: World,
   visitor: Person,
@@ -152,7 +152,8 @@ const expectAudited = async (
   // One of the routes ends all sessions, the operator's among them.
   const operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
   for (const { account_id: accountId, id, kind, record_id: recordId } of entries) {
-    // Noted after the answer for whoever has signed in, which a token's holder may do for somebody else.
+    // Noted after the answer for the user who has signed in; the holder of a token may sign in for another
+    // user.
     if (kind === 'sign_in_networks') continue
     const answer = await operator.get(`/v2/accounts/${accountId}/audit/${id}`)
     expect(answer.data, answer.text).toMatchObject({
@@ -182,7 +183,7 @@ const changedRecords = (difference: ReturnType<typeof differenceOf>, masterId: s
   const had = new Set(gone.map(keyOf))
   const unedited = new Set(fresh.map(keyOf).filter((key) => had.has(key)))
   const edited = [...gone, ...fresh].filter((row) => !unedited.has(keyOf(row)))
-  // What is nobody's stands in the audit of the master account.
+  // Changes that belong to no account are in the audit log of the master account.
   const ownerOf = (accountId: unknown) => (accountId === systemScope ? masterId : accountId)
   return edited.map(({ account_id, kind, id }) => `${ownerOf(account_id)} ${kind} ${id}`)
 }
@@ -199,7 +200,7 @@ describeEngines('the change feed', (engine) => {
     for (const [number, route] of routes.entries()) {
       const name = nameOf(route)
       const stage = await setStage(world, name)
-      // Some routes end the session that asks: it is somebody's who came for that alone.
+      // Some routes end the session that asks: a user who signed in only for this sends the request.
       const visitor = await world.admin(world.master)
       const before = await world.snapshot()
       const answer = await callRoute(visitor, route, stage, `feed-${number}`)
@@ -213,7 +214,7 @@ describeEngines('the change feed', (engine) => {
       const told = new Set(entries.map(textOf))
       expect(
         changed.filter((record) => !told.has(record)),
-        `${name} changed what no entry tells`,
+        `${name} changed something without an entry`,
       ).toEqual([])
       if (name in storesNothing) expect(changed, name).toEqual([])
       else expect(entries.length, `${name}: ${answer.text}`).toBeGreaterThan(0)
@@ -264,7 +265,7 @@ describe('the code', () => {
       .map(({ path }) => path)
       .toSorted()
 
-  it('hands a database to nobody but the parts that make a store of it', () => {
+  it('hands a database only to the parts that make a store of it', () => {
     expect(pathsWith(/\bopen(Sqlite|Postgres)\b/)).toEqual([
       'src/commands/open-store.ts',
       'src/compose.ts',
@@ -272,7 +273,8 @@ describe('the code', () => {
       'src/storage/sqlite.ts',
     ])
     const holders = pathsWith(/\bimport\b[^;]*?\bDatabase\b[^;]*?from '[^']*storage\/db\.ts'/)
-    // Those of the feed hear of commits and write nothing. A move closes the store that it copies, and makes a store of the new database.
+    // The files of the feed receive commits and write nothing. A move closes the store that it copies, and
+    // makes a store of the new database.
     expect(holders).toEqual([
       'src/commands/moving/fill.ts',
       'src/commands/moving/old-store.ts',

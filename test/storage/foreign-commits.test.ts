@@ -9,7 +9,7 @@ import { noteCommit } from '../../src/storage/sqlite-commits.ts'
 import { createStatements, openDurable } from '../../src/storage/sqlite-open.ts'
 import { countOf } from '../support/run/run-length.ts'
 
-// A server and a command on one file of the embedded store, each as a process of its own would have it.
+// A server and a command on one file of the embedded store, each with the connection of a separate process.
 describe('commits of other processes on the embedded store', () => {
   let folder: string
   let file: string
@@ -74,7 +74,7 @@ describe('commits of other processes on the embedded store', () => {
     expect(await heardBehindFence()).toEqual(['everything'])
   })
 
-  it('that are more than are told, or name too much, make everything stale', async () => {
+  it('that are too many for a notification, or name too much, make everything stale', async () => {
     const command = open({ tellsKeys: true })
     for (let number = 0; number < 600; number += 1) await write(command, `key ${number}`)
     expect(await heardBehindFence()).toEqual(['everything'])
@@ -99,7 +99,7 @@ describe('commits of other processes on the embedded store', () => {
     expect(await heardBehindFence()).toEqual(['after'])
   })
 
-  it('are heard of in any order of writing and looking', async () => {
+  it('are noticed in any order of writing and looking', async () => {
     const writers = [open({ tellsKeys: true }), open({ tellsKeys: true }), server]
     const step = fc.oneof(fc.nat(writers.length - 1), fc.constant('look' as const))
     await fc.assert(

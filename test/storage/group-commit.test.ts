@@ -38,7 +38,7 @@ describeEngines('writes that come together', (engine) => {
     expect(await world.events(accountId)).toHaveLength(kept.length + 1)
   })
 
-  it('are judged in company as they would be alone when they need the same name', async () => {
+  it('have the same results together as they would have alone when they need the same name', async () => {
     const accountId = freshAccount()
     const results = await Promise.allSettled(
       Array.from({ length: 60 }, (_, index) => {
@@ -63,7 +63,7 @@ describeEngines('writes that come together', (engine) => {
     expect(await storedTitles(accountId)).toHaveLength(engine === 'postgres' ? 20 : 21)
   })
 
-  it('go on together when one of them is refused by the engine', async () => {
+  it('are committed together when one of them is refused by the engine', async () => {
     const { db, close } = await openTestDatabase(engine)
     const notes = openNotes(db, clock)
     const batches: number[] = []
@@ -74,12 +74,12 @@ describeEngines('writes that come together', (engine) => {
       titles.map((title) => notes.add(accountId, { title, ...(title === 'odd' ? { owner: 'a\0b' } : {}) })),
     )
     expect(batches.reduce((sum, writes) => sum + writes, 0)).toBe(engine === 'postgres' ? 39 : 40)
-    // Those before it and those behind it; nobody has a transaction of its own.
+    // The writes before it and the writes after it; no write has a separate transaction.
     expect(batches.length).toBeLessThanOrEqual(3)
     await close()
   })
 
-  it('go on together when one of them needs a name that another one has', async () => {
+  it('are committed together when one of them needs a name that another one has', async () => {
     const { db, close } = await openTestDatabase(engine)
     const notes = openNotes(db, clock)
     const accountId = freshAccount()
@@ -101,7 +101,7 @@ describeEngines('writes that come together', (engine) => {
     const made = await Promise.all(
       Array.from({ length: 12 }, (_, index) => world.add(accountId, { title: `note ${index}` })),
     )
-    // Opposite orders of the same rows: a deadlock on PostgreSQL unless one of them is told to try again.
+    // Opposite orders of the same rows: a deadlock on PostgreSQL unless the store makes one of them try again.
     const touchAll = async (notes: typeof world.other, order: typeof made) =>
       Promise.allSettled(order.map((note) => notes.change(note, { title: `${note.doc.title} changed` })))
     const [ours, theirs] = await Promise.all([

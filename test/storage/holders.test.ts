@@ -45,7 +45,7 @@ describeEngines('records found by what they hold', (engine) => {
     return record
   }
 
-  it('are those that hold it now, whoever changed that', async () => {
+  it('are those that hold it now, whichever process changed that', async () => {
     const [near, far] = [named(here), named(there)]
     const whoIs = async (nickname: string) => {
       await here.fence()
@@ -75,7 +75,7 @@ describeEngines('records found by what they hold', (engine) => {
     expect((await named(here).holder(claimOf('kindly')))?.id).toBe(id)
   })
 
-  it('keep nothing beside them when they go, not even what came at the last moment', async () => {
+  it('keep nothing attached when they go, not even what came at the last moment', async () => {
     const notes = createAttachment<{ text: string }>(here, 'note')
     const owner = await create(here, 'annotated')
     const add = (text: string) =>

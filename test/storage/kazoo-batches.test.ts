@@ -1,4 +1,4 @@
-// How documents of a Kazoo are stored in batches, and what becomes of those that the store refuses.
+// How documents of a Kazoo are stored in batches, and what happens to documents that the store refuses.
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { createBatches } from '../../import-kazoo/import-run/batches.ts'

@@ -76,7 +76,7 @@ describe.each(dumpForms)('A dump as %s', (form) => {
     )
   })
 
-  it('goes on behind every mark, opened anew too', async () => {
+  it('continues after every mark, also when it is opened again', async () => {
     const documents = Array.from({ length: 2300 }, (_, at) => {
       const id = `rate ${String(at).padStart(5, '0')}`
       return { id, rev: '1-a', text: `{"_id":"${id}","_rev":"1-a","rate_cost":5.0}`, files: [], losers: [] }
@@ -148,7 +148,7 @@ describe('A dump', () => {
     expect(idsOf(await readDocuments(await opened(path), 'alerts'))).toEqual(['b'])
   })
 
-  it('whose files lie in folders beside it gives them, and nothing outside of its folder', async () => {
+  it('whose files are in folders next to it gives them, and nothing outside of its folder', async () => {
     const folder = newFolder()
     const stub = '{"content_type":"text/csv","length":4,"stub":true}'
     writeFileSync(join(folder, 'outside.csv'), 'no!!')
@@ -181,7 +181,7 @@ describe('A dump', () => {
     )
   })
 
-  it('tells documents that cannot be read, without their words', async () => {
+  it('reports documents that cannot be read, without their words', async () => {
     const path = join(newFolder(), 'alerts.json')
     writeFileSync(path, '[{"_id":"good"},{"_id":"bad","password":secret},{"no":"id"}]')
     const [page] = await readPages(await opened(path), 'alerts')
@@ -194,7 +194,7 @@ describe('A dump', () => {
     })
   })
 
-  it('that breaks off, is empty or of no known form is told by its name', async () => {
+  it('that breaks off, is empty or of no known form is reported by its name', async () => {
     const folder = newFolder()
     const refusalOf = async (name: string, content: string | Buffer) => {
       writeFileSync(join(folder, name), content)

@@ -69,7 +69,7 @@ describeEngines('a lease', (engine) => {
     },
   )
 
-  it('is free again when nobody heard that it was taken', async () => {
+  it('is free again when the response that it was taken is lost', async () => {
     let asked = 0
     world.faults.onWrite = () => (asked++ < 1 ? 'unheard' : undefined)
     await expect(world.one.take('hoeing')).rejects.toMatchObject({ kind: { name: 'datastore_unreachable' } })
@@ -91,7 +91,7 @@ describeEngines('a lease', (engine) => {
     await taken[0]?.release()
   })
 
-  it('lets nothing happen that is guarded by it once somebody else holds it', async () => {
+  it('prevents every guarded write once another process holds it', async () => {
     const stale = await world.one.take('sowing')
     clock.advance({ seconds: 16 })
     const fresh = await world.other.take('sowing')
@@ -157,36 +157,39 @@ describeEngines('a lease', (engine) => {
     expect(await world.one.take('picking')).toBeUndefined()
   })
 
-  onLinux('is free at once when its process was killed and nobody has asked how it ended', async () => {
-    if (!birth) throw new Error('this process knows nothing of its birth')
-    // The shell becomes a sleeper that never reaps the child it had. Until then it would.
-    const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'])
-    const [output] = await once(parent.stdout, 'data')
-    await eventually(
-      () => readFileSync(`/proc/${parent.pid}/comm`, 'latin1').trim(),
-      (name) => name === 'sleep',
-    )
-    const pid = Number(String(output))
-    const fieldsOf = () => {
-      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      return text.slice(text.lastIndexOf(')') + 2).split(' ')
-    }
-    const holder = {
-      ...thisProcess,
-      pid,
-      process: 'killed',
-      birth: { ...birth, started: String(fieldsOf()[19]) },
-    }
-    await heldBy('digging', holder)
-    expect(await world.one.take('digging')).toBeUndefined()
-    process.kill(pid, 'SIGKILL')
-    await eventually(fieldsOf, ([state]) => state === 'Z')
-    const lease = await world.one.take('digging')
-    expect(lease).toBeDefined()
-    await lease?.release()
-    parent.kill('SIGKILL')
-    await once(parent, 'exit')
-  })
+  onLinux(
+    'is free at once when its process was killed and its parent has not asked how it ended',
+    async () => {
+      if (!birth) throw new Error('this process knows nothing of its birth')
+      // The shell becomes a sleeper that never reaps the child it had. Until then it would.
+      const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'])
+      const [output] = await once(parent.stdout, 'data')
+      await eventually(
+        () => readFileSync(`/proc/${parent.pid}/comm`, 'latin1').trim(),
+        (name) => name === 'sleep',
+      )
+      const pid = Number(String(output))
+      const fieldsOf = () => {
+        const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+        return text.slice(text.lastIndexOf(')') + 2).split(' ')
+      }
+      const holder = {
+        ...thisProcess,
+        pid,
+        process: 'killed',
+        birth: { ...birth, started: String(fieldsOf()[19]) },
+      }
+      await heldBy('digging', holder)
+      expect(await world.one.take('digging')).toBeUndefined()
+      process.kill(pid, 'SIGKILL')
+      await eventually(fieldsOf, ([state]) => state === 'Z')
+      const lease = await world.one.take('digging')
+      expect(lease).toBeDefined()
+      await lease?.release()
+      parent.kill('SIGKILL')
+      await once(parent, 'exit')
+    },
+  )
 
   it('lets a round be done once in its time by all processes together', async () => {
     const done: string[] = []
@@ -239,7 +242,7 @@ describeEngines('a lease', (engine) => {
     expect(entries.map(({ message }) => message)).toEqual(['a round failed'])
   })
 
-  it('does a round only when it was nudged, if a server is told so', async () => {
+  it('does a round only when it was nudged, if rounds are started that way', async () => {
     const { log } = createTestLog()
     const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
     const done: string[] = []
@@ -257,7 +260,7 @@ describeEngines('a lease', (engine) => {
     expect(done).toEqual(['nudged', 'nudged'])
   })
 
-  /** A round that loses its lease the first time that it is done, in a way of its own, and is done again. */
+  /** A round that loses its lease in the given way the first time that it is done, and is done again. */
   const losingOnce = async (
     round: Pick<ScheduledJob, 'name' | 'everySeconds' | 'due'>,
     lose: (signal: AbortSignal, guard: Statement, taken: Lease | undefined) => Promise<unknown>,
@@ -292,7 +295,7 @@ describeEngines('a lease', (engine) => {
       world.store.writeUnrecorded([guard]).finally(() => taken?.release()),
     ))
 
-  it('counts no round as done that another process has taken over meanwhile', async () => {
+  it('counts no round as done that another process has taken over in between', async () => {
     // It dies before it has done the round.
     await losingOnce({ name: 'threshing', everySeconds: 86_400 }, async (_signal, _guard, taken) =>
       taken?.release(),

@@ -98,7 +98,7 @@ describeEngines('A table by month', (engine) => {
     await expect(insert(store, 20261, 'x')).rejects.toThrow('20261 is no month')
   })
 
-  it('tells the other processes of its months', async () => {
+  it('notifies the other processes of its months', async () => {
     await insert(store, 202612, 'a')
     expect(await idsIn(other)).toEqual(['202612-a'])
     await insert(other, 202703, 'e')
@@ -112,7 +112,7 @@ describeEngines('A table by month', (engine) => {
     expect(await idsIn(store, { first: 202705, last: 202706 })).toEqual(['202705-a', '202705-b', '202706-c'])
   })
 
-  it('has a month before its first row, made as often as it is said', async () => {
+  it('has a month before its first row, however often it is made', async () => {
     const make = async (into: Store, month: number) => {
       const set = changes()
       await into.cdrs.make(set, month)
@@ -140,7 +140,7 @@ describeEngines('A table by month', (engine) => {
     expect(await idsIn(store, { first: 202705, last: 202705 })).toEqual(['202705-back'])
   })
 
-  it('is read by who has not yet heard that a month is gone', async () => {
+  it('is read by a process that does not know yet that a month is gone', async () => {
     await insert(store, 202706, 'c')
     await insert(store, 202708, 'x')
     expect(await idsIn(other, { first: 202706, last: 202708 })).toHaveLength(2)
@@ -158,7 +158,7 @@ describeEngines('A table by month', (engine) => {
     await into.commit(set)
   }
 
-  it('tells who read what was archived before a month was', async () => {
+  it('reports to a reader that a month was archived after the reader looked', async () => {
     await insert(store, 202710, 'x')
     const archived = await store.cdrs.archivedMonths()
     const [month, year] = [
@@ -178,7 +178,7 @@ describeEngines('A table by month', (engine) => {
     await expect(idsIn(store, now)).rejects.toThrow(MonthMoved)
   })
 
-  it('does not archive a month that was dropped meanwhile', async () => {
+  it('does not archive a month that was dropped in between', async () => {
     await insert(store, 202711, 'x')
     await written(store, (set) => store.cdrs.beginArchiving(set, 202711))
     await drop(store, 202711)
@@ -224,7 +224,7 @@ describeEngines('A table by month', (engine) => {
       expect(await idsIn(store, { first: 202801, last: 202801 })).toEqual(['202801-late'])
     })
 
-    it('waits a moment for whoever reads a month that is dropped, then fails', async () => {
+    it('waits a moment for a reader of a month that is dropped, then fails', async () => {
       await insert(store, 202709, 'x')
       let dropped: unknown
       await opened.reopen().exclusively(async (run) => {

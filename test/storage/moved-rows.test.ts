@@ -34,7 +34,7 @@ const texts = [
 const integers = ['0', '-1', '9007199254740993', '-9223372036854775808', '9223372036854775807']
 const bytes = ['\\x', '\\x00', '\\x5c4e0a09', `\\x${'ff00'.repeat(20_000)}`]
 
-/** Each of the values in a column of its kind, in a row of its own. */
+/** Each of the values in a column of its kind, in a separate row. */
 const rowsOf = ({ columns, key }: MovedTable): Cells[] =>
   Array.from({ length: texts.length }, (_, row) =>
     columns.map(({ name, kind }) => {

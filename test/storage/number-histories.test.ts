@@ -53,7 +53,7 @@ const deed = fc.record({
   step: step as fc.Arbitrary<Step>,
 })
 
-/** Where a number may come from, by what became of it. */
+/** Whether a number may have its planned state after its state before. */
 const mayFollow = (
   before: NumberRecord | undefined,
   plan: NumberPlan,

@@ -106,7 +106,7 @@ const bucketThat = async (answer: (response: ServerResponse) => void) => {
   }
 }
 
-/** Sends for as long as somebody listens, and resolves when nobody does. */
+/** Sends until the client disconnects, and resolves then. */
 const sendEndlessly = (response: ServerResponse) =>
   new Promise<void>((left) => {
     const chunk = Buffer.alloc(16_000, 'x')

@@ -24,7 +24,7 @@ describeEngines('commits', (engine) => {
     ({ close }) => close(),
   )
 
-  it('that others have read already are read by whoever made them, also before they are told of', async () => {
+  it('that others have read already are read by the process that made them, also before their notification', async () => {
     let note = await world.add('a', { title: 'first' })
     for (let round = 0; round < rounds; round += 1) {
       await world.notes.get('a', note.id)

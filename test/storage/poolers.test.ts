@@ -67,7 +67,7 @@ describe.skipIf(!engines.includes('postgres') || lacking)(`a store behind pgboun
     await Promise.all(others.map((other) => other.end()))
   })
 
-  it('works, and hears of what others commit, when the pooler pools by session', async () => {
+  it('works, and receives commits of other processes, when the pooler pools by session', async () => {
     const pooler = await startPooler('session', 40)
     const [db, other] = [openPostgres(pooler.url), openPostgres(pooler.url)]
     await upgradeStorage(db, clock)
@@ -87,7 +87,7 @@ describe.skipIf(!engines.includes('postgres') || lacking)(`a store behind pgboun
     )
   })
 
-  /** What a third process finds, with sessions that others had before. */
+  /** The notes that a third process finds, with sessions that other processes had before. */
   const openNotesCount = async (url: string) => {
     const db = openPostgres(url)
     const [row] = await db.all<{ count: number }>("SELECT count(*) AS count FROM records WHERE kind = 'note'")

@@ -18,7 +18,7 @@ describeEngines('quantities', (engine) => {
 
   const totals = async ({ id }: Pick<TestAccount, 'id'>) => ({ ...(await book().of(id)) })
 
-  /** Every account's own counts, counted anew from the records. */
+  /** The counts of every account, counted again from the records. */
   const recount = async (): Promise<Map<string, Quantities>> => {
     const rows = await world.server.store.all<{ account_id: string; kind: string; doc: string }>(
       "SELECT account_id, kind, doc FROM records WHERE kind IN ('account', 'user', 'device')",

@@ -1,4 +1,4 @@
-// What was read of an account is held by the write that relies on it: whoever was faster makes it fail.
+// A write depends on the version of the account that it has read: a faster change makes the write fail.
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -19,7 +19,7 @@ describeEngines('a write that relies on an account', (engine) => {
     await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
   })
 
-  it('makes no account below one that stands elsewhere by now', async () => {
+  it('makes no account below one that has been moved', async () => {
     const { accounts } = world.server.areas
     const parent = await world.account(world.reseller)
     const asItWas = await accounts.get(parent.id)

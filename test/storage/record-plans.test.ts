@@ -33,7 +33,7 @@ describeEngines('A record of an account that has grown since the database looked
       ? /SEARCH records USING .*account_id=\? AND kind=\?.* AND id=\?/
       : /using records_pkey[\s\S]*Index Cond: .*AND \(id |using records_sorted[\s\S]*Index Cond: .*AND \(sort_key = .*AND \(id = /
 
-  it('is found, changed and removed by itself', async () => {
+  it('is found, changed and removed without reading others', async () => {
     const asked: { sql: string; params: readonly Value[] | undefined }[] = []
     const store = createStore(
       {

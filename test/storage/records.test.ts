@@ -120,13 +120,13 @@ describeEngines('records', (engine) => {
     })
   })
 
-  it('are all at hand where they are few, as the last change left them, and no others', async () => {
+  it('are all cached where they are few, as the last change left them, and no others', async () => {
     const accountId = freshAccount()
     const few = async () => (await world.notes.few(accountId)).map(({ doc }) => doc.title)
     expect(await few()).toEqual([])
     const b = await world.add(accountId, { title: 'b' })
     const a = await world.add(accountId, { title: 'a' })
-    await world.add(freshAccount(), { title: 'of somebody else' })
+    await world.add(freshAccount(), { title: 'of another account' })
     expect(await few()).toEqual(['a', 'b'])
     expect(await world.notes.few(accountId)).toBe(await world.notes.few(accountId))
     await world.change(a, { title: 'c' })

@@ -1,4 +1,4 @@
-// What a backup is made of, where other processes go on meanwhile and names are what they are.
+// The content of a backup while other processes write, and with unusual names.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-it('A copy of a store says which upgrade it is at, also where another process upgrades the store meanwhile', async () => {
+it('A copy of a store says which upgrade it is at, also where another process upgrades the store at the same time', async () => {
   const file = join(folder, 'live.db')
   const db = openSqlite(file)
   await upgradeStorage(db, createTestClock())

@@ -1,4 +1,4 @@
-// Secrets within documents: sealed where they lie, in clear for whoever holds the record.
+// Secrets within documents: sealed in place, in clear for code that holds the record.
 
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
@@ -53,7 +53,7 @@ describe('sealing', () => {
   })
 
   it('gives back what a client wrote that looks like something sealed', () => {
-    const [own] = [JSON.stringify({ header: { $sealed: 'made up' }, open: { $sealed: 'too' } })]
+    const [own] = [JSON.stringify({ header: { $sealed: 'invented' }, open: { $sealed: 'too' } })]
     const shut = sealing.shut(place, own)
     expect(sealing.isShut(place, shut)).toBe(true)
     expect(sealing.isShut(place, own)).toBe(false)

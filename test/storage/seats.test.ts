@@ -69,7 +69,7 @@ describe('threads with seats at the embedded store', () => {
     }
   })
 
-  it('hear nothing of what was refused', async () => {
+  it('receive nothing of what was refused', async () => {
     const orElse = () => failure(datastoreConflict, {})
     const nothing = { sql: 'DELETE FROM notes', params: [], expect: { rows: 1, orElse } }
     await expect(first.write({ statements: [nothing], stale: ['refused'] })).rejects.toThrow()
@@ -78,7 +78,7 @@ describe('threads with seats at the embedded store', () => {
     expect(heard).toEqual([['other'], ['other']])
   })
 
-  it('share commits, each with a verdict of its own', async () => {
+  it('share commits, each with its own verdict', async () => {
     await add(first, 'taken')
     const names = Array.from({ length: 60 }, (_, n) => (n % 20 === 0 ? 'taken' : `note ${n}`))
     const settled = await Promise.allSettled(names.map((id, n) => add(n % 2 === 0 ? first : second, id)))
@@ -106,7 +106,7 @@ describe('threads with seats at the embedded store', () => {
       const [before] = await third.all<{ text: string }>('SELECT text FROM notes LIMIT 1')
       await writing
       await third.fence()
-      // What it has read by then is what it is now, or it has been told.
+      // A row that it has read by then is current, or it has received a notification.
       expect(before?.text === changed || told.includes('note')).toBe(true)
       await third.close()
     }
@@ -145,7 +145,7 @@ describe('threads with seats at the embedded store', () => {
   it('take others, and forget what they keep, when the thread that writes has died', async () => {
     await add(first, 'before')
     const doomed = await first.seating?.seat()
-    doomed?.postMessage('what nobody can read')
+    doomed?.postMessage('an unreadable message')
     const hearsEverything = async () => {
       heard = [[], []]
       await second.fence()

@@ -1,4 +1,4 @@
-// Random histories of several processes that draw from the same buckets, against what buckets are said to do.
+// Random histories of several processes that draw from the same buckets, compared with a model of buckets.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { failure, isFailure, tooManyRequests } from '../../src/lib/failure.ts'
@@ -79,7 +79,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 
 const moment = fc.record({
   pauseMilliseconds: fc.constantFrom(0, 0, 1, 400, 1500, 9000),
-  /** All of it by this process, so that it has an order; undefined: by those that are said. */
+  /** All of it by this process, so that it has an order; undefined: by the processes of the steps. */
   allBy: fc.option(by, { nil: undefined }),
   deed,
 })
@@ -181,12 +181,12 @@ describeEngines('processes that share buckets', (engine) => {
     const taken = await Promise.all(takes.map(isTaken))
     const granted = takes.filter((_, index) => taken[index])
     for (const one of granted) expect(model.take(bucketsOf(one), one.tokens)).toBe(true)
-    // Whoever was refused finds too little when all others are done.
+    // A refused draw finds too little even when all others are done.
     const isLeftFor = (one: Draw) => bucketsOf(one).every((bucket) => model.holds(bucket, one.tokens))
     expect(takes.filter((one, index) => !taken[index] && isLeftFor(one))).toEqual([])
   }
 
-  /** What is given back comes before or after each of the others: only the bounds are known. */
+  /** Tokens are given back before or after each of the others: only the bounds are known. */
   const takeAndGiveBack = async (model: Model, takes: readonly Draw[], given: readonly Draw[]) => {
     const [taken] = await Promise.all([Promise.all(takes.map(isTaken)), giveBack(given)])
     const granted = takes.filter((_, index) => taken[index])

@@ -27,7 +27,7 @@ describeEngines('a bucket of all processes', (engine) => {
 
   afterAll(() => database.close())
 
-  it('holds no more than its size, also when what it refilled meanwhile is given back', async () => {
+  it('holds no more than its size, also when tokens that it has refilled in between are given back', async () => {
     const bucket = bucketOf('given back')
     await buckets.take([bucket], 6, refusal)
     clock.advance({ seconds: 4 })
@@ -77,7 +77,7 @@ describeEngines('a bucket of all processes', (engine) => {
     expect(await watched.left(wide)).toBe(5)
   })
 
-  it('is judged by the size that each brings, also of those that wait together', async () => {
+  it('uses the size that each request brings, also for requests that wait together', async () => {
     const small = { ...bucketOf('of changed settings'), size: 5 }
     const large = { ...small, size: 20 }
     await buckets.take([small], 3, refusal)

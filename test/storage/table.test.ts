@@ -138,7 +138,7 @@ describeEngines('a described table', (engine) => {
     expect(await stored(accountId)).toEqual([{ ...first, state: 'done', ended: 7 }, second])
   })
 
-  it('reads some columns of a joined table beside what a query computes', async () => {
+  it('reads some columns of a joined table together with what a query computes', async () => {
     const accountId = freshAccount()
     await write(errands.insert()(errand({ accountId, id: 'a', dueAt: 4 })))
     const due = errands.pick('id', 'dueAt', 'isUrgent')

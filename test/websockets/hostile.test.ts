@@ -223,8 +223,8 @@ describe('a client of the WebSocket protocol', () => {
     const witness = await connect()
     await witness.ask('subscribe', ada.token, { account_id: acme.id, binding: 'object.*.device' })
     slow.socket.pause()
-    // As much as the system holds for a client in its own buffers, and more; in one commit, for who is told to leave has
-    // five seconds to do so.
+    // As much as the system stores for a client in its buffers, and more; in one commit, because a client that
+    // has to leave has five seconds to do so.
     const edits = 400
     const set = new ChangeSet({ requestId: 'test' })
     for (let edit = 0; edit < edits; edit += 1) {
@@ -232,7 +232,8 @@ describe('a client of the WebSocket protocol', () => {
       set.record({ accountId: acme.id, kind: 'device', id: `${edit}`, action: 'edited', before: '{}', after })
     }
     await world.server.store.commit(set)
-    // When all are offered. The witness may still read them for longer than five seconds on a busy machine.
+    // When all are offered. The other client may still read them for longer than five seconds on a busy
+    // machine.
     await eventually(
       async () => {
         const [{ last } = { last: null }] = await world.server.store.all<{ last: number | null }>(
@@ -268,7 +269,7 @@ describe('a client of the WebSocket protocol', () => {
     await world.configure('crossbar', { use_ssl: false })
   })
 
-  it('is pinged when it is silent, and cut off when it says nothing to that', async () => {
+  it('is pinged when it is silent, and cut off when it does not answer', async () => {
     const [deaf, alive] = [await switched(), await connect()]
     world.clock.advance({ seconds: 30 })
     await eventually(

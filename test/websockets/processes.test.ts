@@ -37,7 +37,7 @@ const connectTo = (server: ServerProcess) => connect(pathOfSockets, {}, 'ws', se
 
 const binding = 'object.doc_created.user'
 
-describe('a server that is told to end', () => {
+describe('a server that shuts down', () => {
   it('takes leave of its WebSockets with 1001 and ends', async () => {
     const server = await start(undefined)
     const talk = await connectTo(server)
