@@ -151,7 +151,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
     for (const args of [[], ['--follow']]) {
       const { status, errors } = await house.importing(scattered.url, ...args)
       expect(status).toBe(1)
-      expect(errors).toContain('some of it lies elsewhere')
+      expect(errors).toContain('some data is stored elsewhere')
     }
     await expectNothingWritten()
 

@@ -26,7 +26,7 @@ describeAnyEngine('an import of some accounts', (engine) => {
     })
     const unreadable = await stage.refused('--accounts', 'Acme')
     expect(unreadable.status).not.toBe(0)
-    expect(unreadable.errors).toContain('Accounts are named by their ids')
+    expect(unreadable.errors).toContain('Use account IDs, separated by commas.')
     // Nothing was begun.
     const nothing = await stage.refused('--finish')
     expect(nothing.errors).toContain('there is no import to finish')

@@ -71,7 +71,7 @@ describeEngines('an import that is killed while it is undone', (engine) => {
 
     const half = await house.snapshot()
     const sentence =
-      'an import from Kazoo is being undone, and nobody writes until it is: crosspoint import kazoo'
+      'an import from Kazoo is being undone and writes are disabled: complete it with `crosspoint import kazoo'
     for (const args of [[kazoo.url], [kazoo.url, '--follow'], [kazoo.url, '--finish']]) {
       const { status, errors } = await house.importing(...args)
       expect(status).toBe(1)

@@ -157,39 +157,36 @@ describeEngines('a lease', (engine) => {
     expect(await world.one.take('picking')).toBeUndefined()
   })
 
-  onLinux(
-    'is free at once when its process was killed and its parent has not asked how it ended',
-    async () => {
-      if (!birth) throw new Error('this process knows nothing of its birth')
-      // The shell becomes a sleeper that never reaps the child it had. Until then it would.
-      const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'])
-      const [output] = await once(parent.stdout, 'data')
-      await eventually(
-        () => readFileSync(`/proc/${parent.pid}/comm`, 'latin1').trim(),
-        (name) => name === 'sleep',
-      )
-      const pid = Number(String(output))
-      const fieldsOf = () => {
-        const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-        return text.slice(text.lastIndexOf(')') + 2).split(' ')
-      }
-      const holder = {
-        ...thisProcess,
-        pid,
-        process: 'killed',
-        birth: { ...birth, started: String(fieldsOf()[19]) },
-      }
-      await heldBy('digging', holder)
-      expect(await world.one.take('digging')).toBeUndefined()
-      process.kill(pid, 'SIGKILL')
-      await eventually(fieldsOf, ([state]) => state === 'Z')
-      const lease = await world.one.take('digging')
-      expect(lease).toBeDefined()
-      await lease?.release()
-      parent.kill('SIGKILL')
-      await once(parent, 'exit')
-    },
-  )
+  onLinux('is free at once when its process was killed and its parent has not reaped it', async () => {
+    if (!birth) throw new Error('this process knows nothing of its birth')
+    // The shell becomes a sleeper that never reaps the child it had. Until then it would.
+    const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'])
+    const [output] = await once(parent.stdout, 'data')
+    await eventually(
+      () => readFileSync(`/proc/${parent.pid}/comm`, 'latin1').trim(),
+      (name) => name === 'sleep',
+    )
+    const pid = Number(String(output))
+    const fieldsOf = () => {
+      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      return text.slice(text.lastIndexOf(')') + 2).split(' ')
+    }
+    const holder = {
+      ...thisProcess,
+      pid,
+      process: 'killed',
+      birth: { ...birth, started: String(fieldsOf()[19]) },
+    }
+    await heldBy('digging', holder)
+    expect(await world.one.take('digging')).toBeUndefined()
+    process.kill(pid, 'SIGKILL')
+    await eventually(fieldsOf, ([state]) => state === 'Z')
+    const lease = await world.one.take('digging')
+    expect(lease).toBeDefined()
+    await lease?.release()
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+  })
 
   it('lets a round be done once in its time by all processes together', async () => {
     const done: string[] = []
