@@ -58,7 +58,7 @@ describeAnyEngine('bad days in the console', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
   })
 
-  it('after a session has ended, only its own user can continue it, and another user can leave the page', async () => {
+  it('after a session has ended, only its user can continue it, or sign out instead', async () => {
     const device = await world.device(world.acme, { name: 'Phone of ada' })
     const aki = await world.admin(world.acme, { username: 'aki', password: 'aki-secret' })
     const { page } = await open(aki, `devices/${device.id}`)

@@ -174,7 +174,7 @@ describeAnyEngine('phones in the console', (engine) => {
       await expectForEverybody(page)
     })
 
-    it('have an access list with a separate pattern, and their access test uses it', async () => {
+    it('have an access list with their own User-Agent pattern, and an access test that uses it', async () => {
       const made = await world.device(world.acme, { name: 'Fenced', sip: { username: 'fenced' } })
       const { page } = await open(world.ross, `devices/${made.id}`, { account: world.acme })
       await openTab(page, 'SIP access')

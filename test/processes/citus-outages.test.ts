@@ -404,7 +404,7 @@ describe.runIf(citusPrograms)(title, () => {
     }
   })
 
-  it('continues the streams of other accounts while the calls of one stream cannot be read', {
+  it('ends a stream whose calls cannot be read, and continues the streams of other accounts', {
     timeout: 120_000,
   }, async () => {
     const { dying, lost, well } = await accountOfBoth()

@@ -141,7 +141,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     expect((await admin.get(`${account.path}/ledgers/total`)).data.amount).toBeGreaterThan(0.4)
   })
 
-  it('ends a call for both sides when it is used, and reports why', async () => {
+  it('ends a call for both sides when it is used up, and reports why', async () => {
     const { account, ada } = await office({ credit: 0.06, operator: { prepaid: true, reserve_amount: 0 } })
     const { callId } = await call(ada, carrier, '+14165550177')
     await ends(callId, ada, carrier)

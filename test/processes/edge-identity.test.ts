@@ -310,7 +310,7 @@ describe.skipIf(lacksKamailio)(`the identity of a caller at a server with an edg
     },
   )
 
-  it('is refused for a module of a call flow that needs media, and the record and the log name the module', async () => {
+  it('of a call to a module that needs media gets 501, and the record and the log name the module', async () => {
     const number = '+14155550111'
     const { account, phone } = await office([number])
     const flow = { module: 'menu', data: { id: 'a'.repeat(32) }, children: {} }

@@ -209,7 +209,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
             flow: { module: 'hangup', data: {}, children: {} },
           }),
       ],
-      ['to a number without an account', '7777', '404 Not Found', 'unknown_number', async () => undefined],
+      ['to an unknown number', '7777', '404 Not Found', 'unknown_number', async () => undefined],
       [
         'of an account that may have none at once',
         '7777',

@@ -132,7 +132,7 @@ describe.runIf(engines.includes('postgres'))('several servers of one store', () 
     await once(first.process, 'exit')
     session.close()
     const later = await changeUser(other, 4)
-    // An event that was sent a moment before the kill may be sent again, without anything of later changes.
+    // An event that was sent a moment before the kill may be sent again, so only a later change is counted.
     const toldOfLater = (path: string) => (byRecord(receiver.to(path)).get(later) ?? []).map(eventId)
     await eventually(
       () => ['/a', '/b', '/c', '/d'].map((path) => toldOfLater(path).length),

@@ -53,7 +53,7 @@ const deed = fc.record({
   step: step as fc.Arbitrary<Step>,
 })
 
-/** Whether a number may have its planned state after its state before. */
+/** Whether the step may lead from the state before to the planned state. */
 const mayFollow = (
   before: NumberRecord | undefined,
   plan: NumberPlan,
