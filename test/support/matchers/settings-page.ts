@@ -108,7 +108,16 @@ const typeOf = (shape: Shape): string => {
   if (shape.items) return `list of: ${typeOf(shape.items)}`
   if (valuesOf(shape) && !shape.properties) return 'object by name'
   const name = [shape.type].flat().join(' or ').replace('string', 'text').replace('boolean', 'true or false')
-  return `${shape.format === undefined ? name : `${name} (${shape.format})`}${boundsOf(shape)}`
+  const bounds = boundsOf(shape)
+  if (name === 'integer' && bounds) return bounds.slice(2)
+  return `${shape.format === undefined ? name : `${name} (${shape.format})`}${bounds}`
+}
+
+const valueOf = (key: SettingsKey): string => {
+  const type = typeOf(key.shape)
+  const unit = unitOf(key)
+  if (unit === '') return type
+  return `${type}${/\d$/.test(type) ? ' ' : ', '}${unit}`
 }
 
 const defaultOf = ({ default: value }: Shape): string => {
@@ -155,7 +164,7 @@ export const readersOf = (document: string, key: string): string[] => {
 const escaped = (cell: string) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 const row = (key: SettingsKey) =>
-  [`\`${key.path}\``, typeOf(key.shape), defaultOf(key.shape), unitOf(key), meaningOf(key.shape)]
+  [`\`${key.path}\``, valueOf(key), defaultOf(key.shape), meaningOf(key.shape)]
     .map(escaped)
     .join(' | ')
 
@@ -175,8 +184,8 @@ const sectionOf = (name: string) => [
   `${settingsDocuments[name]?.description}.`,
   '',
   ...levelOf(name),
-  '| Key | Value | Default | Unit | Meaning |',
-  '|---|---|---|---|---|',
+  '| Key | Value | Default | Meaning |',
+  '|---|---|---|---|',
   ...keysOfDocument(name).map((key) => `| ${row(key)} |`),
   '',
 ]
@@ -196,6 +205,7 @@ immediately.
 * A value of the wrong type or out of range is rejected with 400 and the key. Unknown keys and documents are stored for clients. The server
   ignores them and lists them in \`metadata.warnings\`. Accounts read such documents under \`/v2/accounts/{account_id}/configs/{name}\`, except
   those in \`hidden_documents\` of \`crossbar.configs\`.
+* A range without a type is for integers.
 * An empty default means that the key is absent; its meaning says what applies then.
 * In \`x.*.y\`, the star stands for any name, or for each of the keys above it.
 `
