@@ -113,7 +113,7 @@ const typeOf = (shape: Shape): string => {
   return `${shape.format === undefined ? name : `${name} (${shape.format})`}${bounds}`
 }
 
-const valueOf = (key: SettingsKey): string => {
+const valueColumn = (key: SettingsKey): string => {
   const type = typeOf(key.shape)
   const unit = unitOf(key)
   if (unit === '') return type
@@ -164,7 +164,7 @@ export const readersOf = (document: string, key: string): string[] => {
 const escaped = (cell: string) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 const row = (key: SettingsKey) =>
-  [`\`${key.path}\``, valueOf(key), defaultOf(key.shape), meaningOf(key.shape)]
+  [`\`${key.path}\``, valueColumn(key), defaultOf(key.shape), meaningOf(key.shape)]
     .map(escaped)
     .join(' | ')
 
