@@ -92,6 +92,7 @@ describe('the pages', () => {
       'needs a Kazoo; test/processes/kazoo-compare-database.test.ts has one.',
       'needs a Kazoo; test/processes/kazoo-import.test.ts has one.',
       'needs a PostgreSQL of that name.',
+      'needs a PostgreSQL with Citus.',
       'needs a broker at that address.',
       'needs a cluster.',
       'needs a mail server of that name.',

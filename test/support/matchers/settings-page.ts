@@ -164,9 +164,7 @@ export const readersOf = (document: string, key: string): string[] => {
 const escaped = (cell: string) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
 const row = (key: SettingsKey) =>
-  [`\`${key.path}\``, valueColumn(key), defaultOf(key.shape), meaningOf(key.shape)]
-    .map(escaped)
-    .join(' | ')
+  [`\`${key.path}\``, valueColumn(key), defaultOf(key.shape), meaningOf(key.shape)].map(escaped).join(' | ')
 
 const levelOf = (name: string) => {
   const keys = Object.keys((accountSettings[name] as Shape | undefined)?.properties ?? {})
