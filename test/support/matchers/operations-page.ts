@@ -47,7 +47,7 @@ Every operation of the API, generated from the routes (\`npm run generate\`). Na
 document, and at \`/docs/api\` of a running server. Names follow a rule; exceptions are in
 [operation-names.ts](../../src/http/openapi/operation-names.ts).
 
-\`A\` stands for \`/v2/accounts/{account_id}\`. The last column names who may call the operation, if it differs from the others of its section.
+\`A\` stands for \`/v2/accounts/{account_id}\`. The callers that a section names may call its operations, except where the last column names others.
 `
 
 const mayCall = /^Who may call: (.*)\.$/m
@@ -83,7 +83,7 @@ export const operationsPage = () => {
     return [
       `## ${name}`,
       '',
-      `${description} Callers, unless the last column names others: ${usual}.`,
+      `${description} Callers: ${usual}.`,
       '',
       '| Operation | Path | Does | Who |',
       '|---|---|---|---|',
