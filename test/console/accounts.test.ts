@@ -248,7 +248,7 @@ describeAnyEngine('accounts in the console', (engine) => {
       const { page } = await open(world.operator, `accounts/${account.id}`)
       await act(page, 'Move')
       const dialog = page.getByRole('dialog', { name: 'Move Wanderer' })
-      await dialog.getByText('The account and 1 below it').waitFor()
+      await dialog.getByText('The account and its 1 sub-account move under the selected account.').waitFor()
       await typeInto(page, dialog.getByRole('combobox', { name: 'New parent account' }), 'New ho')
       await eventually(
         () => page.getByRole('option').allTextContents(),

@@ -42,7 +42,7 @@ describeAnyEngine('alerts and limits in the console', (engine) => {
       await page.getByText('Saved', { exact: true }).waitFor()
       await expectForEverybody(page)
       expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
-      await page.getByRole('tab', { name: 'Limits' }).click()
+      await page.getByRole('tab', { name: 'Limits', exact: true }).click()
       const effective = page.getByRole('table', { name: 'Effective limits' })
       await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
       await expectForEverybody(page)

@@ -175,7 +175,11 @@ it('the link of the very first start leads to a new password', async () => {
   try {
     const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
     await page.goto(link)
-    await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
+    await typeInto(
+      page,
+      page.getByRole('textbox', { name: 'New password', exact: true }),
+      'a-password-of-my-own',
+    )
     await typeInto(
       page,
       page.getByRole('textbox', { name: 'Repeat the new password' }),

@@ -55,7 +55,7 @@ describeOnce('an account with 100,000 sub-accounts in the console', (engine) => 
     await typeInto(page, box, 'm09999')
     await found.waitFor()
     await typeInto(page, box, 'Member 09')
-    await page.getByText('The first 50 by name and by realm are shown', { exact: false }).waitFor()
+    await page.getByText('The first 50 matches by name and by realm', { exact: false }).waitFor()
     await typeInto(page, box, last)
     await found.waitFor()
     await pressOn(page, found)

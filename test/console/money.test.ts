@@ -307,7 +307,7 @@ inFullRun(() =>
         .getByRole('region', { name: 'Guthaben' })
         .getByText(/^0,00\s€$/)
         .waitFor()
-      const typed = reseller.page.getByRole('textbox', { name: 'Betrag zum Aufladen' })
+      const typed = reseller.page.getByRole('textbox', { name: 'Aufladebetrag' })
       await typeInto(reseller.page, typed, '7')
       expect(await typed.inputValue()).toBe('7 €')
       await reseller.page.keyboard.press('Enter')

@@ -78,7 +78,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       const dialog = page.getByRole('dialog', { name: 'Remove the emergency address?' })
       await world.unchanged(async () => {
         await pressOn(page, remove)
-        await dialog.getByText('emergency calls from +14155550320', { exact: false }).waitFor()
+        await dialog.getByText('an address for calls from +14155550320', { exact: false }).waitFor()
         await expectForEverybody(page)
         await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
         await dialog.waitFor({ state: 'detached' })
@@ -191,7 +191,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       await page.getByText('number_carriers: $10.00 once per number, $1.50 monthly').waitFor()
       await world.unchanged(() => pressOn(page, page.getByRole('button', { name: 'Cancel' })))
       await pressOn(page, page.getByRole('link', { name: 'Go to billing of this account' }))
-      await typeInto(page, page.getByRole('textbox', { name: 'Amount' }), '50')
+      await typeInto(page, page.getByRole('textbox', { name: 'Top-up amount' }), '50')
       await page.keyboard.press('Enter')
       await page.getByText('$50.00 credited. Nothing was charged.').waitFor()
       await page

@@ -200,7 +200,7 @@ describeAnyEngine('signing in to the console', (engine) => {
       // At another address the passkey is good for nothing, and no app is offered in its place.
       await page.goto(`http://127.0.0.1:${world.server.port}/`)
       await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
-      await page.getByText('a passkey that is good at another address than 127.0.0.1').waitFor()
+      await page.getByText('belongs to another address than 127.0.0.1').waitFor()
       expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
     })
   })
@@ -226,7 +226,7 @@ describeAnyEngine('signing in to the console', (engine) => {
       const [mail = ''] = await mailsTo(world.place.dataDir, email)
       const link = /http:\/\/127\.0\.0\.1:\d+\/\?recovery=[\w-]+/.exec(textOf(mail))?.[0] ?? ''
       await page.goto(link)
-      const chosen = page.getByRole('textbox', { name: 'New password' })
+      const chosen = page.getByRole('textbox', { name: 'New password', exact: true })
       await typeInto(page, chosen, 'eve-secret-2')
       const repeated = page.getByRole('textbox', { name: 'Repeat the new password' })
       await typeInto(page, repeated, 'something else')
@@ -244,7 +244,7 @@ describeAnyEngine('signing in to the console', (engine) => {
       ).toSucceed()
       await page.evaluate(() => localStorage.clear())
       await page.goto(link)
-      await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'eve-secret-3')
+      await typeInto(page, page.getByRole('textbox', { name: 'New password', exact: true }), 'eve-secret-3')
       await typeInto(page, page.getByRole('textbox', { name: 'Repeat the new password' }), 'eve-secret-3')
       await page.keyboard.press('Enter')
       await page.getByRole('alert').waitFor()
