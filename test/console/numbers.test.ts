@@ -146,6 +146,7 @@ describeAnyEngine('numbers in the console', (engine) => {
     it('are sold by a reseller to a customer who owes money', async () => {
       const { acme, reseller, master, ross, operator } = world
       const balance = async () => (await ross.get(`${acme.path}/ledgers/total`)).data.amount
+      expect(await operator.patch(`${acme.path}/limits/operator`, { prepaid: true })).toSucceed()
       const sold = { number_carriers: { _all: { rate: 1.5, activation_charge: 10 } } }
       const plan = await ross.put(`${reseller.path}/service_plans`, { name: 'Numbers', plan: sold })
       await ross.post(`${acme.path}/services`, { add: [plan.data.id] })
@@ -179,7 +180,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       // The reseller sees what the customer owes, and buys by keyboard alone.
       const { page } = await open(ross, 'numbers', { account: acme })
       const choose = async () => {
-        await pressOn(page, page.getByRole('link', { name: 'Find numbers' }))
+        await pressOn(page, page.getByRole('link', { name: 'Find numbers' }).first())
         await typeInto(page, page.getByRole('textbox', { name: 'Prefix' }), '4155550')
         await page.keyboard.press('Enter')
         await pressOn(page, page.getByRole('checkbox', { name: 'Select +14155550103' }), 'Space')
