@@ -34,7 +34,7 @@ const shared: Record<string, string[]> = {
   source: ['sample', 'payments'],
   service_category: ['devices', 'phone_numbers'],
   notification_id: ['password_recovery', 'new_user'],
-  kind: ['task', 'migration', 'errand'],
+  kind: ['task', 'migration', 'job'],
   id: ['0'.repeat(32)],
   auth_token: ['none'],
 }

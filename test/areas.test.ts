@@ -68,7 +68,7 @@ const createPostcards = ({ store, settings }: AreaDeps, accounts: Pick<Accounts,
       const card = cards.draft(accountId, { doc: { says }, hidden: {} })
       const set = new ChangeSet(author)
       cards.insert(set, card)
-      set.errand({ kind: 'postcard', id: card.id, accountId, payload: doc, dueAt: later() })
+      set.job({ kind: 'postcard', id: card.id, accountId, payload: doc, dueAt: later() })
       await store.commit(set)
       return card
     },
@@ -76,7 +76,7 @@ const createPostcards = ({ store, settings }: AreaDeps, accounts: Pick<Accounts,
     /** Goes to the former parent account. */
     sayGoodbye(set: ChangeSet, { id, doc, hidden }: AccountRecord) {
       const payload = { says: `${doc.name} has left` }
-      set.errand({ kind: 'postcard', id, accountId: hidden.tree.at(-1) ?? id, payload, dueAt: later() })
+      set.job({ kind: 'postcard', id, accountId: hidden.tree.at(-1) ?? id, payload, dueAt: later() })
     },
   }
 }
@@ -160,7 +160,7 @@ describeAnyEngine('an area that is added by one line', (engine) => {
     expect(await operator.delete(config)).toMatchObject({ status: 200 })
   })
 
-  it('has its errands carried out, and its rounds done', async () => {
+  it('has its jobs carried out, and its rounds done', async () => {
     const { account } = await written()
     world.clock.advance({ seconds: 1 })
     await world.server.rounds.runNow('postcard')

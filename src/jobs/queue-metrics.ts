@@ -43,15 +43,15 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
     )
 
   const help = `counted to ${maxCounted}`
-  gauge('crosspoint_jobs_waiting', `Errands that wait, due or not, ${help}.`, ({ waiting }) => waiting)
-  gauge('crosspoint_jobs_due', `Errands that are due, ${help}.`, ({ due }) => due)
+  gauge('crosspoint_jobs_waiting', `Jobs that wait, due or not, ${help}.`, ({ waiting }) => waiting)
+  gauge('crosspoint_jobs_due', `Jobs that are due, ${help}.`, ({ due }) => due)
   gauge(
     'crosspoint_jobs_oldest_age_seconds',
-    'How long the errand that is due longest has been due.',
+    'Time since the job that is due longest became due.',
     ({ oldestSeconds }) => oldestSeconds,
   )
   metrics.gauge(
-    { name: 'crosspoint_jobs_running', help: 'Errands that this process is carrying out.', labels },
+    { name: 'crosspoint_jobs_running', help: 'Jobs that this process is carrying out.', labels },
     () => kinds().map((kind) => ({ labels: [kind], value: running.get(kind) ?? 0 })),
   )
   const tries = metrics.counter({

@@ -7,7 +7,7 @@ import { faultOf, inLaterSpan, type Recorder, reportSpan } from '../lib/trace.ts
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import type { JobDraft } from '../storage/job-draft.ts'
-import { errandStatement, workKey } from '../storage/job-draft.ts'
+import { jobStatement, workKey } from '../storage/job-draft.ts'
 import { isConflict, retrying, type Store } from '../storage/store.ts'
 import { measureQueue } from './queue-metrics.ts'
 import { deleteOldRows, type ScheduledJob } from './scheduler.ts'
@@ -109,11 +109,11 @@ const inTurns = <T>(lists: readonly (readonly T[])[]): T[] => {
 
 const spanFactsOf = ({ kind, id, attempts }: Work) => ({
   'messaging.system': 'crosspoint',
-  'messaging.operation.name': 'errand',
+  'messaging.operation.name': 'job',
   'messaging.operation.type': 'process',
   'messaging.destination.name': kind,
   'messaging.message.id': id,
-  'crosspoint.errand_attempts': attempts + 1,
+  'crosspoint.job_attempts': attempts + 1,
 })
 
 interface StopSignals {
@@ -138,13 +138,13 @@ const commit = (
 ) => {
   const last = sets.at(-1)
   if (!last) {
-    const next = jobs.map((job) => errandStatement(job, store.clock.now()))
+    const next = jobs.map((job) => jobStatement(job, store.clock.now()))
     return store.writeUnrecorded(
       [...statements, ...next],
       [...jobs.map(({ kind }) => workKey(kind)), ...stale],
     )
   }
-  for (const job of jobs) last.errand(job)
+  for (const job of jobs) last.job(job)
   // After the other writes, in the same order as other writers: no deadlock.
   last.statements.push(...statements)
   last.stale.push(...stale)
@@ -175,7 +175,7 @@ const performerOf = <Payload, Answer>(
   const settle = async (job: Job<Payload>, conclusion: Conclusion<Payload>) => {
     await commit(store, [endOf(job, conclusion), ...(conclusion.statements ?? [])], conclusion)
     measures.tried(kind.kind, conclusion.state)
-    reportSpan({ 'crosspoint.errand_state': conclusion.state })
+    reportSpan({ 'crosspoint.job_state': conclusion.state })
     if (conclusion.state === 'failed') reportSpan({ 'error.type': 'failed' })
   }
 
@@ -197,7 +197,7 @@ const performerOf = <Payload, Answer>(
 
   const postpone = async (job: Job<Payload>, error: unknown) => {
     const facts = { kind: kind.kind, id: job.id, account_id: job.accountId }
-    log.write('error', 'an errand could not be carried out', { ...facts, error: describeError(error) })
+    log.write('error', 'a job could not be carried out', { ...facts, error: describeError(error) })
     const outcome = error instanceof Error ? error.message : String(error)
     const state = job.attempts + 1 < maxAttempts ? 'waiting' : 'failed'
     try {
@@ -301,7 +301,7 @@ export const createQueue = ({ metrics, ...deps }: Deps) => {
   const performerFor = (kind: string): Performer => {
     const performer = performers.get(kind)
     if (!performer) throw new Error(`no worker for jobs of the kind ${kind}`)
-    const span = { name: `errand ${kind}`, kind: 'consumer' } as const
+    const span = { name: `job ${kind}`, kind: 'consumer' } as const
     return (work, signals) =>
       inLaterSpan(
         recorder,
@@ -316,7 +316,7 @@ export const createQueue = ({ metrics, ...deps }: Deps) => {
       if ('run' in kind) return kind
       const { everySeconds = 5, maxConcurrent = 4, stopTimeoutMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)
-      if (performers.has(kind.kind)) throw new Error(`two kinds of errands are called ${kind.kind}`)
+      if (performers.has(kind.kind)) throw new Error(`two kinds of jobs are called ${kind.kind}`)
       performers.set(kind.kind, performerOf(kind, core))
       const pass = { kind: kind.kind, maxConcurrent, stopTimeoutMs, perform: performerFor(kind.kind) }
       return {

@@ -5,7 +5,7 @@ import { newId } from '../lib/ids.ts'
 import { present } from '../lib/json.ts'
 import { renderHtml, renderSubject, renderText, type Values } from '../lib/template.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
-import { errandStatement, type JobDraft, workKey } from '../storage/job-draft.ts'
+import { type JobDraft, jobStatement, workKey } from '../storage/job-draft.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
 import { type Attachment, type Content, mailKind, type QueuedMail, sealContent } from './message.ts'
@@ -123,13 +123,13 @@ export const createMail = ({ store, notices, keyring }: Deps) => {
       const recipients = await recipientsOf(order, template)
       const loggedBy = recipients === order.to ? order.accountOfThose : undefined
       const queued = { ...order, notice: order.notice.id, content, loggedBy }
-      for (const recipient of distinct(recipients)) set.errand(mailTo(recipient, queued))
+      for (const recipient of distinct(recipients)) set.job(mailTo(recipient, queued))
     },
 
     /** Sends a rendered notice for a preview. */
     async sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content) {
       const mails = distinct(to).map((address) => mailTo(address, { account, notice, content }))
-      const statements = mails.map((mail) => errandStatement(mail, clock.now()))
+      const statements = mails.map((mail) => jobStatement(mail, clock.now()))
       await store.writeUnrecorded(statements, [workKey(mailKind)])
     },
   }

@@ -149,7 +149,7 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
   ),
   work_outcome_days: wholeNumber(
     { minimum: 1, maximum: 365, default: 7 },
-    'How long it is kept how errands ended: mails, orders, payments and the like',
+    'Time that outcomes of jobs are kept, such as mails, orders and payments',
   ),
   password_expiry_s: Type.Optional(
     wholeNumber({ minimum: 1 }, 'Seconds until a password has to be replaced'),

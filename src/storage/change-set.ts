@@ -9,7 +9,7 @@ import { type AuthorIds, actorOf, auditLog, eventAction } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Base, entryDocs } from './entry-docs.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
-import { errandStatement, type JobDraft, workKey } from './job-draft.ts'
+import { type JobDraft, jobStatement, workKey } from './job-draft.ts'
 import { integer, table, text } from './table.ts'
 
 export interface ChargeConsent {
@@ -181,7 +181,7 @@ export class ChangeSet {
   readonly statements: Statement[] = []
   readonly stale: string[] = []
   readonly counts: Count[] = []
-  readonly errands: JobDraft[] = []
+  readonly jobs: JobDraft[] = []
   /** Accounts that are created here: their parents cannot be looked up yet. */
   readonly newcomers = new Map<string, Newcomer>()
   readonly transfers: Transfer[] = []
@@ -250,10 +250,10 @@ export class ChangeSet {
   }
 
   /** A job that starts after the commit. */
-  errand<Payload>(errand: JobDraft<Payload>) {
+  job<Payload>(job: JobDraft<Payload>) {
     // Change sets of several requests may be committed together.
-    this.errands.push({ trace: currentTraceparent(), ...errand })
-    if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
+    this.jobs.push({ trace: currentTraceparent(), ...job })
+    if (job.dueAt === undefined) this.stale.push(workKey(job.kind))
     return this
   }
 
@@ -265,8 +265,8 @@ export class ChangeSet {
 
   /** Returns a function that undoes everything that was added since. */
   checkpoint(): () => void {
-    const { changes, happenings, statements, stale, counts, errands, told, kept, born, filed } = this
-    const lists = [changes, happenings, statements, stale, counts, errands, told, kept, born, filed]
+    const { changes, happenings, statements, stale, counts, jobs, told, kept, born, filed } = this
+    const lists = [changes, happenings, statements, stale, counts, jobs, told, kept, born, filed]
     const restore = lists.map(restoring)
     return () => {
       for (const one of restore) one()
@@ -400,12 +400,10 @@ const keyMarks = (sets: readonly ChangeSet[]): Statement[] => {
 }
 
 /** In one order, so that writes with the same jobs do not wait for each other. */
-const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] => {
-  const errands = sets.flatMap((set) => set.errands)
+const jobStatements = (sets: readonly ChangeSet[], at: number): Statement[] => {
+  const jobs = sets.flatMap((set) => set.jobs)
   const placeOf = ({ kind, id }: JobDraft) => `${kind}\n${id}`
-  return errands
-    .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
-    .map((errand) => errandStatement(errand, at))
+  return jobs.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)).map((job) => jobStatement(job, at))
 }
 
 export const writeOf = (
@@ -430,7 +428,7 @@ export const writeOf = (
   return {
     statements: [
       ...sets.flatMap(({ statements }) => statements),
-      ...errandStatements(sets, at),
+      ...jobStatements(sets, at),
       ...keyMarks(sets),
     ],
     appends: moves.length === 0 ? feed : [...feed, ...moves],

@@ -33,9 +33,9 @@ const insert = `INSERT INTO work
     state = 'waiting', marks = work.marks + 1, outcome = '', finished_at = 0, trace = excluded.trace`
 
 /** `now` in Unix milliseconds. */
-export const errandStatement = (errand: JobDraft, now: number): Statement => {
-  const { kind, id, accountId, subject = '', dueAt = now, payload, again = 'move' } = errand
-  const { trace = currentTraceparent() } = errand
+export const jobStatement = (job: JobDraft, now: number): Statement => {
+  const { kind, id, accountId, subject = '', dueAt = now, payload, again = 'move' } = job
+  const { trace = currentTraceparent() } = job
   const place = [kind, id, accountId, subject, dueAt, now]
   return { sql: insert, params: [...place, JSON.stringify(payload), again === 'keep' ? 1 : 0, trace ?? null] }
 }

@@ -1,4 +1,4 @@
-// Errands (jobs/queue.ts): committed with what they follow from, carried out at least once, concluded once.
+// Jobs (jobs/queue.ts): committed with what they follow from, carried out at least once, concluded once.
 
 import { beforeEach, expect, it } from 'vitest'
 import { type Conclusion, createQueue, type JobKind } from '../../src/jobs/queue.ts'
@@ -49,7 +49,7 @@ describeEngines('the work queue', (engine) => {
       action: 'created',
     })
 
-  const errand = (id: string, more: Partial<JobDraft<Letter>> = {}): JobDraft<Letter> => ({
+  const job = (id: string, more: Partial<JobDraft<Letter>> = {}): JobDraft<Letter> => ({
     kind,
     id,
     accountId: accountOf('a'),
@@ -57,9 +57,9 @@ describeEngines('the work queue', (engine) => {
     ...more,
   })
 
-  const wanting = (...errands: JobDraft<Letter>[]) => {
+  const wanting = (...jobs: JobDraft<Letter>[]) => {
     const set = noted()
-    for (const one of errands) set.errand(one)
+    for (const one of jobs) set.job(one)
     return world.store.commit(set)
   }
 
@@ -81,8 +81,8 @@ describeEngines('the work queue', (engine) => {
   }
 
   it('carries out what was committed, and nothing of what was not', async () => {
-    await wanting(errand('one'))
-    const refused = noted().errand(errand('never'))
+    await wanting(job('one'))
+    const refused = noted().job(job('never'))
     refused.run("UPDATE work SET state = state WHERE kind = 'nobody'", [], {
       rows: 1,
       orElse: () => failure(datastoreConflict, {}),
@@ -92,8 +92,8 @@ describeEngines('the work queue', (engine) => {
     expect(await asked()).toEqual([])
   })
 
-  it('keeps how an errand ended, and nothing of what it said', async () => {
-    await wanting(errand('one'))
+  it('keeps how a job ended, and nothing of what it said', async () => {
+    await wanting(job('one'))
     const queue = await run(
       kindOf(kind, { ask: async () => 'yes', conclude: () => ({ state: 'failed', outcome: 'no\r\nroom' }) }),
     )
@@ -114,7 +114,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('leaves nothing of what is to be forgotten', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const queue = await run(
       kindOf(kind, { ask: async () => 'yes', conclude: () => ({ state: 'forgotten' }) }),
     )
@@ -122,7 +122,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('has failed when it could not be carried out as often as its kind is tried', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const dead = kindOf(kind, { maxAttempts: 2, ask: () => Promise.reject(new Error('no response')) })
     const queue = await run(dead)
     expect(await queue.find(kind, 'one')).toMatchObject({ state: 'waiting', attempts: 1 })
@@ -137,7 +137,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('fails the whole run when its end cannot be stored', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const lost = world.reopen()
     const ask = async () => {
       await lost.close()
@@ -150,7 +150,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('is waited for by a stop as long as its kind says, and then carried out again', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const stop = new AbortController()
     const answered = Promise.withResolvers<string>()
     const slow = kindOf(kind, {
@@ -167,11 +167,11 @@ describeEngines('the work queue', (engine) => {
     expect(await asked()).toEqual(['one'])
   })
 
-  it('writes what follows from an answer in one piece with the end of the errand', async () => {
-    await wanting(errand('one'))
+  it('writes what follows from an answer in one piece with the end of the job', async () => {
+    await wanting(job('one'))
     const conclude = (): Conclusion<Letter> => ({
       state: 'done',
-      sets: [noted('after').errand(errand('two'))],
+      sets: [noted('after').job(job('two'))],
     })
     const said: string[] = []
     const ask: JobKind<Letter, string>['ask'] = async ({ id }) => {
@@ -188,7 +188,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('asks again after a pause that grows, and says why', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const dead = kindOf(kind, { ask: () => Promise.reject(new Error('no response')) })
     const queue = await run(dead)
     const first = await queue.find(kind, 'one')
@@ -208,29 +208,29 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('waits until its time has come, and until it is switched on', async () => {
-    await wanting(errand('later', { dueAt: clock.now() + 5000 }), errand('now'))
+    await wanting(job('later', { dueAt: clock.now() + 5000 }), job('now'))
     expect(await asked({ isOn: async () => false })).toEqual([])
     expect(await asked()).toEqual(['now'])
     clock.advance({ seconds: 5 })
     expect(await asked()).toEqual(['later'])
   })
 
-  it('is one errand, however often it is asked for, with what was asked for last', async () => {
-    await wanting(errand('one'))
-    await wanting(errand('one', { payload: { says: 'again' }, dueAt: clock.now() + 1000 }))
-    await wanting(errand('two', { dueAt: clock.now() + 1000 }))
-    await wanting(errand('two', { payload: { says: 'soon' }, again: 'keep' }))
+  it('is one job, however often it is asked for, with what was asked for last', async () => {
+    await wanting(job('one'))
+    await wanting(job('one', { payload: { says: 'again' }, dueAt: clock.now() + 1000 }))
+    await wanting(job('two', { dueAt: clock.now() + 1000 }))
+    await wanting(job('two', { payload: { says: 'soon' }, again: 'keep' }))
     expect(await asked()).toEqual([])
     clock.advance({ seconds: 1 })
     expect((await asked()).sort()).toEqual(['again', 'soon'])
   })
 
   it('is carried out again when it was requested again during its run', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const said: string[] = []
     const ask: JobKind<Letter, string>['ask'] = async ({ payload }) => {
       said.push(payload.says)
-      if (said.length === 1) await wanting(errand('one', { payload: { says: 'changed' } }))
+      if (said.length === 1) await wanting(job('one', { payload: { says: 'changed' } }))
       return 'yes'
     }
     await run(kindOf(kind, { ask }))
@@ -240,13 +240,13 @@ describeEngines('the work queue', (engine) => {
   it.each(['move', 'keep'] as const)(
     'leaves jobs that are requested during a run to the next run: %s',
     async (again) => {
-      await wanting(errand('busy', { dueAt: clock.now() }))
+      await wanting(job('busy', { dueAt: clock.now() }))
       let times = 0
       const ask: JobKind<Letter, string>['ask'] = async () => {
         times += 1
         if (times > 9) throw new Error('it never ends')
         clock.advance({ seconds: 1 })
-        await wanting(errand('busy', { dueAt: clock.now(), again }))
+        await wanting(job('busy', { dueAt: clock.now(), again }))
         return 'yes'
       }
       await run(kindOf(kind, { ask }))
@@ -255,31 +255,31 @@ describeEngines('the work queue', (engine) => {
     },
   )
 
-  it('carries out errands about one subject in the order in which they were asked for, whatever their times', async () => {
-    await wanting(errand('b', { subject: kind, dueAt: clock.now() + 1000 }))
-    await wanting(errand('a', { subject: kind }))
-    await wanting(errand('other'))
+  it('carries out jobs about one subject in the order in which they were asked for, whatever their times', async () => {
+    await wanting(job('b', { subject: kind, dueAt: clock.now() + 1000 }))
+    await wanting(job('a', { subject: kind }))
+    await wanting(job('other'))
     expect(await asked()).toEqual(['other'])
     clock.advance({ seconds: 1 })
     expect(await asked()).toEqual(['b', 'a'])
   })
 
-  it('lets no account wait until all errands of another one are done', async () => {
-    const many = Array.from({ length: 300 }, (_, index) => errand(`many ${index}`))
+  it('lets no account wait until all jobs of another one are done', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => job(`many ${index}`))
     await wanting(...many)
-    await wanting(errand('few', { accountId: accountOf('b') }))
+    await wanting(job('few', { accountId: accountOf('b') }))
     const said = await asked()
     expect(said).toHaveLength(301)
     expect(said.indexOf('few')).toBeLessThan(2)
   })
 
-  it('comes to an end while errands of many accounts wait for something else of their subjects', async () => {
+  it('comes to an end while jobs of many accounts wait for something else of their subjects', async () => {
     const accountIds = Array.from({ length: 12 }, (_, index) => index.toString(16).padStart(32, '0'))
     const blocked = accountIds.flatMap((accountId, index) => [
-      errand(`first ${index}`, { accountId, subject: `${kind} ${index}`, dueAt: clock.now() + 1000 }),
-      errand(`second ${index}`, { accountId, subject: `${kind} ${index}` }),
+      job(`first ${index}`, { accountId, subject: `${kind} ${index}`, dueAt: clock.now() + 1000 }),
+      job(`second ${index}`, { accountId, subject: `${kind} ${index}` }),
     ])
-    await wanting(...blocked, ...Array.from({ length: 12 }, (_, index) => errand(`free ${index}`)))
+    await wanting(...blocked, ...Array.from({ length: 12 }, (_, index) => job(`free ${index}`)))
     let looks = 0
     const all: typeof world.store.all = (sql, params) => {
       looks += 1
@@ -296,7 +296,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('begins nothing more once the outside is not there', async () => {
-    await wanting(errand('one'), errand('two'))
+    await wanting(job('one'), job('two'))
     const down = () => ({ state: 'waiting', isOutsideDown: true }) as const
     expect(await asked({ conclude: down })).toHaveLength(1)
     clock.advance({ seconds: 10 })
@@ -304,14 +304,14 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('is concluded by one of two who know the answer', async () => {
-    await wanting(errand('one'))
+    await wanting(job('one'))
     const others = queueOn(world.other)
     const own = kindOf(kind, {
       ask: async () => 'late',
       conclude: (_, answer) => ({
         state: 'done',
         outcome: answer,
-        sets: [noted().errand(errand(answer, { dueAt: clock.now() + 1000 }))],
+        sets: [noted().job(job(answer, { dueAt: clock.now() + 1000 }))],
       }),
     })
     others.round({ ...own, ask: async () => 'early' })
@@ -330,7 +330,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('is carried out at once for a caller who waits for it', async () => {
-    await wanting(errand('one', { dueAt: clock.now() + 60_000 }))
+    await wanting(job('one', { dueAt: clock.now() + 60_000 }))
     const queue = queueOn()
     queue.round(kindOf(kind, { ask: async () => 'yes' }))
     expect(await queue.now(kind, 'one')).toMatchObject({ state: 'done' })
@@ -338,8 +338,8 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('is not carried out at once before what comes first in its subject', async () => {
-    await wanting(errand('first', { subject: kind }))
-    await wanting(errand('second', { subject: kind, dueAt: clock.now() + 60_000 }))
+    await wanting(job('first', { subject: kind }))
+    await wanting(job('second', { subject: kind, dueAt: clock.now() + 60_000 }))
     const said: string[] = []
     const ask: JobKind<Letter, string>['ask'] = async ({ id }) => {
       said.push(id)
@@ -355,7 +355,7 @@ describeEngines('the work queue', (engine) => {
   })
 
   it('is forgotten some days after its end', async () => {
-    await wanting(errand('ended'), errand('waits', { dueAt: clock.now() + 10 * 24 * 3_600_000 }))
+    await wanting(job('ended'), job('waits', { dueAt: clock.now() + 10 * 24 * 3_600_000 }))
     await asked()
     const queue = queueOn()
     clock.advance({ hours: 8 * 24 })

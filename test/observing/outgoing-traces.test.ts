@@ -198,14 +198,14 @@ describeAnyEngine('a call to another server', (engine) => {
     expect(await spanOf(trace, 'GET carrier')).toMatchObject(httpCall(inventory.url, 'GET', 200))
   })
 
-  it('to the provisioning service is one, below the errand that the request has left', async () => {
+  it('to the provisioning service is one, below the job that the request has left', async () => {
     const { trace, client } = traced(world.operator)
     const phone = { name: 'Desk', mac_address: '00:11:22:33:44:55', provision: { endpoint_brand: 'yealink' } }
     const account = await world.account(world.reseller)
     expect((await client.put(`${account.path}/devices`, phone)).status).toBe(201)
     const call = await spanOf(trace, 'POST provisioner')
     expect(call).toMatchObject(httpCall(provisioner.url, 'POST', 200))
-    expect(call.parentSpanId).toBe((await spanOf(trace, 'errand provisioning')).spanId)
+    expect(call.parentSpanId).toBe((await spanOf(trace, 'job provisioning')).spanId)
   })
 
   it('of a webhook is one, and its request carries the trace of the original request', async () => {
@@ -298,7 +298,7 @@ describeAnyEngine('a call to another server', (engine) => {
     const span = await spanOf(trace, 'SEND mail')
     expect(span).toMatchObject({
       kind: kinds.client,
-      parentSpanId: (await spanOf(trace, 'errand mail')).spanId,
+      parentSpanId: (await spanOf(trace, 'job mail')).spanId,
       attributes: {
         'network.protocol.name': 'smtp',
         'server.address': '127.0.0.1',
@@ -317,8 +317,8 @@ describeAnyEngine('a call to another server', (engine) => {
         attributes: { 'error.type': 'refused', 'crosspoint.smtp_reply_code': 550 },
         status: { code: 2 },
       })
-      expect(await spanOf(trace, 'errand mail')).toMatchObject({
-        attributes: { 'error.type': 'failed', 'crosspoint.errand_state': 'failed' },
+      expect(await spanOf(trace, 'job mail')).toMatchObject({
+        attributes: { 'error.type': 'failed', 'crosspoint.job_state': 'failed' },
       })
       expect(await counted('mail', 'refused')).toBe(1)
       world.takeErrors()

@@ -135,7 +135,7 @@ describeAnyEngine('a server that exports', (engine) => {
     await world.deliverMail()
     const called = (name: string) =>
       eventually(() => collector.spans.find((span) => span.traceId === trace && span.name === name), Boolean)
-    const [welcome, letter] = [await called('errand new_user'), await called('errand mail')]
+    const [welcome, letter] = [await called('job new_user'), await called('job mail')]
     expect(welcome?.parentSpanId).toBe(String(made.headers.traceparent).split('-')[2])
     expect(letter).toMatchObject({
       kind: kinds.consumer,
@@ -143,12 +143,12 @@ describeAnyEngine('a server that exports', (engine) => {
       links: [{ traceId: trace, spanId: welcome?.spanId }],
       attributes: {
         'messaging.system': 'crosspoint',
-        'messaging.operation.name': 'errand',
+        'messaging.operation.name': 'job',
         'messaging.operation.type': 'process',
         'messaging.destination.name': 'mail',
         'messaging.message.id': expect.stringMatching(/^[0-9a-f]{32}$/),
-        'crosspoint.errand_attempts': 1,
-        'crosspoint.errand_state': 'done',
+        'crosspoint.job_attempts': 1,
+        'crosspoint.job_state': 'done',
       },
     })
     expect(JSON.stringify(letter)).not.toContain('acme.test')

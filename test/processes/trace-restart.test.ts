@@ -62,14 +62,14 @@ describeAnyEngine('a letter whose server has died', (engine) => {
     smtp.speak()
     const second = await start('second')
     const letter = await eventually(
-      () => collector.spans.find((span) => span.service === 'second' && span.name === 'errand mail'),
+      () => collector.spans.find((span) => span.service === 'second' && span.name === 'job mail'),
       Boolean,
     )
     expect(letter).toMatchObject({
       traceId,
       parentSpanId: expect.stringMatching(/^[0-9a-f]{16}$/),
       links: [{ traceId, spanId: letter?.parentSpanId }],
-      attributes: { 'crosspoint.errand_state': 'done' },
+      attributes: { 'crosspoint.job_state': 'done' },
     })
     expect(smtp.mails.map(({ to }) => to)).toContainEqual(['traced@mail.test'])
     expect(await second.end()).toBe(0)

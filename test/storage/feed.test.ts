@@ -68,7 +68,7 @@ const needsMore: Readonly<Record<string, string>> = {
   [`PUT ${onAccount}/phone_numbers/{phone_number}/reserve`]: 'asks for a number that is not coming in',
   [`POST ${onAccount}/whitelabel/emails/{email_id}/verify`]: 'asks for the code in a mail',
   [`POST ${onAccount}/phone_numbers/locality`]: 'asks for an inventory or imported localities',
-  'POST /v2/work/{kind}/{id}/retry': 'asks for an errand that waits',
+  'POST /v2/work/{kind}/{id}/retry': 'asks for a job that waits',
   'PUT /v2/tasks/{task_id}/retry': 'asks for failed rows',
   [`PUT ${onAccount}/tasks/{task_id}/retry`]: 'asks for failed rows',
   'PUT /v2/tasks/{task_id}/continue': 'asks for a stopped task',

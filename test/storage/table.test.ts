@@ -24,7 +24,7 @@ interface Step {
   at: string
 }
 
-const errands = table('test_errands', {
+const jobs = table('test_jobs', {
   accountId: text(),
   id: text(),
   dueAt: integer(),
@@ -35,9 +35,9 @@ const errands = table('test_errands', {
   ended: optional(integer()),
 })
 
-type Errand = RowOf<typeof errands>
+type Job = RowOf<typeof jobs>
 
-const errand = (more: Partial<Errand> & Pick<Errand, 'accountId' | 'id'>): Errand => ({
+const job = (more: Partial<Job> & Pick<Job, 'accountId' | 'id'>): Job => ({
   dueAt: 5,
   isUrgent: true,
   state: 'open',
@@ -55,7 +55,7 @@ describeEngines('a described table', (engine) => {
     async () => {
       const { db, close } = await openTestDatabase(engine)
       await db.exclusively(async (run) => {
-        await run(`CREATE TABLE test_errands (
+        await run(`CREATE TABLE test_jobs (
           account_id TEXT NOT NULL, id TEXT NOT NULL, due_at BIGINT NOT NULL, urgent INTEGER NOT NULL DEFAULT 0,
           state TEXT NOT NULL DEFAULT 'open', step_json TEXT, note TEXT, ended BIGINT, PRIMARY KEY (account_id, id))`)
       })
@@ -68,8 +68,8 @@ describeEngines('a described table', (engine) => {
     world.store.writeUnrecorded(statements)
 
   const stored = async (accountId: string) =>
-    errands.list(
-      await world.store.all(`SELECT ${errands.columns} FROM test_errands WHERE account_id = $1 ORDER BY id`, [
+    jobs.list(
+      await world.store.all(`SELECT ${jobs.columns} FROM test_jobs WHERE account_id = $1 ORDER BY id`, [
         accountId,
       ]),
     )
@@ -77,12 +77,12 @@ describeEngines('a described table', (engine) => {
   it('reads what it wrote, of every type', async () => {
     const accountId = freshAccount()
     const rows = [
-      errand({ accountId, id: 'a' }),
-      errand({ accountId, id: 'b', isUrgent: false, state: 'done', step: undefined, note: '', ended: 0 }),
+      job({ accountId, id: 'a' }),
+      job({ accountId, id: 'b', isUrgent: false, state: 'done', step: undefined, note: '', ended: 0 }),
     ]
-    await write(...rows.map((row) => errands.insert()(row)))
+    await write(...rows.map((row) => jobs.insert()(row)))
     expect(await stored(accountId)).toEqual(rows)
-    expectTypeOf<Errand>().toEqualTypeOf<{
+    expectTypeOf<Job>().toEqualTypeOf<{
       accountId: string
       id: string
       dueAt: number
@@ -96,39 +96,39 @@ describeEngines('a described table', (engine) => {
 
   it('adds rows of some columns, whose others are what the table says', async () => {
     const accountId = freshAccount()
-    const add = errands.pick('accountId', 'id', 'dueAt').insert('ON CONFLICT DO NOTHING')
+    const add = jobs.pick('accountId', 'id', 'dueAt').insert('ON CONFLICT DO NOTHING')
     await write(add({ accountId, id: 'a', dueAt: 1 }), add({ accountId, id: 'a', dueAt: 2 }))
     expect(await stored(accountId)).toEqual([
-      errand({ accountId, id: 'a', dueAt: 1, isUrgent: false, step: undefined }),
+      job({ accountId, id: 'a', dueAt: 1, isUrgent: false, step: undefined }),
     ])
   })
 
   it('adds rows together with the rows of other writes', async () => {
     const accountId = freshAccount()
-    const rows = [errand({ accountId, id: 'a' }), errand({ accountId, id: 'b', note: 'second' })]
-    await world.db.write({ statements: [], appends: rows.map((row) => errands.append(row)), stale: [] })
+    const rows = [job({ accountId, id: 'a' }), job({ accountId, id: 'b', note: 'second' })]
+    await world.db.write({ statements: [], appends: rows.map((row) => jobs.append(row)), stale: [] })
     expect(await stored(accountId)).toEqual(rows)
   })
 
   it('changes the row of the same key, or adds it', async () => {
     const accountId = freshAccount()
-    const put = errands.pick('id', 'accountId', 'dueAt', 'note').upsert('accountId', 'id')
-    await write(errands.insert()(errand({ accountId, id: 'a', state: 'done' })))
+    const put = jobs.pick('id', 'accountId', 'dueAt', 'note').upsert('accountId', 'id')
+    await write(jobs.insert()(job({ accountId, id: 'a', state: 'done' })))
     await write(
       put({ accountId, id: 'a', dueAt: 9, note: 'later' }),
       put({ accountId, id: 'b', dueAt: 3, note: undefined }),
     )
     expect(await stored(accountId)).toEqual([
-      errand({ accountId, id: 'a', state: 'done', dueAt: 9, note: 'later' }),
-      errand({ accountId, id: 'b', dueAt: 3, isUrgent: false, step: undefined }),
+      job({ accountId, id: 'a', state: 'done', dueAt: 9, note: 'later' }),
+      job({ accountId, id: 'b', dueAt: 3, isUrgent: false, step: undefined }),
     ])
   })
 
   it('changes the named columns of one row, if what else is asked holds', async () => {
     const accountId = freshAccount()
-    const [first, second] = [errand({ accountId, id: 'a' }), errand({ accountId, id: 'b' })]
-    await write(...[first, second].map((row) => errands.insert()(row)))
-    const finish = errands
+    const [first, second] = [job({ accountId, id: 'a' }), job({ accountId, id: 'b' })]
+    await write(...[first, second].map((row) => jobs.insert()(row)))
+    const finish = jobs
       .pick('state', 'accountId', 'id', 'ended')
       .update(['accountId', 'id'], "AND state = 'open'")
     const done = { accountId, id: 'a', state: 'done', ended: 7 } as const
@@ -140,11 +140,11 @@ describeEngines('a described table', (engine) => {
 
   it('reads some columns of a joined table together with what a query computes', async () => {
     const accountId = freshAccount()
-    await write(errands.insert()(errand({ accountId, id: 'a', dueAt: 4 })))
-    const due = errands.pick('id', 'dueAt', 'isUrgent')
+    await write(jobs.insert()(job({ accountId, id: 'a', dueAt: 4 })))
+    const due = jobs.pick('id', 'dueAt', 'isUrgent')
     const counted = shape({ count: integer() })
     const rows = await world.store.scan(
-      `SELECT ${due.columnsOf('e')}, 1 AS count FROM test_errands e WHERE e.account_id = $1 ORDER BY e.due_at`,
+      `SELECT ${due.columnsOf('e')}, 1 AS count FROM test_jobs e WHERE e.account_id = $1 ORDER BY e.due_at`,
       [accountId],
     )
     expect(due.first(rows)).toMatchObject({ id: 'a', dueAt: 4, isUrgent: true })
@@ -153,13 +153,13 @@ describeEngines('a described table', (engine) => {
 
   it('says that an answer lacks a column or holds something else', async () => {
     const accountId = freshAccount()
-    await write(errands.insert()(errand({ accountId, id: 'a' })))
+    await write(jobs.insert()(job({ accountId, id: 'a' })))
     const read = async (columns: string) => () =>
-      errands.pick('id', 'dueAt', 'state').list(rowsOf[columns] ?? [])
+      jobs.pick('id', 'dueAt', 'state').list(rowsOf[columns] ?? [])
     const rowsOf: Record<string, Row[]> = {}
     for (const columns of ['id', `id, '5' AS "dueAt", 'open' AS state`, `id, 5 AS "dueAt", 'lost' AS state`])
       rowsOf[columns] = await world.store.all(
-        `SELECT ${columns} FROM test_errands WHERE account_id = $1 LIMIT 1`,
+        `SELECT ${columns} FROM test_jobs WHERE account_id = $1 LIMIT 1`,
         [accountId],
       )
     const [short, wrong, lost] = await Promise.all(Object.keys(rowsOf).map(read))
@@ -170,18 +170,18 @@ describeEngines('a described table', (engine) => {
 
   it('is walked in pages in both directions', async () => {
     const accountId = freshAccount()
-    const place = errands.pick('dueAt', 'id')
+    const place = jobs.pick('dueAt', 'id')
     const rows = [
       { dueAt: 1, id: 'b' },
       { dueAt: 1, id: 'c' },
       { dueAt: 2, id: 'a' },
     ]
-    await write(...rows.map((row) => errands.insert()(errand({ accountId, ...row }))))
+    await write(...rows.map((row) => jobs.insert()(job({ accountId, ...row }))))
     for (const descending of [false, true]) {
       const { behind, order } = keyset(['due_at', 'id'], descending)
       const from = descending ? [2, 'a'] : [1, 'b']
       const found = await world.store.all(
-        `SELECT ${place.columns} FROM test_errands WHERE account_id = $1 AND ${behind(2)} ORDER BY ${order}`,
+        `SELECT ${place.columns} FROM test_jobs WHERE account_id = $1 AND ${behind(2)} ORDER BY ${order}`,
         [accountId, ...from],
       )
       expect(place.list(found)).toEqual(descending ? rows.slice(0, 2).toReversed() : rows.slice(1))

@@ -148,9 +148,9 @@ const reviewed: Readonly<Record<string, string>> = {
   'POST /v2/whitelabel/domains': 'replaceWhitelabelDomainTemplate',
   'GET /v2/whitelabel/domains': 'getWhitelabelDomainsOf',
   'POST /v2/accounts/{account_id}/whitelabel/domains': 'checkWhitelabelDomains',
-  'GET /v2/work': 'listErrands',
-  'GET /v2/work/{kind}/{id}': 'getErrand',
-  'POST /v2/work/{kind}/{id}/retry': 'retryErrand',
+  'GET /v2/work': 'listJobs',
+  'GET /v2/work/{kind}/{id}': 'getJob',
+  'POST /v2/work/{kind}/{id}/retry': 'retryJob',
 }
 
 /** Irregular singulars; single resources keep their word. */

@@ -43,7 +43,7 @@ const tableNames: Record<Engine, string> = {
 const kindColumn = /"kind":"([^"]*)"/
 
 /**
- * Attempts to sign in, and errands that have ended: they tell of what was, and change nothing. Months of calls get their
+ * Attempts to sign in, and jobs that have ended: they tell of what was, and change nothing. Months of calls get their
  * tables ahead: what is in them shows in their rows.
  */
 const isLogRow = ({ table, text }: TableRow) =>

@@ -1,4 +1,4 @@
-import { listErrands, retryErrand, type Work } from '@crosspoint/client'
+import { listJobs, retryJob, type Work } from '@crosspoint/client'
 import { Badge, Button, Group, Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -10,11 +10,11 @@ import { type Column, RowList } from '../../parts/row-list.tsx'
 
 const colors = { waiting: 'gray.7', done: 'green.9', failed: 'red.9' } as const
 
-const Retry = ({ errand: { kind, id, state } }: { errand: Work }) => {
+const Retry = ({ job: { kind, id, state } }: { job: Work }) => {
   const { t } = useTranslation()
   const retrying = useChange({
     touches: ['work'],
-    run: () => retryErrand({ ...api, path: { kind, id } }),
+    run: () => retryJob({ ...api, path: { kind, id } }),
     done: () => tellDone(t('system.triedNow')),
   })
   if (state !== 'waiting') return null
@@ -55,7 +55,7 @@ const useColumns = (): readonly Column<Work>[] => {
       show: ({ state, due }) => (state === 'waiting' && due ? showTime(due) : ''),
     },
     { id: 'outcome', title: t('system.outcome'), isExtra: true, show: ({ outcome }) => outcome },
-    { id: 'retry', title: t('system.action'), show: (errand) => <Retry errand={errand} /> },
+    { id: 'retry', title: t('system.action'), show: (job) => <Retry job={job} /> },
   ]
 }
 
@@ -80,7 +80,7 @@ export const WorkList = () => {
       <RowList
         label={t('system.work')}
         queryKey={['work', query]}
-        read={(start_key, signal) => listErrands({ ...api, query: { ...query, start_key }, signal })}
+        read={(start_key, signal) => listJobs({ ...api, query: { ...query, start_key }, signal })}
         columns={columns}
         rowKey={({ kind, id }) => `${kind} ${id}`}
         empty={<Text>{t('system.noWork')}</Text>}

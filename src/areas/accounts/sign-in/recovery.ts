@@ -16,7 +16,7 @@ import { crossbarSettings } from '../../../settings/documents.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
 import { createCollection, putDocument } from '../../../storage/collection.ts'
-import { errandStatement } from '../../../storage/job-draft.ts'
+import { jobStatement } from '../../../storage/job-draft.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import { committed } from '../../../storage/store.ts'
 import type { DepsOf } from '../../area.ts'
@@ -195,8 +195,8 @@ export const createRecovery = (deps: Deps) => {
       const now = store.clock.now()
       const payload = { request: recoveryFieldsIn(request), author }
       // The account is unknown here. No scheduler is notified: the delay is part of the response.
-      const errand = { kind: recoveryKind, id: newId(now), accountId: systemScope, payload }
-      await store.writeUnrecorded([errandStatement(errand, now)])
+      const job = { kind: recoveryKind, id: newId(now), accountId: systemScope, payload }
+      await store.writeUnrecorded([jobStatement(job, now)])
       const millisecondsMore = randomKey(1).readUInt8() * 2
       afterwards.run('a password recovery', async () => rounds.nudge(recoveryKind), millisecondsMore)
     },

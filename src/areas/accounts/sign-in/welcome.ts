@@ -58,10 +58,10 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
       const { recovery_ui_hosts: hosts } = await settings.of(crossbarSettings)
       return account && ((await brands.portalOf(account)) ?? namedHost(hosts))
     },
-    async conclude(errand, host) {
-      const set = await mailIn(errand, host)
+    async conclude(job, host) {
+      const set = await mailIn(job, host)
       // An email without a link changes no records.
-      return { state: 'forgotten', ...(set.changes.length > 0 ? { sets: [set] } : { jobs: set.errands }) }
+      return { state: 'forgotten', ...(set.changes.length > 0 ? { sets: [set] } : { jobs: set.jobs }) }
     },
   }
 
@@ -70,7 +70,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     addTo(set: ChangeSet, { accountId, id, doc }: UserRecord) {
       if (!addressOf(doc)) return
       const payload: Newcomer = { userId: id, author: set.author }
-      set.errand({ kind: welcomeKind, id: newId(store.clock.now()), accountId, payload })
+      set.job({ kind: welcomeKind, id: newId(store.clock.now()), accountId, payload })
     },
 
     job,

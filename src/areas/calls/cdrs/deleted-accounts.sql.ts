@@ -119,7 +119,7 @@ export const createDeletedAccountCalls = ({ store, settings, register }: Deps) =
     async begin(set: ChangeSet, { id: accountId }: AccountRecord) {
       const left = clock.now()
       const payload: DeletionProgress = { author: set.author, left, records: 0 }
-      set.errand({ kind: deletedCallsKind, id: accountId, accountId, dueAt: left + dayMs, payload })
+      set.job({ kind: deletedCallsKind, id: accountId, accountId, dueAt: left + dayMs, payload })
     },
   }
 }

@@ -121,9 +121,9 @@ export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup
     },
   }
 
-  /** No errand emits an event: balances move with every call. */
+  /** No job emits an event: balances move with every call. */
   const look = (set: ChangeSet, accountId: string) =>
-    set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
+    set.job({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
     job: kind,

@@ -232,8 +232,8 @@ export const createWebhooks = (deps: Deps) => {
     async test(hook: WebhookRecord): Promise<Attempt> {
       const now = store.clock.now()
       const event = sampleFor(hook.doc, hook.accountId, now)
-      const errand = { eventId: `test-${randomHex(8)}`, event, attempts: 0, since: now }
-      const tried = await courier.send(hook, errand, new AbortController().signal)
+      const delivery = { eventId: `test-${randomHex(8)}`, event, attempts: 0, since: now }
+      const tried = await courier.send(hook, delivery, new AbortController().signal)
       if (!tried) throw new Error('a call was canceled without a request')
       const attempt = { ...tried.attempt, retries_left: 0 }
       await store.writeUnrecorded([attempts.add(hook.accountId, attempt)])

@@ -24,7 +24,7 @@ export const createNumbers = (deps: NumberDeps & { queue: Queue }) => {
   const { store, planning, features } = deps
   const planner = createNumberPlanner(deps)
   const { numbers } = planner
-  const errands = createNumberJobs({ ...deps, planner })
+  const jobs = createNumberJobs({ ...deps, planner })
   const { plan: leaving, ...releases } = createReleases(deps, planner)
   const { plan: changing, ...changes } = createChanges(deps, planner)
 
@@ -64,7 +64,7 @@ export const createNumbers = (deps: NumberDeps & { queue: Queue }) => {
       return stored
     },
 
-    errands,
+    jobs,
     commit,
 
     /** Commits plans and orders from carriers. An order that a carrier refuses is undone. */
@@ -72,12 +72,12 @@ export const createNumbers = (deps: NumberDeps & { queue: Queue }) => {
       await commit(...plans)
       const orders = plans.flatMap(({ order }) => (order === undefined ? [] : [order]))
       if (orders.length === 0) return [...plans]
-      const ended = await errands.carryOut(orders)
+      const ended = await jobs.carryOut(orders)
       const current = await numbers.findSeveral(plans.map(({ number }) => number.id))
       return plans.map((plan) => {
         const { order, number } = plan
         if (order === undefined) return plan
-        if (ended.get(order) === 'refused') return { ...plan, refusal: errands.refusal(number.id) }
+        if (ended.get(order) === 'refused') return { ...plan, refusal: jobs.refusal(number.id) }
         return { ...plan, number: current.get(number.id) ?? number }
       })
     },

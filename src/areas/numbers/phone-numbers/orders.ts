@@ -53,7 +53,7 @@ export const addNumberJob = <Kind extends keyof NumberJobPayloads>(
 ) => {
   const { number, ...place } = job
   // Jobs of one number run one after the other.
-  set.errand({ kind, ...place, subject: `number/${number}`, payload })
+  set.job({ kind, ...place, subject: `number/${number}`, payload })
 }
 
 interface Deps extends Pick<NumberDeps, 'store' | 'desk'> {
@@ -136,12 +136,12 @@ export const createNumberJobs = ({ store, queue, desk, planner }: Deps) => {
       const { number, carrier } = wish
       return supplierOf(carrier).order({ number, carrierData, key: idempotencyKeyOf(orderKind, id), signal })
     },
-    async conclude(errand, reply) {
+    async conclude(job, reply) {
       if (reply.outcome === 'unknown') return waiting(reply)
       if (reply.outcome === 'refused')
-        return { state: 'failed', outcome: reply.reason, sets: await undo(errand) }
+        return { state: 'failed', outcome: reply.reason, sets: await undo(job) }
       const { carrierData } = reply
-      return { state: 'done', sets: await confirm(errand, carrierData), keep: { carrierData } }
+      return { state: 'done', sets: await confirm(job, carrierData), keep: { carrierData } }
     },
   }
 

@@ -107,7 +107,7 @@ export const createEnding = (deps: EdgeDeps, edge: Edge) => {
     if (!account) return
     const { disabled_grace_s: graceSeconds } = await settings.of(switchSettings)
     const identities = named.map(({ username, realm = account.doc.realm }) => ({ username, realm }))
-    set.errand({
+    set.job({
       kind: registrations.kind,
       // Repeating the same change is the same job.
       id: `${id}-${hash('sha256', JSON.stringify(identities), 'hex').slice(0, 16)}`,
@@ -115,7 +115,7 @@ export const createEnding = (deps: EdgeDeps, edge: Edge) => {
       payload: { kind, id, identities },
     })
     const dueAt = clock.now() + graceSeconds * 1000
-    set.errand({
+    set.job({
       kind: calls.kind,
       // One job for all changes of a second, because it lists all calls of the account.
       id: [accountId, kind === 'account' ? 'below' : 'own', Math.floor(dueAt / 1000)].join('-'),

@@ -113,20 +113,20 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
     isOn: async () => (await urlOf()) !== undefined,
     pauseMs: (failures) => pausesMs[Math.min(failures, pausesMs.length) - 1] ?? minuteMs,
 
-    async ask(errand) {
-      const doc = (await store.records.find(errand.accountId, 'device', errand.id))?.doc
-      return { ...(await send(String(await urlOf()), bodyOf(errand, doc))), ...present({ doc }) }
+    async ask(job) {
+      const doc = (await store.records.find(job.accountId, 'device', job.id))?.doc
+      return { ...(await send(String(await urlOf()), bodyOf(job, doc))), ...present({ doc }) }
     },
 
-    async conclude(errand, reply) {
-      const { accountId, id } = errand
+    async conclude(job, reply) {
+      const { accountId, id } = job
       const cause = `provisioner/${accountId}/${id}`
       const set = new ChangeSet({ requestId: 'provisioning' })
       set.record({ accountId, kind: 'provisioning', id, action: 'edited' })
       if (reply.isTaken) await alerts.withdraw(set, cause)
       // Only the first failure raises an alert, also if an admin has deleted it since.
-      else if (errand.attempts === 0)
-        await alerts.raise(set, cause, provisioningAlert(errand, reply, await resellerOf(accountId)))
+      else if (job.attempts === 0)
+        await alerts.raise(set, cause, provisioningAlert(job, reply, await resellerOf(accountId)))
       const outcome = [reply.status, reply.text].join(' ')
       return { state: reply.isTaken ? 'done' : 'waiting', sets: [set], outcome }
     },
@@ -141,7 +141,7 @@ export const createProvisioning = ({ store, settings, outgoing, accounts, alerts
       const phone = after ?? before
       if (mac === undefined || !phone || (await urlOf()) === undefined) return
       const { accountId, id } = phone
-      set.errand<KnownPhone>({ kind: kind.kind, id, accountId, payload: { mac } })
+      set.job<KnownPhone>({ kind: kind.kind, id, accountId, payload: { mac } })
     },
   }
 }

@@ -92,7 +92,7 @@ export const workRoutes = (queue: Queue): Route[] => {
       run: async ({ path }) => workJson(await read(path)),
     }),
     post(`${jobPath}/retry`, {
-      summary: 'Try an errand that waits at once; 404 when it does not wait',
+      summary: 'Try a job that waits at once; 404 when it does not wait',
       allow: superduper,
       answers: WorkRecord,
       async run({ author, path }) {

@@ -241,7 +241,7 @@ export const createGatewayEvents = (deps: EventDeps) => {
       if (!event) return 'ignored'
       const set = new ChangeSet(by)
       rows.take(set, vendorId, id, store.clock.now())
-      set.errand<AboutEvent>({
+      set.job<AboutEvent>({
         kind: kindName,
         id: `${vendorId}/${id}`,
         accountId: vendorId,

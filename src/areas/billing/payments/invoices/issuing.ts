@@ -184,12 +184,12 @@ export const createInvoiceIssuing = (deps: PaymentDeps, rows: InvoiceStore) => {
     { accountId, id, status, attempt }: Pick<InvoiceDocument, 'accountId' | 'id' | 'status' | 'attempt'>,
   ) => {
     const payload: AboutInvoice = { accountId, invoiceId: id }
-    const errand = { id: `${accountId}/${id}`, accountId, payload }
-    set.errand({ ...errand, kind: invoiceMailKind })
+    const job = { id: `${accountId}/${id}`, accountId, payload }
+    set.job({ ...job, kind: invoiceMailKind })
     // Without a charge nothing happens before money comes or the invoice is due.
     if (status === 'open')
-      set.errand({
-        ...errand,
+      set.job({
+        ...job,
         kind: dunningKind,
         dueAt: clock.now() + (attempt === '' ? firstDunningMs : chargeMs),
       })

@@ -190,7 +190,7 @@ export const createTopups = (deps: PaymentDeps, transactions: Transactions) => {
 
   /** Without an audit entry: balances move with every call. */
   const look = (set: ChangeSet, accountId: string) =>
-    set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
+    set.job({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
 
   return {
     job: createTopupJob(deps, transactions),

@@ -191,7 +191,7 @@ const drafting = (deps: TransactionDeps, rows: TransactionStore) => {
       rows.insert(set, transaction)
       if (order.type === 'sale') ledgers.requireRoomForSale(set, account.id)
       const { accountId, id } = transaction
-      set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
+      set.job({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
       return transaction
     },
   }

@@ -44,7 +44,7 @@ export const createPlans = (store: Store, vendors: Vendors) => {
       if (!before && !account.hidden.isReseller)
         throw failure(forbidden, { message: 'only resellers have service plans' })
       await vendors.assertMayUse(account, after.doc)
-      if (before) set.errand(repricingOf(set, before, after, store.clock.now()))
+      if (before) set.job(repricingOf(set, before, after, store.clock.now()))
     },
     async beforeDelete(set, plan) {
       const holder = await plans.anyHolder(plan)

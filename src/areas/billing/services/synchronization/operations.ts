@@ -3,7 +3,7 @@ import type { Job as Carried, Conclusion, JobKind } from '../../../../jobs/queue
 import { randomHex } from '../../../../lib/ids.ts'
 import type { SyncOutcome } from '../../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
-import { errandStatement, type JobDraft } from '../../../../storage/job-draft.ts'
+import { type JobDraft, jobStatement } from '../../../../storage/job-draft.ts'
 import type { DepsOf } from '../../../area.ts'
 import { createSyncStore, type SyncedInvoice, type SyncNote } from '../audit/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
@@ -33,7 +33,7 @@ interface SyncPayload {
 const kindName = 'synchronization'
 
 /** The first change sets the time; later ones are sent with it. */
-const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): JobDraft<SyncPayload> => {
+const jobOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): JobDraft<SyncPayload> => {
   const key = bookkeeperKey(bookkeeper)
   const payload = { bookkeeper: key }
   return { kind: kindName, id: `${accountId}/${key}`, accountId, dueAt, payload, again: 'keep' }
@@ -47,7 +47,7 @@ export const createTelling =
     const dueAt = store.clock.now() + seconds * 1000
     for (const bookkeeper of bookkeepers.filter(needsSync))
       set
-        .errand(errandOf(id, bookkeeper, dueAt))
+        .job(jobOf(id, bookkeeper, dueAt))
         .record({ accountId: id, kind: 'service_sync', id, action: 'edited' })
   }
 
@@ -114,17 +114,17 @@ const createJob = (deps: Deps): JobKind<SyncPayload, SyncResult> => {
     everySeconds: 2,
     pauseMs: (attempts) => syncPauseAfter(attempts - 1),
 
-    async ask(errand) {
-      const invoice = invoiceIn(errand)
+    async ask(job) {
+      const invoice = invoiceIn(job)
       const syncId = randomHex(16)
       await rows.claimEntries(invoice, syncId)
       return { syncId, outcome: await send(invoice, syncId) }
     },
 
-    async conclude(errand, result) {
-      const invoice = invoiceIn(errand)
+    async conclude(job, result) {
+      const invoice = invoiceIn(job)
       if (result.outcome.status !== 'failed') return taken(invoice, result)
-      const isTooLate = store.clock.now() - errand.since > maxRetryWaitMs
+      const isTooLate = store.clock.now() - job.since > maxRetryWaitMs
       const statements = isTooLate ? [rows.noteEntries(invoice, result.syncId, noteOf(result))] : []
       return { state: 'waiting', outcome: result.outcome.message, statements }
     },
@@ -167,8 +167,8 @@ export const createSynchronization = (deps: Deps) => {
     async now(account: AccountRecord) {
       const now = store.clock.now()
       const named = (await bookkeepersOf(account)).filter(needsSync)
-      const errands = named.map((bookkeeper) => errandOf(account.id, bookkeeper, now + graceMs))
-      await store.writeUnrecorded(errands.map((errand) => errandStatement({ ...errand, again: 'move' }, now)))
+      const jobs = named.map((bookkeeper) => jobOf(account.id, bookkeeper, now + graceMs))
+      await store.writeUnrecorded(jobs.map((job) => jobStatement({ ...job, again: 'move' }, now)))
       await sendWaiting(account.id)
     },
   }

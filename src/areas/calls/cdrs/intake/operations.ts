@@ -210,7 +210,7 @@ const joining = async (
   const unite = (accountId: string, from: Interaction, into: Interaction) => {
     for (const [key, interaction] of known) if (isSameInteraction(interaction, from)) known.set(key, into)
     set.statements.push(legs.renaming(accountId, from, into))
-    set.errand(unionOf(accountId, { from, into }, now))
+    set.job(unionOf(accountId, { from, into }, now))
   }
   return (leg) => {
     if (!leg.joins) return interactionOf(leg.record)

@@ -24,7 +24,7 @@ interface Deps extends DepsOf<'settings' | 'outgoing'> {
   store: Pick<Store, 'clock'>
 }
 
-interface Errand {
+interface Delivery {
   eventId: string
   event: WebhookEvent
   /** The `traceparent` of the request that it comes from, where its trace is recorded. */
@@ -88,7 +88,7 @@ export const createWebhookSender = ({ store: { clock }, settings, outgoing }: De
   const call = async (
     { doc }: WebhookRecord,
     { method, url, content }: WebhookPayload,
-    { trace, ...options }: Pick<Errand, 'trace'> & { headers: Record<string, string>; signal: AbortSignal },
+    { trace, ...options }: Pick<Delivery, 'trace'> & { headers: Record<string, string>; signal: AbortSignal },
   ): Promise<DeliveryOutcome> => {
     const { request_timeout_ms: timeoutMs } = await settings.of(webhookSettings)
     try {
@@ -121,13 +121,13 @@ export const createWebhookSender = ({ store: { clock }, settings, outgoing }: De
 
   return {
     /** Undefined if `signal` aborted it before a response: the result is unknown. */
-    async send(hook: WebhookRecord, errand: Errand, signal: AbortSignal): Promise<Tried | undefined> {
-      const { event, eventId, attempts, since } = errand
+    async send(hook: WebhookRecord, delivery: Delivery, signal: AbortSignal): Promise<Tried | undefined> {
+      const { event, eventId, attempts, since } = delivery
       const parcel = parcelOf(hook.doc, event)
       const headers = headersOf(hook, parcel, eventId)
       const timestamp = gregorianNow(clock)
       const begun = performance.now()
-      const { verdict, ...outcome } = await call(hook, parcel, { headers, trace: errand.trace, signal })
+      const { verdict, ...outcome } = await call(hook, parcel, { headers, trace: delivery.trace, signal })
       if (outcome.client_error === 'aborted') return undefined
       const now = clock.now()
       const made = { attempts: attempts + 1, since, now }

@@ -118,8 +118,8 @@ const createAttempts = ({ store, feed, log, rows, attempts, courier }: Deps) => 
     // The event has expired.
     if (!event || isLeftOut(hook.doc, event)) return 'nothing'
     const { trace } = found.author
-    const errand = { eventId: sequenceText(sequence), event, trace, attempts: tries, since }
-    return courier.send(hook, errand, turn.signal)
+    const delivery = { eventId: sequenceText(sequence), event, trace, attempts: tries, since }
+    return courier.send(hook, delivery, turn.signal)
   }
 
   /** Returns whether the next delivery of the record may follow. */

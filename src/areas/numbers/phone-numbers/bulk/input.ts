@@ -73,13 +73,13 @@ const requestOf = ({ number, orderId, context: { actor, author, account } }: Num
 const pendingText = 'pending: the carrier has not confirmed the order yet'
 
 /** Runs the orders of a batch together when its first row needs a result. */
-const createBatchOrders = ({ errands }: Numbers) => {
+const createBatchOrders = ({ jobs }: Numbers) => {
   const ids = new Set<string>()
   let ends: Promise<ReadonlyMap<string, OrderEnd>> | undefined
   return {
     add: (id: string) => void ids.add(id),
     async end(id: string): Promise<OrderEnd> {
-      ends ??= errands.carryOut([...ids])
+      ends ??= jobs.carryOut([...ids])
       return (await ends).get(id) ?? 'pending'
     },
   }
@@ -231,7 +231,7 @@ const createRowRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
   }
 
   const endOf = async (number: string, end: OrderEnd): Promise<RowEnd<EarlierRow>> => {
-    if (end === 'refused') return { outcome: 'failed', error: errorTextOf(numbers.errands.refusal(number)) }
+    if (end === 'refused') return { outcome: 'failed', error: errorTextOf(numbers.jobs.refusal(number)) }
     const stored = await numbers.findAnywhere(number)
     const shown = stored ? await rowOf(stored) : { e164: number }
     return { outcome: 'done', output: [end === 'pending' ? { ...shown, error: pendingText } : shown] }
@@ -251,7 +251,7 @@ const createRowRunner = ({ numbers, findAccount }: NumberTaskDeps) => {
 
   /** The result of a row that ran before without being recorded. */
   const earlierResult = async (orders: BatchOrders, { orderId }: NumberTaskRow, number: string) => {
-    const end = await numbers.errands.orderEnd(orderId)
+    const end = await numbers.jobs.orderEnd(orderId)
     if (end === undefined) return undefined
     return end === 'pending' ? asking(orders, orderId, number) : endOf(number, end)
   }
