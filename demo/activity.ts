@@ -241,7 +241,8 @@ const pollMs = 50
 const maxPolls = 600
 
 /** Runs a scheduled job of the server. Another process of the store may be running it: then nothing is done. */
-export const runRound = ({ server }: Demo, name: string) => server.rounds.runNow(name).catch(() => undefined)
+export const runRound = ({ server }: Demo, name: string) =>
+  server.scheduler.runNow(name).catch(() => undefined)
 
 /** Creates a task from a CSV, or without one; returns its path. */
 const putTask = async (by: Send, path: string, query: Record<string, string>, rows?: readonly string[]) => {

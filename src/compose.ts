@@ -99,7 +99,7 @@ interface Parts {
   /** The cost of sign-in keys: the same on every server of a store. */
   layers?: readonly KeyLayer[]
   /** Scheduled jobs only run when a request wakes them. */
-  onlyNudgedRounds?: boolean
+  onlyWokenJobs?: boolean
 }
 
 type GivenParts = Parts & Required<Pick<Parts, 'db' | 'list'>>
@@ -150,9 +150,9 @@ const followListeners = (db: Database, tls: TlsListener, places: Places, log: Lo
 }
 
 /** Runs jobs at once, also those that other processes committed. */
-const followWork = (db: Database, rounds: Scheduler) =>
+const followWork = (db: Database, scheduler: Scheduler) =>
   db.onStale((keys) => {
-    if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
+    if (keys !== 'everything') for (const kind of workIn(keys)) scheduler.wake(kind)
   })
 
 const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, node: string, log: Log) => {
@@ -287,7 +287,7 @@ const createServices = (base: Base, { db, timeOfDay, company, first, layers }: G
     outgoing: createOutgoing({ log, calls, allowedPrivateHosts }),
     afterwards,
     leases,
-    rounds: createScheduler({ ...base, leases, nudgeElsewhere: first?.nudge }),
+    scheduler: createScheduler({ ...base, leases, wakeElsewhere: first?.wake }),
     queue: createQueue(base),
     feed: createFeed({ store, db, log }),
     sequencer: db.placesAppends ? undefined : createSequencer({ store, db, leases, log }),
@@ -444,10 +444,10 @@ const scheduleJobs = (
   jobs: readonly ScheduledJob[],
 ) => {
   const { store, settings, crossbar } = base
-  const { rounds, queue, shared } = services
-  for (const job of [...jobs, ...retentionJobs(store, settings, shared)]) rounds.add(job)
-  rounds.add(queue.tidying(async () => (await crossbar()).work_outcome_days))
-  rounds.hold(
+  const { scheduler, queue, shared } = services
+  for (const job of [...jobs, ...retentionJobs(store, settings, shared)]) scheduler.add(job)
+  scheduler.add(queue.tidying(async () => (await crossbar()).work_outcome_days))
+  scheduler.hold(
     async () => (await assembled.areas.imports.isUnderWay()) || (await readMove(store)) !== undefined,
   )
 }
@@ -458,7 +458,7 @@ const putTogether = async (config: Config, world: World, parts: GivenParts) => {
   const base = await openBase(config, world, parts)
   const { log, store, metrics, metricsText, recorder } = base
   const services = createServices(base, parts)
-  const { rounds, feed } = services
+  const { scheduler, feed } = services
   const assembled = createAreas(base, services, parts.list)
   const { areas, routes } = assembled
   const firstAdmin = first ? undefined : await begin(base, assembled, db)
@@ -467,12 +467,12 @@ const putTogether = async (config: Config, world: World, parts: GivenParts) => {
   const { server, port, tls } = await openListeners(base, frame, parts)
   const mailDelivery = openMailDelivery(base, services, assembled)
   const mailJobs = mailSchedule(mailDelivery, services.queue)
-  scheduleJobs(base, services, assembled, [idempotency.round, ...assembled.rounds, ...mailJobs])
+  scheduleJobs(base, services, assembled, [idempotency.deletion, ...assembled.scheduledJobs, ...mailJobs])
   const warnings = first ? [] : [await areas.imports.warning(), await moveWarning(store)]
   for (const warning of warnings) if (warning !== undefined) log.write('warn', warning)
   if (!timeOfDay && !first) {
-    rounds.start(parts.onlyNudgedRounds)
-    followWork(db, rounds)
+    scheduler.start(parts.onlyWokenJobs)
+    followWork(db, scheduler)
   }
   return {
     host: config.host,
@@ -487,7 +487,7 @@ const putTogether = async (config: Config, world: World, parts: GivenParts) => {
     routes,
     store,
     feed,
-    rounds,
+    scheduler,
     /** Metrics of this thread, and of the whole process. */
     figures: metrics.figures,
     metricsText,
@@ -504,7 +504,7 @@ const putTogether = async (config: Config, world: World, parts: GivenParts) => {
       services.deriver.turnAway()
       await frame.underWay.over(lastMilliseconds)
       await idempotency.stop()
-      await rounds.stop()
+      await scheduler.stop()
       await assembled.stop()
       await services.afterwards.settle()
       await services.sequencer?.stop()

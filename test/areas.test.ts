@@ -163,10 +163,10 @@ describeAnyEngine('an area that is added by one line', (engine) => {
   it('has its jobs carried out, and its rounds done', async () => {
     const { account } = await written()
     world.clock.advance({ seconds: 1 })
-    await world.server.rounds.runNow('postcard')
+    await world.server.scheduler.runNow('postcard')
     expect(seen.delivered).toContain(`${account.name}: Hello`)
     const before = seen.rounds
-    await world.server.rounds.runNow('postcard counting')
+    await world.server.scheduler.runNow('postcard counting')
     expect(seen.rounds).toBe(before + 1)
   })
 
@@ -175,7 +175,7 @@ describeAnyEngine('an area that is added by one line', (engine) => {
     const { store, areas } = world.server
     const farewells = async () => {
       world.clock.advance({ seconds: 1 })
-      await world.server.rounds.runNow('postcard')
+      await world.server.scheduler.runNow('postcard')
       return seen.delivered.filter((text) => text === 'Reseller: Leaver has left').length
     }
     const refused = new ChangeSet({ requestId: 'test' })

@@ -295,7 +295,7 @@ beforeAll(async () => {
     olaf: await world.user(world.master, { username: 'olaf' }),
   })
   // Examples show counts by the day, which a fold writes.
-  await world.server.rounds.runNow('quantities')
+  await world.server.scheduler.runNow('quantities')
   store = createRewind(join(world.place.dataDir, 'crosspoint.db'))
 })
 

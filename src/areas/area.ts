@@ -91,7 +91,7 @@ export interface AreaDeps {
   callArchive: ObjectStore | undefined
   afterwards: Afterwards
   leases: Leases
-  rounds: Scheduler
+  scheduler: Scheduler
   queue: Queue
   feed: Feed
   refusals: Refusals

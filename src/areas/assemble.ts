@@ -73,7 +73,7 @@ interface Assembled<List extends readonly Area[]> {
   routes: readonly Route[]
   posted: readonly PostedPage[]
   upgrades: readonly Upgrade[]
-  rounds: readonly ScheduledJob[]
+  scheduledJobs: readonly ScheduledJob[]
   prepare(author: Author): Promise<void>
   stop(): Promise<void>
 }
@@ -112,7 +112,7 @@ export const assemble = <const List extends readonly Area[]>(
   return {
     offers: Object.fromEntries(Array.from(offers, ([{ name }, offer]) => [name, offer])) as OffersOf<List>,
     routes: [...routes, ...derived],
-    rounds: contributions.flatMap(({ jobs = [] }) => jobs.map(queue.round)),
+    scheduledJobs: contributions.flatMap(({ jobs = [] }) => jobs.map(queue.scheduled)),
     posted: contributions.flatMap(({ posted = [] }) => posted),
     upgrades: contributions.flatMap(({ upgrades = [] }) => upgrades),
     async prepare(author) {

@@ -50,7 +50,7 @@ export interface RunProgress<Detail = unknown> {
 /** The dependencies of every kind of batch. */
 export interface BatchDeps {
   leases: Leases
-  rounds: Scheduler
+  scheduler: Scheduler
   /** The name of this process. */
   node: string
   log: Log
@@ -215,7 +215,7 @@ const performTurn = async <Detail>(
 }
 
 export const createBatches = <Detail>(deps: Deps<Detail>) => {
-  const { base, runs, leases, rounds, log, maxConcurrentRuns } = deps
+  const { base, runs, leases, scheduler, log, maxConcurrentRuns } = deps
   const takingUp = `${runs.kind}s`
   const sweeping = `${runs.kind} leftovers`
   const running = new Map<string, { accountId: string; done: Promise<void> }>()
@@ -248,7 +248,7 @@ export const createBatches = <Detail>(deps: Deps<Detail>) => {
     const done = perform(key, lease).then((outcome) => {
       running.delete(key.id)
       turnsTaken.labels(outcome).inc()
-      if (outcome === 'done' && !stopping.signal.aborted) rounds.nudge(takingUp)
+      if (outcome === 'done' && !stopping.signal.aborted) scheduler.wake(takingUp)
     })
     running.set(key.id, { accountId: key.accountId, done })
   }
@@ -293,9 +293,9 @@ export const createBatches = <Detail>(deps: Deps<Detail>) => {
   return {
     jobs,
     /** Call it after a run was started. */
-    wake: () => rounds.nudge(takingUp),
+    wake: () => scheduler.wake(takingUp),
     /** Call it after a run was removed. */
-    wakeSweeper: () => rounds.nudge(sweeping),
+    wakeSweeper: () => scheduler.wake(sweeping),
     /** Leaves all runs to other processes. */
     async stop() {
       stopping.abort()

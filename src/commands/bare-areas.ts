@@ -26,7 +26,7 @@ const nothing: AreaDeps = {
   dns: unused,
   afterwards: unused,
   leases: unused,
-  rounds: unused,
+  scheduler: unused,
   queue: unused,
   feed: unused,
   refusals: unused,

@@ -9,7 +9,7 @@ import type { Feed } from './feed.ts'
 
 interface Deps {
   store: Pick<Store, 'fence'>
-  rounds: Pick<Scheduler, 'isHeld'>
+  scheduler: Pick<Scheduler, 'isHeld'>
   feed: Pick<Feed, 'onMore'>
   log: Log
 }
@@ -39,12 +39,12 @@ const pollMs = 1000
 
 /** Follows the feed with one process at a time. */
 export const createFollower = <Way, Shift>(tools: Deps, work: Work<Way, Shift>) => {
-  const { store, rounds, feed, log } = tools
+  const { store, scheduler, feed, log } = tools
   let current: Shift | undefined
 
   const isStillWanted = async (way: Way) => {
     await store.fence()
-    return !(await rounds.isHeld()) && JSON.stringify(await work.wanted()) === JSON.stringify(way)
+    return !(await scheduler.isHeld()) && JSON.stringify(await work.wanted()) === JSON.stringify(way)
   }
 
   const follow = async (way: Way, shift: Shift, signal: AbortSignal) => {

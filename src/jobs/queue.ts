@@ -312,7 +312,7 @@ export const createQueue = ({ metrics, ...deps }: Deps) => {
 
   return {
     /** The scheduled job that runs the jobs of a kind. */
-    round(kind: AnyJob): ScheduledJob {
+    scheduled(kind: AnyJob): ScheduledJob {
       if ('run' in kind) return kind
       const { everySeconds = 5, maxConcurrent = 4, stopTimeoutMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)

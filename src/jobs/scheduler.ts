@@ -74,28 +74,28 @@ const createJobRunner = (job: ScheduledJob, { leases, store, clock, log, isHeld 
   }
 
   /** False if it must be retried soon, because another process runs it. */
-  const look = async (isNudged: boolean) => {
+  const look = async (isWoken: boolean) => {
     try {
-      return (!isNudged && !(await isDue())) || (await perform())
+      return (!isWoken && !(await isDue())) || (await perform())
     } catch (error) {
-      const facts = { round: job.name, error: describeError(error) }
+      const facts = { job: job.name, error: describeError(error) }
       if (isLeaseLost(error)) {
-        log.write('warn', 'a round was broken off, for its lease was lost', facts)
+        log.write('warn', 'a scheduled job was stopped because its lease was lost', facts)
         return false
       }
-      if (!stopping.signal.aborted) log.write('error', 'a round failed', facts)
+      if (!stopping.signal.aborted) log.write('error', 'a scheduled job failed', facts)
       return true
     }
   }
 
   const loop = async () => {
-    let isNudged = false
+    let isWoken = false
     let pauseMs = isTimed ? 0 : undefined
     for (;;) {
-      isNudged = (await waker.heard(pauseMs, stopping.signal)) || isNudged
+      isWoken = (await waker.heard(pauseMs, stopping.signal)) || isWoken
       if (stopping.signal.aborted) return
-      const isDone = await inTurn(() => look(isNudged))
-      if (isDone) isNudged = false
+      const isDone = await inTurn(() => look(isWoken))
+      if (isDone) isWoken = false
       const usualMs = isTimed ? Math.min(job.everySeconds * 1000, maxLookPauseMs) : undefined
       pauseMs = isDone ? usualMs : occupiedPauseMs
     }
@@ -111,13 +111,13 @@ const createJobRunner = (job: ScheduledJob, { leases, store, clock, log, isHeld 
       isTimed = true
       begin()
     },
-    nudge() {
+    wake() {
       waker.ring()
       begin()
     },
     runNow: () =>
       inTurn(async () => {
-        if (!(await perform())) throw new Error(`another process is doing the round ${job.name}`)
+        if (!(await perform())) throw new Error(`another process is running the scheduled job ${job.name}`)
       }),
     async stop() {
       stopping.abort()
@@ -133,7 +133,7 @@ interface SchedulerDeps {
   clock: Clock
   log: Log
   /** Runs a job in another process, if jobs run elsewhere. */
-  nudgeElsewhere?: ((name: string) => void) | undefined
+  wakeElsewhere?: ((name: string) => void) | undefined
 }
 
 interface RunnerDeps extends SchedulerDeps {
@@ -147,7 +147,7 @@ export const createScheduler = (deps: SchedulerDeps) => {
 
   return {
     add(job: ScheduledJob) {
-      if (runners.has(job.name)) throw new Error(`two rounds are called ${job.name}`)
+      if (runners.has(job.name)) throw new Error(`two scheduled jobs are called ${job.name}`)
       runners.set(job.name, createJobRunner(job, { ...deps, isHeld: () => isHeld() }))
     },
     /** While it returns true, no job runs. */
@@ -156,20 +156,20 @@ export const createScheduler = (deps: SchedulerDeps) => {
     },
     /** For long work: once true, it must stop starting work, store its progress and end. */
     isHeld: () => isHeld(),
-    /** Call it when everything that jobs need exists. With `onlyNudged`, jobs run only on `nudge`. */
-    start(onlyNudged = false) {
+    /** Call it when everything that jobs need exists. With `onlyWoken`, jobs run only on `wake`. */
+    start(onlyWoken = false) {
       isStarted = true
-      if (!onlyNudged) for (const runner of runners.values()) runner.start()
+      if (!onlyWoken) for (const runner of runners.values()) runner.start()
     },
     /** Runs the job soon: a request has created work for it. */
-    nudge(name: string) {
-      if (isStarted) runners.get(name)?.nudge()
-      else deps.nudgeElsewhere?.(name)
+    wake(name: string) {
+      if (isStarted) runners.get(name)?.wake()
+      else deps.wakeElsewhere?.(name)
     },
     /** Runs the job now, and resolves when it has ended. */
     async runNow(name: string) {
       const runner = runners.get(name)
-      if (!runner) throw new Error(`there is no round ${name}`)
+      if (!runner) throw new Error(`there is no scheduled job ${name}`)
       await runner.runNow()
     },
     /** Aborts running jobs and waits for them. */

@@ -196,4 +196,4 @@ export const createMailDelivery = (deps: Deps) => {
 export const mailSchedule = (
   { mails, tidying }: ReturnType<typeof createMailDelivery>,
   queue: Queue,
-): ScheduledJob[] => [queue.round(mails), tidying]
+): ScheduledJob[] => [queue.scheduled(mails), tidying]

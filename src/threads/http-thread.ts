@@ -34,7 +34,7 @@ const first = createThreadRpc(parentPort, {
     })
     const thread: FirstThread = {
       threadNumber,
-      nudge: (round) => void first.ask('nudge', round),
+      wake: (name) => void first.ask('wake', name),
       metricsText: () => first.ask('metrics'),
     }
     const log = createLog(config, systemClock, lines.add)

@@ -44,8 +44,8 @@ export const startHttpThreads = async ({ config, server, company, seating }: Dep
       const port = await seating.seat()
       return { content: port, transfer: [port] }
     },
-    nudge(round: string) {
-      server.rounds.nudge(round)
+    wake(name: string) {
+      server.scheduler.wake(name)
       return {}
     },
     metrics: async () => ({ content: await server.metricsText() }),

@@ -21,7 +21,7 @@ export interface SharedThreadState {
 export interface FirstThread {
   /** The first thread is 1. */
   threadNumber: number
-  nudge(round: string): void
+  wake(name: string): void
   metricsText(): Promise<string>
 }
 

@@ -106,12 +106,12 @@ describeAnyEngine('adopted accounts', (engine) => {
     await taker.take(world, account(b, [m, q]), account(a, [m, q, b]), account(c, [m, q, b]))
     expect(await treesBelow(`/v2/accounts/${q}`)).toEqual({ [a]: [m, q, b], [b]: [m, q], [c]: [m, q, b] })
     expect([await tallyOf(q), await tallyOf(a), await tallyOf(b)]).toEqual([3, 0, 2])
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     const cascadeOf = async (id: string) => (await world.server.areas.services.quantities.of(id)).cascade
     expect(await cascadeOf(q)).toEqual({ accounts: { account: 3 } })
     expect(await cascadeOf(p)).toEqual({})
     await taker.take(world, account(b, [m, p]), account(a, [m, p, b]), account(c, [m, p, b]))
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     expect([await cascadeOf(q), await cascadeOf(p)]).toEqual([{}, { accounts: { account: 3 } }])
   })
 
@@ -140,10 +140,10 @@ describeAnyEngine('adopted accounts', (engine) => {
       id: idOf('c'),
       doc: { first_name: 'A', last_name: 'B', enabled: true },
     })
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     expect(await taker.remove(world, 'account', { accountId: a, id: a })).toBe(true)
     expect(await taker.remove(world, 'account', { accountId: a, id: a })).toBe(false)
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     expect(await world.server.areas.accounts.find(a)).toBeUndefined()
     expect(await world.server.areas.users.find(a, idOf('c'))).toBeUndefined()
     expect((await world.server.areas.services.quantities.of(p)).cascade).toEqual({})

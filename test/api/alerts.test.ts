@@ -187,7 +187,7 @@ describeEngines('alerts', (engine) => {
     world.clock.advance({ minutes: 1 })
     expect(await sees(world.ada, world.acme, alert)).toBe(false)
     expect((await world.ada.get(`${alertsOf(world.acme)}/${alert.id}`)).status).toBe(404)
-    await world.server.rounds.runNow('alerts')
+    await world.server.scheduler.runNow('alerts')
     const { all } = world.server.store
     const left = await all("SELECT id FROM records WHERE kind = 'alert' AND id IN ($1, $2)", [
       alert.id,
@@ -433,7 +433,7 @@ describeEngines('alerts', (engine) => {
   })
 
   const mailsAbout = async ({ id }: TestAccount) => {
-    await world.server.rounds.runNow('low_balance')
+    await world.server.scheduler.runNow('low_balance')
     await world.deliverMail()
     return (await mailsTo(world.place.dataDir, `${id}@customer.test`)).filter((mail) =>
       mail.includes('Subject: The balance of'),
@@ -451,7 +451,7 @@ describeEngines('alerts', (engine) => {
       await world.server.store.all('SELECT 1 AS one FROM balance_watch WHERE account_id = $1', [account.id]),
     ).toHaveLength(1)
     await world.ross.patch(account.path, { notifications: { low_balance: { enabled: false } } })
-    await world.server.rounds.runNow('low_balance')
+    await world.server.scheduler.runNow('low_balance')
     expect(
       await world.server.store.all('SELECT 1 AS one FROM balance_watch WHERE account_id = $1', [account.id]),
     ).toEqual([])

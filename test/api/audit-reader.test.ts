@@ -443,7 +443,7 @@ describeEngines('the audit', (engine) => {
     await rename(1)
     await fill()
     for (const isIndexed of [false, true]) {
-      if (isIndexed) await world.server.rounds.runNow('audit index')
+      if (isIndexed) await world.server.scheduler.runNow('audit index')
       expect(await indexed()).toBe(isIndexed ? 2 : 0)
       expect(await names()).toEqual(['Phone 1', 'Phone 0'])
       expect(await namesBy(admin.id)).toEqual(['Phone 1'])
@@ -452,7 +452,7 @@ describeEngines('the audit', (engine) => {
     await rename(2)
     await fill()
     for (const isIndexed of [false, true]) {
-      if (isIndexed) await world.server.rounds.runNow('audit index')
+      if (isIndexed) await world.server.scheduler.runNow('audit index')
       expect(await indexed()).toBe(isIndexed ? 3 : 2)
       expect(await names()).toEqual(['Phone 2', 'Phone 1', 'Phone 0'])
       expect(await namesBy(admin.id)).toEqual(['Phone 2', 'Phone 1'])

@@ -63,7 +63,7 @@ const inUnits = (amount: number) => Math.round(amount * 10_000)
 
 describeAnyEngine('histories of services', (engine) => {
   const world = useWorld(engine)
-  const settle = () => world.server.rounds.runNow('quantities')
+  const settle = () => world.server.scheduler.runNow('quantities')
 
   const invoicesOf = async ({ path }: TestAccount) =>
     (await world.ross.get(`${path}/services/summary`)).data.invoices as InvoiceJson[]

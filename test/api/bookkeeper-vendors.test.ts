@@ -138,7 +138,7 @@ describeAnyEngine('bookkeepers of a plan', (engine) => {
     services.put(set, account.id, before, { ...before?.doc, overrides: overrides(neighbour.id) })
     await store.commit(set)
     expect((await admin.post(`${account.path}/services/topup`, { amount: 5 })).status).toBe(500)
-    await world.server.rounds.runNow('synchronization')
+    await world.server.scheduler.runNow('synchronization')
     expect(ofNeighbour.calls).toEqual([])
   })
 })

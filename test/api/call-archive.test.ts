@@ -43,7 +43,7 @@ const useArchive = (engine: Engine) => {
     world,
     /** The folder. It is there from the suite's first test on. */
     path: () => path,
-    runNow: () => world.server.rounds.runNow(round),
+    runNow: () => world.server.scheduler.runNow(round),
     filesOf: () =>
       readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet')),
   }
@@ -325,7 +325,7 @@ describeAnyEngine('Call records in files, after months,', (engine) => {
     expect(await world.operator.delete(account.path)).toSucceed()
     world.clock.advance({ hours: 24 * 91 })
     for (let part = 0; part < 4; part += 1) {
-      await world.server.rounds.runNow('departed_calls')
+      await world.server.scheduler.runNow('departed_calls')
       world.clock.advance({ seconds: 2 })
     }
     expect(await holding()).toEqual([])
@@ -343,7 +343,7 @@ describeAnyEngine('Call records in files, after months,', (engine) => {
     expect(filesOf()).not.toEqual([])
     await world.configure('cdr', { retention_months: 2 })
     world.clock.advance({ hours: 24 * 31 * 6 })
-    await world.server.rounds.runNow('cdr-retention')
+    await world.server.scheduler.runNow('cdr-retention')
     await runNow()
     expect(filesOf()).toEqual([])
     expect([...(await world.server.store.cdrs.archivedMonths())]).toEqual([])

@@ -340,7 +340,7 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
     // So often that the page is kept.
     for (const _ of [1, 2, 3]) await listed()
     world.clock.advance({ seconds: 11 })
-    await world.server.rounds.runNow('joined_calls')
+    await world.server.scheduler.runNow('joined_calls')
     const all = await storedCdrs(world.server.store)
     const interactionOf = new Map(all.map(({ id, interaction_id }) => [id, interaction_id]))
     for (const row of await listed()) expect(row.interaction_id).toBe(interactionOf.get(String(row.id)))

@@ -156,9 +156,9 @@ describeAnyEngine('a removal in a month that was billed', (engine) => {
   it('gives back what the bill charged, for the days that are left', async () => {
     const { account, admin } = await customer()
     const paths = [await add(admin, account), await add(admin, account)]
-    await world.server.rounds.runNow('monthly_bills')
+    await world.server.scheduler.runNow('monthly_bills')
     world.clock.advance({ milliseconds: Date.UTC(2026, 1, 1) - world.clock.now() })
-    await world.server.rounds.runNow('monthly_bills')
+    await world.server.scheduler.runNow('monthly_bills')
     expect(await balanceOf(account)).toBe(10_000 - 2 * 27 - 2 * 31)
     await priceAt(account, { rate: 500 })
     world.clock.advance({ hours: 14 * 24 })

@@ -105,7 +105,7 @@ describeAnyEngine('consent to charges', (engine) => {
       plan: { users: { user: { rate: 2, activation_charge: 25 } } },
     })
     await world.ross.post(`${account.path}/services`, { add: [made.data.id] })
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     expect(await balance(admin, account)).toBe(100)
   })
 
@@ -117,7 +117,7 @@ describeAnyEngine('consent to charges', (engine) => {
     const dearer = { name: 'Plan', plan: { users: { user: { rate: 2, activation_charge: 90 } } } }
     expect((await world.ross.post(`${world.reseller.path}/service_plans/${plan}`, dearer)).status).toBe(200)
     await world.ross.delete(`${account.path}/services/${plan}`)
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     expect(await balance(admin, account)).toBe(75)
   })
 

@@ -24,7 +24,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
   })
 
   const round = async (...names: string[]) => {
-    for (const name of names) await world.server.rounds.runNow(name)
+    for (const name of names) await world.server.scheduler.runNow(name)
   }
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
 

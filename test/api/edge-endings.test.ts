@@ -31,7 +31,7 @@ describeAnyEngine('at an edge', (engine) => {
 
   /** Runs the jobs that are due. The server runs them in the background, too: `requests` has all since the last time. */
   const due = async (kind: 'ended_registrations' | 'ended_calls') => {
-    await world.server.rounds.runNow(kind)
+    await world.server.scheduler.runNow(kind)
     requests = edge.calls.splice(0)
   }
 

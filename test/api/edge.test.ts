@@ -342,7 +342,7 @@ describeEngines('what an edge asks', (engine) => {
       adapter: 'kamailio',
       kamailio: { rpc_urls: [edge.url], timeout_ms: 1000 },
     })
-    const following = world.server.rounds.runNow('edge_generations')
+    const following = world.server.scheduler.runNow('edge_generations')
     await notified('*')
     edge.calls.length = 0
 

@@ -33,7 +33,7 @@ describeEngines('records in events', (engine) => {
   })
 
   const days = (count: number) => world.clock.advance({ hours: 24 * count })
-  const run = (job: string) => world.server.rounds.runNow(job)
+  const run = (job: string) => world.server.scheduler.runNow(job)
 
   /** The operator with a token of now. */
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))

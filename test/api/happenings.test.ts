@@ -153,7 +153,7 @@ describeAnyEngine('business events', (engine) => {
     const spend = async () => {
       const body = { source: sourceOf(next()), usage, amount: 3 }
       expect(await world.operator.put(`${account.path}/ledgers/debit`, body)).toSucceed(201)
-      await world.server.rounds.runNow('low_balance')
+      await world.server.scheduler.runNow('low_balance')
     }
     await spend()
     expect(await read(account, ['balance.low'])).toEqual([])
@@ -333,7 +333,7 @@ describeAnyEngine('business events', (engine) => {
 
   it('of a domain also come from the checks of the server, but not while DNS does not answer', async () => {
     const { account, set, green } = await branded()
-    const watch = () => world.server.rounds.runNow('whitelabel domains')
+    const watch = () => world.server.scheduler.runNow('whitelabel domains')
     set('203.0.113.1')
     await watch()
     await green()

@@ -352,7 +352,7 @@ describeAnyEngine('host names', (engine) => {
   })
 
   const alerts = async () => {
-    await world.server.rounds.runNow('host name conflicts')
+    await world.server.scheduler.runNow('host name conflicts')
     const { data } = await world.operator.get(`${world.master.path}/alerts`)
     return (data as unknown as Json[]).filter(({ category }) => category === 'host_name_conflict')
   }

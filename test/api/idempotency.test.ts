@@ -258,7 +258,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     world.clock.advance({ hours: 23, minutes: 59 })
     const first = await send(colleague)
     world.clock.advance({ minutes: 2 })
-    await world.server.rounds.runNow('idempotency')
+    await world.server.scheduler.runNow('idempotency')
     expect((await send(colleague)).text).toBe(first.text)
   })
 
@@ -277,7 +277,7 @@ describeEngines('an Idempotency-Key', (engine) => {
     const key = freshKey()
     await put(`${path}/ledgers/credit`, credit(5), key)
     world.clock.advance({ hours: 25 })
-    await world.server.rounds.runNow('idempotency')
+    await world.server.scheduler.runNow('idempotency')
     expect(await world.server.store.all('SELECT idem_key FROM idempotency_keys')).toEqual([])
   })
 })

@@ -49,7 +49,7 @@ type Step = typeof step extends fc.Arbitrary<infer One> ? One : never
 
 describeEngines('histories of invoices', (engine) => {
   const world = useWorld(engine)
-  const round = (name: string) => world.server.rounds.runNow(name)
+  const round = (name: string) => world.server.scheduler.runNow(name)
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
   let made = 0
 

@@ -10,7 +10,7 @@ const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 10
 describeEngines('invoices', (engine) => {
   const world = useWorld(engine)
   const round = async (...names: string[]) => {
-    for (const name of names) await world.server.rounds.runNow(name)
+    for (const name of names) await world.server.scheduler.runNow(name)
   }
   const clientOf = async ({ account, id }: Person) => world.clientWithToken(await world.tokenOf(account, id))
   const ross = () => clientOf(world.ross)

@@ -183,7 +183,7 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
     const kazoos = draftsOf(account, [[202601, [rollover(account, 202601, 70_000)]]])
     await adopter.adopt(store(), kazoos.drafts)
     expect(await faults()).toEqual([])
-    await world.server.rounds.runNow('ledger_months')
+    await world.server.scheduler.runNow('ledger_months')
     const rows = await read(account, 'ledgers/rollovers')
     expect(rows.map(({ id, amount }: Json) => [id, amount])).toEqual([[carried, 7]])
     expect(await read(account, 'ledgers/total')).toEqual({ amount: 6.7 })
@@ -225,7 +225,7 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
     ])
     expect(await adopter.adopt(store(), drafts)).toBe(2)
     expect(await adopter.adopt(store(), drafts)).toBe(0)
-    await world.server.rounds.runNow('transactions')
+    await world.server.scheduler.runNow('transactions')
     const row = {
       currency: 'USD',
       executor: { trigger: 'automatic', module: 'kz_topup' },

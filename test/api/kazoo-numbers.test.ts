@@ -35,7 +35,7 @@ describeEngines('numbers of a Kazoo', (engine) => {
   })
 
   const countsOf = async ({ id }: TestAccount) => {
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     const { phone_numbers, number_services, number_carriers } =
       await world.server.areas.services.quantities.own(id)
     return { phone_numbers, number_services, number_carriers }

@@ -248,7 +248,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
       ...servicesOf(account, planId),
       ...convertLimits([limits], account.id).flatMap(({ drafts }) => drafts),
     ])
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     const faults: Fault[] = []
     const checks = [
       checkLedgers(store),
@@ -264,7 +264,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
     await world.configure('services', { own_topup_without_gateway: true })
     const rounds = ['ledger_months', 'monthly_bills', 'quantities', 'topup', 'transactions', 'dunning']
     const allRounds = async () => {
-      for (const name of rounds) await world.server.rounds.runNow(name)
+      for (const name of rounds) await world.server.scheduler.runNow(name)
     }
     const advanceTo = (unixMs: number) =>
       world.clock.advance({ seconds: Math.ceil((unixMs - world.clock.now()) / 1000) })

@@ -25,7 +25,7 @@ describeEngines('sums of ledgers', (engine) => {
 
   const goTo = async (time: number) => {
     world.clock.advance({ seconds: time - gregorianNow(world.clock) })
-    await world.server.rounds.runNow('ledger_months')
+    await world.server.scheduler.runNow('ledger_months')
     return freshOperator()
   }
 

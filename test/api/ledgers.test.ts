@@ -261,7 +261,7 @@ describeAnyEngine('ledgers', (engine) => {
     const account = await customer()
     await book(account, 'credit', entry(12.5))
     world.clock.advance({ hours: 24 * 31 })
-    for (const _ of [1, 2]) await world.server.rounds.runNow('ledger_months')
+    for (const _ of [1, 2]) await world.server.scheduler.runNow('ledger_months')
     const operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
     const read = async (path: string) => (await operator.get(`${account.path}/ledgers/${path}`)).data
     expect(await read('total')).toEqual({ amount: 12.5 })

@@ -244,7 +244,7 @@ describeAnyEngine('Migrations', (engine) => {
     const account = await world.account(world.acme)
     await world.ada.post(at(account), now)
     expect(await world.ada.delete(account.path)).toSucceed()
-    await world.server.rounds.runNow('migration leftovers')
+    await world.server.scheduler.runNow('migration leftovers')
     for (const table of ['long_runs', 'long_parts', 'migrations_performed'])
       expect(
         await world.server.store.all(`SELECT * FROM ${table} WHERE account_id = $1`, [account.id]),
@@ -328,7 +328,7 @@ describeAnyEngine('A migration that takes long', (engine) => {
       expect(wider).toFailWith(409, 'datastore_conflict')
       expect((await world.ada.get(path)).data).toMatchObject({ performed: false, run: first.data.run })
     })
-    await world.server.rounds.runNow('migrations')
+    await world.server.scheduler.runNow('migrations')
     const { data } = await eventually(
       () => world.ada.get(path),
       (answer) => answer.data.run.status === 'finished',
@@ -345,7 +345,7 @@ describeAnyEngine('A migration that takes long', (engine) => {
       ])
       return answers.map(({ data }) => data.run.id)
     })
-    await world.server.rounds.runNow('migrations')
+    await world.server.scheduler.runNow('migrations')
     const runs = await eventually(
       () =>
         world.server.store.all<{ id: string; state: string; succeeded: number }>(

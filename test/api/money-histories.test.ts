@@ -73,7 +73,7 @@ const suite = (part: number) =>
       configure('services.dunning', { of_balances: true, attempt_days: [], grace_days: 1 }),
     )
     const round = async (...names: string[]) => {
-      for (const name of names) await world.server.rounds.runNow(name)
+      for (const name of names) await world.server.scheduler.runNow(name)
     }
     let operator: Client
     let booked = 0

@@ -62,8 +62,8 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     await world.server.store.writeUnrecorded([
       { sql: "UPDATE work SET due_at = 0 WHERE state = 'waiting'", params: [] },
     ])
-    await world.server.rounds.runNow('number_order')
-    await world.server.rounds.runNow('number_release')
+    await world.server.scheduler.runNow('number_order')
+    await world.server.scheduler.runNow('number_release')
   }
   const stored = async (number: string) => {
     const record = await world.server.areas.phoneNumbers.numbers.findAnywhere(number)
@@ -362,7 +362,7 @@ describeAnyEngine('numbers of an inventory outside', (engine) => {
     inventory.behave('breaks')
     await activate(world.ada, world.acme, number)
     expect(await world.ada.delete(pathOf(world.acme, number))).toSucceed()
-    await world.server.rounds.runNow('number_release')
+    await world.server.scheduler.runNow('number_release')
     expect(new Set(asked())).toEqual(new Set([order]))
     inventory.behave('works')
     await runAll()

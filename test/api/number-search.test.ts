@@ -190,13 +190,13 @@ describeEngines('searching for numbers', (engine) => {
     await find(later, { prefix: code })
     world.clock.advance({ minutes: 59 })
     expect(await numbersOf(later, { prefix: code, offset: 1 })).toEqual([numbers[1]])
-    await world.server.rounds.runNow('number-searches')
+    await world.server.scheduler.runNow('number-searches')
     const left = await world.server.store.all('SELECT 1 FROM number_searches WHERE account_id = $1', [
       acme.id,
     ])
     expect(left).toHaveLength(1)
     world.clock.advance({ minutes: 2 })
-    await world.server.rounds.runNow('number-searches')
+    await world.server.scheduler.runNow('number-searches')
     expect(await world.server.store.all('SELECT 1 FROM number_searches')).toEqual([])
   })
 })

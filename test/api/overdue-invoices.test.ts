@@ -11,7 +11,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
     configure('services.dunning', { of_balances: true, attempt_days: [], grace_days: 1 }),
   )
   const round = async (...names: string[]) => {
-    for (const name of names) await world.server.rounds.runNow(name)
+    for (const name of names) await world.server.scheduler.runNow(name)
   }
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
 

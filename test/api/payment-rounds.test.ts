@@ -27,7 +27,7 @@ describeEngines('automatically', (engine) => {
   })
 
   const round = async (...names: string[]) => {
-    for (const name of names) await world.server.rounds.runNow(name)
+    for (const name of names) await world.server.scheduler.runNow(name)
   }
 
   /** Days go by here, and tokens with them: who acts gets a new one. */

@@ -49,7 +49,7 @@ describeAnyEngine('cards', (engine) => {
 
   const later = async () => {
     world.clock.advance({ seconds: 60 })
-    await world.server.rounds.runNow('transactions')
+    await world.server.scheduler.runNow('transactions')
   }
 
   it('go from the browser to Stripe: here comes what may be shown', async () => {
@@ -274,7 +274,7 @@ describeAnyEngine('cards', (engine) => {
   })
 
   it('pay the monthly bill; of one that is refused more is tried before the account is delinquent', async () => {
-    await world.server.rounds.runNow('monthly_bills')
+    await world.server.scheduler.runNow('monthly_bills')
     const good = await withCard()
     const bad = await withCard('pm_card_chargeDeclined')
     const { data: plan } = await world.ross.put(`${world.reseller.path}/service_plans`, {
@@ -289,7 +289,7 @@ describeAnyEngine('cards', (engine) => {
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
     for (const name of ['monthly_bills', 'transactions', 'monthly_bills', 'transactions'])
-      await world.server.rounds.runNow(name)
+      await world.server.scheduler.runNow(name)
     const operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
     const read = async ({ path }: TestAccount, place: string) => (await operator.get(`${path}/${place}`)).data
     // Charges are rounded up to whole cents; debts are not.
@@ -310,7 +310,7 @@ describeAnyEngine('cards', (engine) => {
     const card = await operator.put(bad.tokens, { payment_method: visa(), default: true })
     expect(card.status).toBe(201)
     expect((await topUp(operator, bad.account, 5)).status).toBe(200)
-    await world.server.rounds.runNow('dunning')
+    await world.server.scheduler.runNow('dunning')
     expect(await invoice(bad.account)).toMatchObject({ status: 'paid' })
   })
 
@@ -331,7 +331,7 @@ describeAnyEngine('cards', (engine) => {
     expect(status).toBe(202)
     world.clock.advance({ hours: 24 })
     stripe.state.manner = 'works'
-    await world.server.rounds.runNow('transactions')
+    await world.server.scheduler.runNow('transactions')
     const later = await fresh(world.master, world.operator.id)
     const read = await later.get(`${account.path}/transactions/${data.transaction.id}`)
     expect(read.data).toMatchObject({

@@ -20,7 +20,7 @@ describeEngines('payments', (engine) => {
     await configure('services.http_sync', bookkeeper.settings)
   })
 
-  const round = (name: string) => world.server.rounds.runNow(name)
+  const round = (name: string) => world.server.scheduler.runNow(name)
 
   /** A customer of the reseller with an admin, whose money a bookkeeper of this type takes. */
   const customer = async (type = 'http', fields: Json = {}) => {

@@ -79,7 +79,7 @@ describeAnyEngine('states that end automatically', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
   const stored = (number: string) => world.server.areas.phoneNumbers.numbers.findAnywhere(number)
-  const day = () => world.server.rounds.runNow('phone-numbers')
+  const day = () => world.server.scheduler.runNow('phone-numbers')
 
   it('an aged number is available after 90 days', async () => {
     await world.configure('number_manager', { should_age: true })
@@ -107,7 +107,7 @@ describeAnyEngine('numbers that age in an account', (engine) => {
     const { phoneNumbers, services } = world.server.areas
     expect(await services.quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(250)
     world.clock.advance(days(2))
-    await world.server.rounds.runNow('phone-numbers')
+    await world.server.scheduler.runNow('phone-numbers')
     const found = await phoneNumbers.numbers.store.findSeveral(texts)
     expect([...found.values()].map(({ accountId, state }) => ({ accountId, state }))).toEqual(
       texts.map(() => ({ accountId: '', state: 'available' })),
@@ -136,7 +136,7 @@ describeAnyEngine('unassigned and deleted numbers', (engine) => {
       numbers.store.replace(set, made, new NumberRecord({ ...made, state, revision: 'another' }))
       await world.server.store.commit(set)
     }
-    const day = () => world.server.rounds.runNow('phone-numbers')
+    const day = () => world.server.scheduler.runNow('phone-numbers')
     world.clock.advance({ hours: 23 })
     await day()
     expect([await kept(discovered), await kept(deleted)]).toEqual(['discovery', undefined])

@@ -95,7 +95,7 @@ describeAnyEngine('items of plans', (engine) => {
     for (const device_type of ['fax', 'softphone']) await world.device(below, { device_type })
     await world.device(account)
     await world.ross.post(`${account.path}/services/manual`, { devices: { sip_device: 4 } })
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     const { data } = await admin.get(`${account.path}/services/summary`)
     expect(linesOf(data.invoices)).toEqual([
       { category: 'extras', item: 'licence', quantity: 5, billable: 5, total: 15 },

@@ -40,7 +40,7 @@ describeAnyEngine('phones', (engine) => {
 
   const toldOf = ({ id }: TestAccount) => told.filter(({ account_id }) => account_id === id)
 
-  const run = () => world.server.rounds.runNow('provisioning')
+  const run = () => world.server.scheduler.runNow('provisioning')
 
   const begin = async () => {
     const { port } = service.address() as AddressInfo

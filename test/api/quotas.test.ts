@@ -232,7 +232,7 @@ describeEngines('quotas', (engine) => {
       expect(await admin.delete(`${tasks}/${first.body.metadata.id}`)).toSucceed()
       expect(await send()).toSucceed()
       // The server deletes the rest of a task in the background, which a comparison of the store would see.
-      await world.server.rounds.runNow('task leftovers')
+      await world.server.scheduler.runNow('task leftovers')
     })
   })
 

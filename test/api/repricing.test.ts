@@ -21,7 +21,7 @@ describeAnyEngine('an edited plan', (engine) => {
     return account
   }
 
-  const tellAll = () => world.server.rounds.runNow('repricing')
+  const tellAll = () => world.server.scheduler.runNow('repricing')
 
   const waiting = () =>
     world.server.store.all("SELECT id FROM work WHERE kind = 'repricing' AND state = 'waiting'")

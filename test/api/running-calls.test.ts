@@ -164,7 +164,7 @@ describeEngines('calls over carriers that edges name', (engine) => {
     world.clock.advance({ seconds: 200 })
     await name({ ...kept, account_billing: 'flat_rate', trunk: 'outbound_trunks', elapsed_s: 200 })
     world.clock.advance({ seconds: 101 })
-    await world.server.rounds.runNow('running_calls')
+    await world.server.scheduler.runNow('running_calls')
     expect(await begin(callOf(account))).toBe('outbound_trunks')
     expect(await begin(callOf(account))).toBe('limit_reached')
   })

@@ -11,7 +11,7 @@ const perDevice = (rate: number, item: Json = {}) => ({
 
 describeEngines('services', (engine) => {
   const world = useWorld(engine)
-  const settle = () => world.server.rounds.runNow('quantities')
+  const settle = () => world.server.scheduler.runNow('quantities')
 
   const planOf = async (reseller: TestAccount, plan: Json, fields: Json = {}) => {
     const made = await world.operator.put(`${reseller.path}/service_plans`, { name: 'Plan', plan, ...fields })

@@ -197,7 +197,7 @@ describeAnyEngine('a stolen database', (engine) => {
       account_realm: account.realm,
       ui_url: 'https://ui.test/login',
     })
-    await world.server.rounds.runNow('password_recovery')
+    await world.server.scheduler.runNow('password_recovery')
     const waiting = await stolen()
     await world.deliverMail()
     const mails = await mailsTo(world.place.dataDir, `ann@${account.realm}`)
@@ -250,7 +250,7 @@ describeAnyEngine('a stolen database', (engine) => {
     }
     const { waiting, secrets: ofRecovery } = await recovery(ann)
     await ann.user.delete('/v2/token_auth')
-    await world.server.rounds.runNow('provisioning')
+    await world.server.scheduler.runNow('provisioning')
     Object.assign(secrets, ofRecovery)
     const places = { waiting, 'in the end': await stolen(), 'in the log': JSON.stringify(world.logEntries) }
     const found = Object.entries(places).flatMap(([when, text]) =>

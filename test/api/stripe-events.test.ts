@@ -52,7 +52,7 @@ describeEngines('events of Stripe', (engine) => {
 
   const tell = async (type: string, object: Json) => {
     const answer = await post(stripe.event(type, object, { at: world.clock.now() }))
-    await world.server.rounds.runNow('payment_events')
+    await world.server.scheduler.runNow('payment_events')
     return answer
   }
 
@@ -76,7 +76,7 @@ describeEngines('events of Stripe', (engine) => {
     expect((await post(event)).content).toEqual({ status: 'duplicate' })
     const other = stripe.event('invoice.created', {}, { at })
     expect((await post(other)).content).toEqual({ status: 'ignored' })
-    await world.server.rounds.runNow('payment_events')
+    await world.server.scheduler.runNow('payment_events')
   })
 
   it('of refunds that were made at Stripe are booked once, and those made here are recognised', async () => {
@@ -191,7 +191,7 @@ describeEngines('events of Stripe', (engine) => {
     const at = world.clock.now()
     stripe.refundOutside(intent.id, 2500)
     await post(stripe.event('charge.refunded', { payment_intent: intent.id }, { at }), world.master.id)
-    await world.server.rounds.runNow('payment_events')
+    await world.server.scheduler.runNow('payment_events')
     expect(await total(account)).toBe(25)
   })
 
@@ -201,7 +201,7 @@ describeEngines('events of Stripe', (engine) => {
     const { data } = await admin.post(`${account.path}/services/topup`, { amount: 7 })
     world.clock.advance({ hours: 24 })
     stripe.state.manner = 'works'
-    await world.server.rounds.runNow('transactions')
+    await world.server.scheduler.runNow('transactions')
     const ross = await world.clientWithToken(await world.tokenOf(world.reseller, world.ross.id))
     const id = data.transaction.id as string
     const read = async (what: string) => (await ross.get(`${account.path}/${what}`)).data

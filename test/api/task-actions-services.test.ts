@@ -5,7 +5,7 @@ import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('tasks of the category services', (engine) => {
   const world = useWorld(engine)
-  const settle = () => world.server.rounds.runNow('quantities')
+  const settle = () => world.server.scheduler.runNow('quantities')
 
   it('list what each account below had when months began and ended', async () => {
     const parent = await world.account()

@@ -383,7 +383,7 @@ describeEngines('tasks', (engine) => {
         const { metadata } = (await response.json()) as { metadata: { id: string; total_count: number } }
         expect(metadata.total_count).toBe(150_000)
         expect(await world.operator.delete(`${world.master.path}/tasks/${metadata.id}`)).toSucceedWith({})
-        await world.server.rounds.runNow('task leftovers')
+        await world.server.scheduler.runNow('task leftovers')
       } finally {
         await world.configure('crossbar', { max_upload_size: 8_000_000 })
         rmSync(dir, { recursive: true })
@@ -726,7 +726,7 @@ describeEngines('tasks', (engine) => {
       expect(answer).toSucceedWith({})
       expect(answer.body.metadata).toEqual(task)
       expect(await world.operator.get(path)).toFailWith(404, 'bad identifier', [task.id])
-      await world.server.rounds.runNow('task leftovers')
+      await world.server.scheduler.runNow('task leftovers')
     })
 
     it('are let alone while they run', async () => {
@@ -762,7 +762,7 @@ describeEngines('tasks', (engine) => {
       }
       expect(await left()).toBeGreaterThan(3)
       expect(await world.operator.delete(account.path)).toSucceed()
-      await world.server.rounds.runNow('task leftovers')
+      await world.server.scheduler.runNow('task leftovers')
       expect(await left()).toBe(0)
     })
 

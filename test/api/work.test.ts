@@ -38,7 +38,7 @@ describeAnyEngine('the work', (engine) => {
       })
       ids.push(device.id)
     }
-    await world.server.rounds.runNow('provisioning')
+    await world.server.scheduler.runNow('provisioning')
     return { account, ids: ids.sort() }
   }
 
@@ -85,7 +85,7 @@ describeAnyEngine('the work', (engine) => {
     const path = `/v2/work/provisioning/${ids[0]}`
     status = 200
     expect((await world.operator.post(`${path}/retry`)).status).toBe(200)
-    await world.server.rounds.runNow('provisioning')
+    await world.server.scheduler.runNow('provisioning')
     const { data } = await world.operator.get(path)
     expect(data).toMatchObject({
       state: 'done',

@@ -28,7 +28,7 @@ describeOnce('an account with 100,000 sub-accounts in the console', (engine) => 
   it('opens its tree, and shows more of it page by page', async () => {
     const { page } = await open(world.ross, 'accounts', { account: crowd })
     await item(page, memberName(49)).waitFor()
-    await page.getByText('100,000 below').waitFor()
+    await page.getByText('100,000 sub-accounts').waitFor()
     expect(await page.getByRole('treeitem', { name: /^Member/ }).count()).toBe(50)
     await tabTo(page, page.getByRole('tree'))
     await arrowTo(page, item(page, 'Show more'), 'ArrowDown')

@@ -244,11 +244,11 @@ describeAnyEngine('invoices in the console', (engine) => {
   it('are saved, paid from the balance, and given back', async () => {
     const { account, ross } = await billed('Billed')
     // Bills are made on the first of a month.
-    await world.server.rounds.runNow('monthly_bills')
+    await world.server.scheduler.runNow('monthly_bills')
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
-    await world.server.rounds.runNow('monthly_bills')
+    await world.server.scheduler.runNow('monthly_bills')
     const later = await world.again(ross)
     const read = async () => (await later.get(`${account.path}/invoices`)).data
     expect(await read()).toMatchObject([{ status: 'open' }])

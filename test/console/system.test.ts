@@ -83,7 +83,7 @@ describeAnyEngine('the system in the console', (engine) => {
         mac_address: '00:15:65:00:00:01',
         provision: { endpoint_brand: 'yealink' },
       })
-      await world.server.rounds.runNow('provisioning')
+      await world.server.scheduler.runNow('provisioning')
       const { page } = await open(world.operator, 'system/work')
       const button = page
         .getByRole('row', { name: /provisioning/ })

@@ -104,12 +104,12 @@ describeEngines('a batch', (engine) => {
   ) => {
     const leases = leasesOf()
     const { log, errors } = createTestLog()
-    const rounds = createScheduler({ leases, store: world.store, clock: systemClock, log })
+    const scheduler = createScheduler({ leases, store: world.store, clock: systemClock, log })
     const batches = createBatches({
       base: world.store,
       runs,
       leases,
-      rounds,
+      scheduler,
       node: 'n',
       log,
       metrics: createMetrics(),
@@ -117,8 +117,8 @@ describeEngines('a batch', (engine) => {
       ...(turnMs === undefined ? {} : { turnMs }),
       work,
     })
-    for (const round of batches.jobs) rounds.add(round)
-    rounds.start()
+    for (const round of batches.jobs) scheduler.add(round)
+    scheduler.start()
     for (const key of keys)
       await eventually(
         () => {
@@ -127,7 +127,7 @@ describeEngines('a batch', (engine) => {
         },
         ({ state }) => state === 'ended',
       )
-    await rounds.stop()
+    await scheduler.stop()
     await batches.stop()
     await leases.stop()
     return errors()

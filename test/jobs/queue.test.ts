@@ -65,7 +65,7 @@ describeEngines('the work queue', (engine) => {
 
   const queueOn = (store = world.store) => createQueue({ store, log: log.log, metrics: createMetrics() })
   const run = async (of: JobKind<Letter, string>, queue = queueOn()) => {
-    await queue.round(of).run(new AbortController().signal, { sql: '', params: [] })
+    await queue.scheduled(of).run(new AbortController().signal, { sql: '', params: [] })
     return queue
   }
 
@@ -161,7 +161,7 @@ describeEngines('the work queue', (engine) => {
       },
     })
     const queue = queueOn()
-    await queue.round(slow).run(stop.signal, { sql: '', params: [] })
+    await queue.scheduled(slow).run(stop.signal, { sql: '', params: [] })
     answered.resolve('late')
     expect(await queue.find(kind, 'one')).toMatchObject({ state: 'waiting', attempts: 0 })
     expect(await asked()).toEqual(['one'])
@@ -314,7 +314,7 @@ describeEngines('the work queue', (engine) => {
         sets: [noted().job(job(answer, { dueAt: clock.now() + 1000 }))],
       }),
     })
-    others.round({ ...own, ask: async () => 'early' })
+    others.scheduled({ ...own, ask: async () => 'early' })
     let isAsked = false
     const queue = await run({
       ...own,
@@ -332,7 +332,7 @@ describeEngines('the work queue', (engine) => {
   it('is carried out at once for a caller who waits for it', async () => {
     await wanting(job('one', { dueAt: clock.now() + 60_000 }))
     const queue = queueOn()
-    queue.round(kindOf(kind, { ask: async () => 'yes' }))
+    queue.scheduled(kindOf(kind, { ask: async () => 'yes' }))
     expect(await queue.now(kind, 'one')).toMatchObject({ state: 'done' })
     expect(await queue.now(kind, 'nothing')).toBeUndefined()
   })
@@ -346,7 +346,7 @@ describeEngines('the work queue', (engine) => {
       return 'yes'
     }
     const queue = queueOn()
-    const round = queue.round(kindOf(kind, { ask }))
+    const round = queue.scheduled(kindOf(kind, { ask }))
     expect(await queue.now(kind, 'second')).toMatchObject({ state: 'waiting', attempts: 0 })
     expect(said).toEqual([])
     await round.run(new AbortController().signal, { sql: '', params: [] })

@@ -282,21 +282,21 @@ describeAnyEngine('the mail queue', (engine) => {
     const { store, send, clock, another, post, waiting } = await office(smtp.url)
     const processes = [post, another()].map((one) => {
       const leases = createLeases(store, clock, createTestLog().log)
-      const rounds = createScheduler({ leases, store, clock, log: createTestLog().log })
-      for (const round of one.rounds) rounds.add(round)
-      rounds.start()
-      return { leases, rounds }
+      const scheduler = createScheduler({ leases, store, clock, log: createTestLog().log })
+      for (const round of one.rounds) scheduler.add(round)
+      scheduler.start()
+      return { leases, scheduler }
     })
     for (let count = 0; count < 50; count += 1) {
       await send(codeFor(`user${count}@acme.test`))
-      for (const { rounds } of processes) rounds.nudge('mail')
+      for (const { scheduler } of processes) scheduler.wake('mail')
     }
     await eventually(
       async () => (await waiting()).length,
       (count) => count === 0,
     )
-    for (const { rounds, leases } of processes) {
-      await rounds.stop()
+    for (const { scheduler, leases } of processes) {
+      await scheduler.stop()
       await leases.stop()
     }
     expect(new Set(smtp.mails.map(({ to }) => to[0])).size).toBe(50)

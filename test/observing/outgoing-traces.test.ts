@@ -248,7 +248,7 @@ describeAnyEngine('a call to another server', (engine) => {
     const time = nowOf(world) - 100 * 86_400
     await sendLegs(world, [legOf(account, time, {})])
     await world.configure('cdr', { archive_after_months: 1 })
-    await world.server.rounds.runNow('cdr-archive')
+    await world.server.scheduler.runNow('cdr-archive')
     const query = { created_from: String(time - 60), created_to: String(time + 60) }
     return { account, query, path: `${account.path}/cdrs` }
   }

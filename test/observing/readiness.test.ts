@@ -78,7 +78,7 @@ describeAnyEngine('readiness', (engine) => {
       return row?.sum
     }
     // Rounds of the first seconds write as well.
-    for (const round of ['quantities']) await world.server.rounds.runNow(round)
+    for (const round of ['quantities']) await world.server.scheduler.runNow(round)
     await world.unchanged(async () => {
       const before = await commits()
       expect(await ready(world)).toEqual({ status: 200, text: 'ready' })

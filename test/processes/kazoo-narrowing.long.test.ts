@@ -47,7 +47,9 @@ describeAnyEngine('an import of some accounts', (engine) => {
       return errors
     }
     const begun = `the import was begun with --since-month 202502 --accounts ${R}, and cannot continue with`
-    expect(await other('--accounts', C)).toContain(`${begun} --accounts ${C}: go on without it, or --undo`)
+    expect(await other('--accounts', C)).toContain(
+      `${begun} --accounts ${C}: continue without it, or use --undo and start again`,
+    )
     expect(await other('--since-month', '202501')).toContain(`${begun} --since-month 202501`)
     expect(await other('--without-cdrs')).toContain(`${begun} --without-cdrs`)
     expect(await other('--follow', '--system-notices')).toContain(`${begun} --system-notices`)

@@ -74,7 +74,7 @@ describeAnyEngine('a database of the system that goes while a Kazoo is looked at
       const { status, errors } = await stage.refused()
       expect(status).toBe(1)
       expect(errors).toContain(
-        `the database ${database} no longer exists, and without it nothing can be told`,
+        `the database ${database} no longer exists, and the others cannot be converted without it`,
       )
       kazoo.faults.faultFor = undefined
       kazoo.restoreDatabase(database)

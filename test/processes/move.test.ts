@@ -71,7 +71,7 @@ const responsesOf = async ({ dataDir, databaseUrl }: Store, { token, masterId }:
     CROSSPOINT_PORT: '0',
   })
   const { log, entries } = createTestLog()
-  const server = await startServer(config, { clock: systemClock, log }, { onlyNudgedRounds: true })
+  const server = await startServer(config, { clock: systemClock, log }, { onlyWokenJobs: true })
   const transport = createTransport(server.port)
   try {
     const admin = new Client(transport.send, { 'x-auth-token': token })

@@ -12,7 +12,7 @@ describeAnyEngine('The services audit summary', (engine) => {
     const first = await world.device(account)
     for (const _ of [2, 3]) await world.device(account)
     await world.operator.delete(first.path)
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     return account
   }
 

@@ -176,7 +176,7 @@ describeAnyEngine('The alert', (engine) => {
       mac_address: '00:11:22:33:44:55',
       provision: { endpoint_brand: 'yealink' },
     })
-    await world.server.rounds.runNow('provisioning')
+    await world.server.scheduler.runNow('provisioning')
     await world.configure('provisioner', { provisioning_url: undefined })
     expect(await categories(admin, account)).toEqual(['provisioner'])
   })

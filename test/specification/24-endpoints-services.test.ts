@@ -11,7 +11,7 @@ const prices = { devices: { sip_device: { rate: 1 } } }
 
 describeAnyEngine('Endpoints: services', (engine) => {
   const world = useWorld(engine)
-  const settle = () => world.server.rounds.runNow('quantities')
+  const settle = () => world.server.scheduler.runNow('quantities')
 
   const newPlan = async () =>
     (await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Basic', plan: prices })).data

@@ -63,7 +63,7 @@ describeEngines('a store without room', (engine) => {
     expect(await world.ada.patch(path, large('f'))).toSucceed()
     expect((await world.ada.get(path)).data.notes).toBe(large('f').notes)
     const messages = world.takeErrors().map((entry) => JSON.stringify(entry))
-    expect(messages.filter((message) => !/a request failed|a round failed/.test(message))).toEqual([])
+    expect(messages.filter((message) => !/a request failed|a scheduled job failed/.test(message))).toEqual([])
     await world.close()
   })
 })

@@ -188,17 +188,17 @@ describeEngines('a lease', (engine) => {
     await once(parent, 'exit')
   })
 
-  it('lets a round be done once in its time by all processes together', async () => {
+  it('runs a scheduled job once per interval across all processes', async () => {
     const done: string[] = []
     const make = (name: 'one' | 'other') => {
-      const rounds = createScheduler({
+      const scheduler = createScheduler({
         leases: world[name],
         store: world.store,
         clock,
         log: createTestLog().log,
       })
-      rounds.add({ name: 'daily', everySeconds: 86_400, run: async () => void done.push(name) })
-      return rounds
+      scheduler.add({ name: 'daily', everySeconds: 86_400, run: async () => void done.push(name) })
+      return scheduler
     }
     const first = make('one')
     first.start()
@@ -215,101 +215,101 @@ describeEngines('a lease', (engine) => {
     expect(done.slice(1)).toEqual(['other'])
   })
 
-  it('lets a round be done soon after it was nudged, and survives that it fails', async () => {
+  it('runs a scheduled job soon after it was woken, and survives a failure', async () => {
     const { log, entries } = createTestLog()
-    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
+    const scheduler = createScheduler({ leases: world.one, store: world.store, clock, log })
     let runs = 0
     const run = async () => {
       runs += 1
       if (runs === 1) throw new Error('the first time')
     }
-    rounds.add({ name: 'queue', everySeconds: 3600, due: async () => false, run })
-    rounds.start()
-    rounds.nudge('queue')
+    scheduler.add({ name: 'queue', everySeconds: 3600, due: async () => false, run })
+    scheduler.start()
+    scheduler.wake('queue')
     await eventually(
       () => runs,
       (count) => count === 1,
     )
-    rounds.nudge('queue')
+    scheduler.wake('queue')
     await eventually(
       () => runs,
       (count) => count === 2,
     )
-    await rounds.stop()
-    expect(entries.map(({ message }) => message)).toEqual(['a round failed'])
+    await scheduler.stop()
+    expect(entries.map(({ message }) => message)).toEqual(['a scheduled job failed'])
   })
 
-  it('does a round only when it was nudged, if rounds are started that way', async () => {
+  it('runs a scheduled job only when it is woken, if started that way', async () => {
     const { log } = createTestLog()
-    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
+    const scheduler = createScheduler({ leases: world.one, store: world.store, clock, log })
     const done: string[] = []
-    rounds.add({ name: 'by time', everySeconds: 1, run: async () => void done.push('by time') })
-    rounds.add({ name: 'nudged', everySeconds: 1, run: async () => void done.push('nudged') })
-    rounds.start(true)
+    scheduler.add({ name: 'by time', everySeconds: 1, run: async () => void done.push('by time') })
+    scheduler.add({ name: 'woken', everySeconds: 1, run: async () => void done.push('woken') })
+    scheduler.start(true)
     for (const count of [1, 2]) {
-      rounds.nudge('nudged')
+      scheduler.wake('woken')
       await eventually(
         () => done,
         (names) => names.length === count,
       )
     }
-    await rounds.stop()
-    expect(done).toEqual(['nudged', 'nudged'])
+    await scheduler.stop()
+    expect(done).toEqual(['woken', 'woken'])
   })
 
-  /** A round that loses its lease in the given way the first time that it is done, and is done again. */
+  /** A job that loses its lease in the given way the first time that it is done, and is done again. */
   const losingOnce = async (
-    round: Pick<ScheduledJob, 'name' | 'everySeconds' | 'due'>,
+    job: Pick<ScheduledJob, 'name' | 'everySeconds' | 'due'>,
     lose: (signal: AbortSignal, guard: Statement, taken: Lease | undefined) => Promise<unknown>,
   ) => {
     const { log, entries } = createTestLog()
-    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log })
+    const scheduler = createScheduler({ leases: world.one, store: world.store, clock, log })
     let runs = 0
-    rounds.add({
-      ...round,
+    scheduler.add({
+      ...job,
       async run(signal, guard) {
         runs += 1
         if (runs > 1) return
         clock.advance({ seconds: 16 })
-        await lose(signal, guard, await world.other.take(`round/${round.name}`))
+        await lose(signal, guard, await world.other.take(`round/${job.name}`))
       },
     })
-    rounds.start()
+    scheduler.start()
     await eventually(
       () => runs,
       (count) => count === 2,
     )
-    await rounds.stop()
+    await scheduler.stop()
     expect(entries.map(({ level, message }) => [level, message])).toEqual([
-      ['warn', 'a round was broken off, for its lease was lost'],
+      ['warn', 'a scheduled job was stopped because its lease was lost'],
     ])
   }
 
   const whenDue = { everySeconds: 3600, due: async () => true }
 
-  it('leaves a round to the process that has taken it over, and looks after it again, which is no error', () =>
+  it('leaves a job to the process that has taken it over, and looks after it again, which is no error', () =>
     losingOnce({ name: 'mowing', ...whenDue }, (_signal, guard, taken) =>
       world.store.writeUnrecorded([guard]).finally(() => taken?.release()),
     ))
 
-  it('counts no round as done that another process has taken over in between', async () => {
-    // It dies before it has done the round.
+  it('counts no job as done that another process has taken over in between', async () => {
+    // It dies before it has done the job.
     await losingOnce({ name: 'threshing', everySeconds: 86_400 }, async (_signal, _guard, taken) =>
       taken?.release(),
     )
     expect(await createScheduleRows(world.store).doneAt('threshing')).toBeGreaterThan(0)
   })
 
-  it('looks again after a round that heard it was taken over, and left it', () =>
+  it('looks again after a job that heard it was taken over, and left it', () =>
     losingOnce({ name: 'reaping', ...whenDue }, async (signal, _guard, taken) => {
       if (!signal.aborted) await once(signal, 'abort')
       await taken?.release()
     }))
 
-  it('does a round that a stop has broken off after the next start', async () => {
+  it('does a job that a stop has broken off after the next start', async () => {
     let runs = 0
     const make = () => {
-      const rounds = createScheduler({
+      const scheduler = createScheduler({
         leases: world.one,
         store: world.store,
         clock,
@@ -319,9 +319,9 @@ describeEngines('a lease', (engine) => {
         runs += 1
         if (runs === 1) await once(signal, 'abort')
       }
-      rounds.add({ name: 'ploughing', everySeconds: 86_400, run })
-      rounds.start()
-      return rounds
+      scheduler.add({ name: 'ploughing', everySeconds: 86_400, run })
+      scheduler.start()
+      return scheduler
     }
     const first = make()
     await eventually(
@@ -337,8 +337,13 @@ describeEngines('a lease', (engine) => {
     await second.stop()
   })
 
-  it('aborts a round when the server stops, and waits for it', async () => {
-    const rounds = createScheduler({ leases: world.one, store: world.store, clock, log: createTestLog().log })
+  it('aborts a job when the server stops, and waits for it', async () => {
+    const scheduler = createScheduler({
+      leases: world.one,
+      store: world.store,
+      clock,
+      log: createTestLog().log,
+    })
     const steps: string[] = []
     const run = (signal: AbortSignal) =>
       new Promise<void>((resolve) => {
@@ -348,13 +353,13 @@ describeEngines('a lease', (engine) => {
           resolve()
         })
       })
-    rounds.add({ name: 'endless', everySeconds: 3600, due: async () => true, run })
-    rounds.start()
+    scheduler.add({ name: 'endless', everySeconds: 3600, due: async () => true, run })
+    scheduler.start()
     await eventually(
       () => steps,
       ([first]) => first === 'begun',
     )
-    await rounds.stop()
+    await scheduler.stop()
     expect(steps).toEqual(['begun', 'aborted'])
   })
 })

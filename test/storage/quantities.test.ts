@@ -14,7 +14,7 @@ import { describeEngines, quickLayers, type TestAccount, useWorld } from '../sup
 describeEngines('quantities', (engine) => {
   const world = useWorld(engine)
   const book = () => world.server.areas.services.quantities
-  const fold = () => world.server.rounds.runNow('quantities')
+  const fold = () => world.server.scheduler.runNow('quantities')
 
   const totals = async ({ id }: Pick<TestAccount, 'id'>) => ({ ...(await book().of(id)) })
 
@@ -172,11 +172,11 @@ describeEngines('a fold of quantities', (engine) => {
     })
     const parts = { db: reading(await openDatabase(world.config)), layers: quickLayers }
     const there = await startServer(world.config, { clock: world.clock, log: createTestLog().log }, parts)
-    await world.server.rounds.runNow('quantities')
+    await world.server.scheduler.runNow('quantities')
     const { quantities } = world.server.areas.services
     const before = await quantities.cascade(world.acme.id, 'accounts')
     isFolding = true
-    await there.rounds.runNow('quantities')
+    await there.scheduler.runNow('quantities')
     expect(isFolding).toBe(false)
     expect(await quantities.cascade(world.acme.id, 'accounts')).toBe(before + 1)
     await there.stop()

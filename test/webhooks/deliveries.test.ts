@@ -89,7 +89,7 @@ describeAnyEngine('telling a webhook', (engine) => {
       await later(3600)
       await eventually(
         () =>
-          world.server.rounds.runNow('webhooks').then(
+          world.server.scheduler.runNow('webhooks').then(
             () => true,
             () => false,
           ),
@@ -371,7 +371,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     const wide = await world.operator.get(`${made.path}/attempts`, { query: { created_from: 1 } })
     expect(wide).toBreak({ created_from: ['date_range'] })
     later(31 * 86_400 + 60)
-    await world.server.rounds.runNow('webhook attempts')
+    await world.server.scheduler.runNow('webhook attempts')
     expect((await list({ created_from: at, created_to: at })).data).toEqual([])
   })
 

@@ -319,7 +319,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps
     return goOn(claim, row)
   }
 
-  const round = deleteOldRows(store, {
+  const deletion = deleteOldRows(store, {
     name: 'idempotency',
     everySeconds: 300,
     table: 'idempotency_keys',
@@ -341,7 +341,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Deps
       return held.settle(claim, isStored ? answer : undefined)
     },
 
-    round,
+    deletion,
 
     stop: held.stop,
   }

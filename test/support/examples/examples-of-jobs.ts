@@ -32,12 +32,12 @@ export const recordJobs = async (world: World, { record }: Recorder) => {
       await world.configure('provisioner', { provisioning_url: `${service.url}/phones` })
       const phone = { mac_address: '00:11:22:33:44:55', provision: { endpoint_brand: 'yealink' } }
       const device = await world.device(acme, phone)
-      await world.server.rounds.runNow('provisioning')
+      await world.server.scheduler.runNow('provisioning')
       const job = { kind: 'provisioning', id: device.id }
       await record(operator, 'GET /v2/work/{kind}/{id}', job)
       await record(operator, 'POST /v2/work/{kind}/{id}/retry', job)
       await operator.delete(device.path)
-      await world.server.rounds.runNow('provisioning')
+      await world.server.scheduler.runNow('provisioning')
       await world.configure('provisioner', { provisioning_url: '' })
     } finally {
       await service.close()

@@ -10,7 +10,7 @@ const notes = `${invoices}/credit_notes`
 
 export const recordMoney = async (world: World, { record }: Recorder) => {
   const { ross, reseller } = world
-  const round = (name: string) => world.server.rounds.runNow(name)
+  const round = (name: string) => world.server.scheduler.runNow(name)
 
   const cards = async () => {
     const stripe = await startStripe()

@@ -102,13 +102,13 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
   const store = createStore(db, systemClock)
   const { log, errors } = createTestLog()
   const leases = createLeases(store, systemClock, log)
-  const rounds = createScheduler({ leases, store, clock: systemClock, log })
+  const scheduler = createScheduler({ leases, store, clock: systemClock, log })
   const settings = createSettings(store.records, node)
   const tasks = createTasks({
     store,
     settings,
     leases,
-    rounds,
+    scheduler,
     log,
     metrics: createMetrics(),
     node,
@@ -117,7 +117,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     // These users have no address.
     mail: { notify: async () => undefined },
   })
-  for (const round of tasks.jobs) rounds.add(round)
+  for (const round of tasks.jobs) scheduler.add(round)
   return {
     store,
     tasks,
@@ -125,11 +125,11 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     leases,
     takeErrors: errors,
     /** Starts waiting tasks, and continues to do so. */
-    start: () => rounds.start(),
-    sweep: () => rounds.runNow('task leftovers'),
+    start: () => scheduler.start(),
+    sweep: () => scheduler.runNow('task leftovers'),
     async stop() {
       // Its tasks get the signal before anything is waited for.
-      await Promise.all([tasks.stop(), rounds.stop()])
+      await Promise.all([tasks.stop(), scheduler.stop()])
       await leases.stop()
     },
   }

@@ -310,7 +310,7 @@ interface Changed {
    */
   layers?: readonly KeyLayer[]
   /**
-   * Runs the scheduled jobs of the server as time passes. Other tests call `server.rounds.runNow` for work
+   * Runs the scheduled jobs of the server as time passes. Other tests call `server.scheduler.runNow` for work
    * without a request.
    */
   hasTimedRounds?: boolean
@@ -333,7 +333,7 @@ const openServer = async (
     list: [...areas, ...more] as const,
     db: over(given ?? (await openDatabase(config))),
     layers,
-    onlyNudgedRounds: !hasTimedRounds,
+    onlyWokenJobs: !hasTimedRounds,
   }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
@@ -454,9 +454,9 @@ export const buildWorld = async (
   // the rest of removed runs.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
-    if (waiting.length > 0) await server.rounds.runNow('quantities')
+    if (waiting.length > 0) await server.scheduler.runNow('quantities')
     const removed = await server.store.all("SELECT DISTINCT kind FROM long_runs WHERE state = 'removed'")
-    for (const { kind } of removed) await server.rounds.runNow(`${kind} leftovers`)
+    for (const { kind } of removed) await server.scheduler.runNow(`${kind} leftovers`)
     return takeSnapshot()
   }
   const world = {
@@ -492,9 +492,9 @@ export const buildWorld = async (
     },
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
-      await server.rounds.runNow('password_recovery')
-      await server.rounds.runNow('new_user')
-      await server.rounds.runNow('mail')
+      await server.scheduler.runNow('password_recovery')
+      await server.scheduler.runNow('new_user')
+      await server.scheduler.runNow('mail')
     },
     /** The store's content without logs, to show that nothing changed. */
     snapshot,

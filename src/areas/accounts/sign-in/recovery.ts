@@ -88,7 +88,7 @@ export const createResets = ({ store, settings }: DepsOf<'store' | 'settings'>) 
   }
 }
 
-interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'rounds' | 'log'> {
+interface Deps extends DepsOf<'store' | 'settings' | 'mail' | 'afterwards' | 'scheduler' | 'log'> {
   resets: Resets
   users: Users
   signIn: SignIn
@@ -128,7 +128,7 @@ export type Recovery = ReturnType<typeof createRecovery>
 
 /** Password recovery: an emailed ID, valid once and for a time. */
 export const createRecovery = (deps: Deps) => {
-  const { store, settings, mail, afterwards, rounds, resets, users, signIn, security, attempts, brands } =
+  const { store, settings, mail, afterwards, scheduler, resets, users, signIn, security, attempts, brands } =
     deps
 
   /** Emails link to hosts of the operator, and those of a brand to its own host. */
@@ -198,7 +198,7 @@ export const createRecovery = (deps: Deps) => {
       const job = { kind: recoveryKind, id: newId(now), accountId: systemScope, payload }
       await store.writeUnrecorded([jobStatement(job, now)])
       const millisecondsMore = randomKey(1).readUInt8() * 2
-      afterwards.run('a password recovery', async () => rounds.nudge(recoveryKind), millisecondsMore)
+      afterwards.run('a password recovery', async () => scheduler.wake(recoveryKind), millisecondsMore)
     },
 
     job,

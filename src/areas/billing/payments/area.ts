@@ -86,7 +86,7 @@ export const paymentsArea = area({
       jobs: [
         transactions.job,
         topups.job,
-        billing.round,
+        billing.job,
         events.tidying,
         createDunning(deps),
         createInvoiceMailing(deps),

@@ -105,7 +105,7 @@ export const servicesArea = area({
         service_audit: createServiceAuditImporter(store),
         service_day: createQuantityDayImporter(store),
       },
-      jobs: [quantities.round, synchronization.job, quotes.round, createRepricing(deps)],
+      jobs: [quantities.job, synchronization.job, quotes.deletion, createRepricing(deps)],
       hears: [
         on(accountMoved, quantities.moveWith),
         on(accountDeleted, quantities.removeWith),

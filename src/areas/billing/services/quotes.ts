@@ -77,7 +77,7 @@ export const createQuotes = (store: Store) => {
       await rows.put(row, { ...row, ...quoteIdKeyOf(place, quoteId) })
     },
 
-    round: deleteOldRows(store, {
+    deletion: deleteOldRows(store, {
       name: 'charge_quotes',
       table: 'charge_quotes',
       key: ['account_id', 'caller', 'request'],

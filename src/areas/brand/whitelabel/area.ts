@@ -75,7 +75,7 @@ export const whitelabelArea = area({
         ...brandFileRoutes({ whitelabels, files, visibility, accounts }),
         ...senderEmailRoutes(emails),
       ],
-      jobs: [domains.watch.round],
+      jobs: [domains.watch.checkingJob],
       counts: [whitelabels.counted],
       adoptions: {
         whitelabel: createBrandImporter(store, files),

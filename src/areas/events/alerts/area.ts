@@ -65,7 +65,7 @@ export const alertsArea = area({
         outagesOf: (watched: Watched) => createOutages({ ...tools, alerts }, watched),
       },
       routes: alertRoutes(alerts),
-      jobs: [watch.job, alerts.round],
+      jobs: [watch.job, alerts.expiry],
       hears: [
         on(userDeleted, alerts.removeWith),
         on(balanceMoved, (set, { account }) => watch.moved(set, account)),

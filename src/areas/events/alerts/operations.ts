@@ -237,7 +237,7 @@ export const createAlerts = (deps: Deps) => {
   return {
     ...createReading(core),
     ...createRaising(core),
-    round: expiryOf(core),
+    expiry: expiryOf(core),
 
     isPast: (time: number | undefined) => isExpired({ expiration_date: time }, now()),
 

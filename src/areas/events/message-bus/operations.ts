@@ -9,7 +9,7 @@ import type { Outages, Watched } from '../alerts/outages.ts'
 import { alertOf, type Broker, createBroker, hostOf, type Target } from './broker.ts'
 
 interface Deps extends DepsOf<'store' | 'settings' | 'feed' | 'log' | 'calls'> {
-  rounds: Pick<Scheduler, 'isHeld'>
+  scheduler: Pick<Scheduler, 'isHeld'>
   alerts: { outagesOf(watched: Watched): Outages }
 }
 

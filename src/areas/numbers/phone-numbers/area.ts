@@ -111,7 +111,7 @@ export const phoneNumbersArea = area({
         ...numberPlanningRoutes(planning),
         ...numberSearchRoutes(search),
       ],
-      jobs: [search.tidying, upkeep.round, ...numbers.jobs.jobs],
+      jobs: [search.tidying, upkeep.expiry, ...numbers.jobs.jobs],
       hears: [on(accountDeleted, upkeep.leaving.removeWith)],
       counts: [(accountId) => countedNumbers(numbers.store, accountId)],
       taskActions: createNumberTasks({ ...tools, numbers, findAccount, foresight, repair: upkeep.fix }),

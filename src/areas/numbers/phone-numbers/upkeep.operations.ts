@@ -130,7 +130,7 @@ export const createNumberUpkeep = (deps: Deps) => {
     }
 
   return {
-    round: createExpiry(deps),
+    expiry: createExpiry(deps),
     leaving: createRemoval(numbers),
 
     /** Updates what follows from settings and other records. */

@@ -22,7 +22,7 @@ import { createChangeStore } from './store.ts'
 import { createEdgeNotifier, type EdgeNotifier } from './told-edge.ts'
 
 interface Deps extends Pick<AreaDeps, 'store' | 'settings' | 'feed' | 'log' | 'outgoing' | 'metrics'> {
-  rounds: Pick<Scheduler, 'isHeld'>
+  scheduler: Pick<Scheduler, 'isHeld'>
   accounts: Pick<Accounts, 'find'>
   alerts: { outagesOf(watched: Watched): Outages }
 }

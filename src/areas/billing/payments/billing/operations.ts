@@ -164,7 +164,7 @@ export const createBilling = (deps: BillingDeps) => {
     }
   }
 
-  const round: ScheduledJob = {
+  const job: ScheduledJob = {
     name: 'monthly_bills',
     everySeconds: 60,
     async due() {
@@ -184,7 +184,7 @@ export const createBilling = (deps: BillingDeps) => {
   let doneMonth = 0
 
   return {
-    round,
+    job,
     of: rows.of,
 
     /**

@@ -39,7 +39,7 @@ export const createQuantities = ({ store }: DepsOf<'store'>) => {
     return moves.length === movesPerFold
   }
 
-  const round: ScheduledJob = {
+  const job: ScheduledJob = {
     name: 'quantities',
     everySeconds: 2,
     due: async () => (await rows.waiting(1)).length > 0,
@@ -82,6 +82,6 @@ export const createQuantities = ({ store }: DepsOf<'store'>) => {
     removeWith: (set: ChangeSet, { id, hidden }: AccountRecord) => rows.remove(set, id, hidden.tree.at(-1)),
 
     /** Adds recent moves to the totals of the parent accounts. */
-    round,
+    job,
   }
 }

@@ -83,7 +83,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
     }
   }
 
-  const round: ScheduledJob = {
+  const checkingJob: ScheduledJob = {
     name: 'whitelabel domains',
     everySeconds: hourSeconds,
     async run(signal) {
@@ -98,7 +98,7 @@ export const createDomainWatch = ({ store, settings, afterwards, whitelabels, st
   }
 
   return {
-    round,
+    checkingJob,
 
     note(author: Author, found: FoundChecks) {
       afterwards.run('storing the state of a domain', () => note(author, found))

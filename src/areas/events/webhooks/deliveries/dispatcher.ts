@@ -16,7 +16,7 @@ import type { HookOwner, WebhookRecord, WebhookStore } from '../store.ts'
 import type { Delivery, DeliveryStore, Replay } from './store.ts'
 
 interface Deps extends DepsOf<'store' | 'feed' | 'log'> {
-  rounds: Pick<Scheduler, 'isHeld'>
+  scheduler: Pick<Scheduler, 'isHeld'>
   hooks: Pick<WebhookStore, 'ofAccounts' | 'owners' | 'find'>
   rows: DeliveryStore
   sending: Waker

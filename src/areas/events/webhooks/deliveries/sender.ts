@@ -20,7 +20,7 @@ import { isLeftOut, maxDeliveryLifeMs, nextTry, webhookEventOf } from './payload
 import type { AttemptStore, Delivery, DeliveryStore, HookPlace } from './store.ts'
 
 interface Deps extends DepsOf<'store' | 'settings' | 'leases' | 'log'> {
-  rounds: Pick<Scheduler, 'isHeld'>
+  scheduler: Pick<Scheduler, 'isHeld'>
   feed: Pick<Feed, 'one'>
   hooks: Pick<WebhookStore, 'find'>
   rows: DeliveryStore
@@ -195,7 +195,7 @@ const createTurns = (deps: Deps, hold: (hookId: string) => void) => {
 
 /** Sends queued deliveries. One process at a time serves a webhook, so that deliveries of one record stay in order. */
 export const createSender = (deps: Deps): ScheduledJob => {
-  const { store, leases, rounds, log, hooks, rows, sending } = deps
+  const { store, leases, scheduler, log, hooks, rows, sending } = deps
   const { clock } = store
   const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
   /** Disabled webhooks, and until when (Unix milliseconds) their deliveries are not checked. */
@@ -277,7 +277,7 @@ export const createSender = (deps: Deps): ScheduledJob => {
     due: async () => true,
     async run(signal) {
       isEnding = false
-      while (!signal.aborted && !(await rounds.isHeld())) {
+      while (!signal.aborted && !(await scheduler.isHeld())) {
         await beginTurns(signal)
         await sending.heard(lookEveryMs, signal)
       }
