@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { findSections, readIndex } from '../console/docs/web/find.ts'
 import { isObject } from '../src/lib/json.ts'
 import { useBuiltDocs } from './support/examples/built-docs.ts'
 import { pagePaths, root } from './support/matchers/pages.ts'
@@ -27,11 +28,68 @@ const referencesIn = (text: string) =>
 
 const program = join(root, 'scripts', 'build-docs.mjs')
 
+/** What newcomers type, and the guide that answers it. */
+const searches = {
+  'add a phone': 'accounts-and-users',
+  'phone does not register': 'phone-does-not-register',
+  'forgot password': 'account-recovery',
+  'cannot sign in': 'sign-in',
+  '2fa': 'sign-in',
+  '402': 'plans-and-charges',
+  '403': 'errors',
+  '429': 'errors',
+  'port 8443': 'deploying',
+  https: 'deploying',
+  systemd: 'deploying',
+  'csv import fails': 'bulk-tasks',
+  excel: 'numbers',
+  'buy a number': 'numbers',
+  'sip trunk': 'carriers',
+  'call forwarding': 'routing',
+  'caller id': 'routing',
+  'service plan': 'plans-and-charges',
+  'disputed charge': 'disputed-charge',
+  'top up': 'payments-and-invoices',
+  invoice: 'payments-and-invoices',
+  logo: 'branding',
+  certificate: 'branding',
+  dkim: 'email',
+  'mail does not arrive': 'email',
+  'block ip': 'access-lists-and-packet-limits',
+  'rate limit': 'access-lists-and-packet-limits',
+  'api key': 'api-keys',
+  webhook: 'webhooks',
+  timestamp: 'times-and-paging',
+  backup: 'backup',
+  restore: 'backup',
+  postgresql: 'move-to-postgresql',
+  'second server': 'scaling',
+  prometheus: 'monitoring',
+  freeswitch: 'freeswitch',
+  kazoo: 'migrate-from-kazoo',
+  'delete account': 'accounts-and-users',
+}
+
 describe('the site of the documentation', () => {
   const folder = useBuiltDocs()
   const textOf = (path: string) => readFileSync(join(folder, path), 'utf8')
   const htmlFiles = () => globSync('**/*.html', { cwd: folder })
   const idsIn = (path: string) => new Set([...textOf(path).matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
+
+  it.each(Object.entries(searches))(
+    'finds the answer to "%s" among its first three results',
+    (words, guide) => {
+      const [path = ''] = globSync('assets/search-*.json', { cwd: folder })
+      const found = findSections(readIndex(textOf(path)), words).slice(0, 3)
+      expect(found.map(({ id }) => String(id).replace(/#.*/, ''))).toContain(`guides/${guide}.html`)
+    },
+  )
+
+  it('finds sections with some of the words if none has all of them', () => {
+    const [path = ''] = globSync('assets/search-*.json', { cwd: folder })
+    const [first] = findSections(readIndex(textOf(path)), 'kubernetes spaghetti')
+    expect(first?.id).toMatch(/^guides\/deploying.html/)
+  })
 
   it('has a page for each page of the repository', () => {
     const missing = pagePaths

@@ -1,15 +1,7 @@
-import MiniSearch, { type SearchResult } from 'minisearch'
-import { searchOptions } from './search-options.ts'
+import type { SearchResult } from 'minisearch'
+import { findSections, readIndex } from './find.ts'
 
 const shownResults = 20
-
-const queryOptions = {
-  prefix: true,
-  // Typing errors in longer words.
-  fuzzy: (term: string) => (term.length > 4 ? 0.2 : false),
-  combineWith: 'AND' as const,
-  boost: { title: 4, page: 2 },
-}
 
 const element = <Name extends keyof HTMLElementTagNameMap>(
   name: Name,
@@ -112,15 +104,15 @@ const createDialog = (top: string) => {
 const loadIndex = async (url: string) => {
   const answer = await fetch(url)
   if (!answer.ok) throw new Error(`the index was answered with ${answer.status}`)
-  return MiniSearch.loadJSON(await answer.text(), searchOptions)
+  return readIndex(await answer.text())
 }
 
 const create = (opener: HTMLButtonElement) => {
   const { dialog, input, show, tell } = createDialog(opener.dataset.top ?? './')
   document.body.append(dialog)
-  let index: MiniSearch | undefined
+  let index: ReturnType<typeof readIndex> | undefined
   const search = () => {
-    if (index) show(index.search(input.value, queryOptions))
+    if (index) show(findSections(index, input.value))
   }
   input.addEventListener('input', search)
   return async () => {
