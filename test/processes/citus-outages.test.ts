@@ -174,7 +174,7 @@ describe.runIf(citusPrograms)(title, () => {
     await storm.expectAllOnce()
     const refused = lost.map((id) => storm.refusalsOf(id))
     process.stdout.write(
-      `a worker was away for ${awayMs / 1000} s: ${meanwhile.length} wishes granted in that time, ${refused.flat().length} refusals of its accounts\n`,
+      `a worker was away for ${awayMs / 1000} s: ${meanwhile.length} operations committed in that time, ${refused.flat().length} refusals of its accounts\n`,
     )
     expect(well.flatMap((id) => storm.refusalsOf(id))).toEqual([])
     for (const statuses of refused) expect(new Set(statuses)).toEqual(new Set([503]))
@@ -210,7 +210,7 @@ describe.runIf(citusPrograms)(title, () => {
     await end()
     await storm.expectAllOnce()
     process.stdout.write(
-      `${crashes} coordinators died in mid-commit: ${storm.granted.length} wishes granted, ${left} transactions were left prepared\n`,
+      `${crashes} coordinators stopped during a commit: ${storm.granted.length} operations committed, ${left} transactions remained prepared\n`,
     )
   })
 

@@ -106,7 +106,7 @@ export const createEdgeFollower = (deps: Deps) => {
     alertOf: edgeAlert,
   })
 
-  /** Alerts wait for the store, edges for nothing. */
+  /** Stores an alert without making the edges wait for it. */
   const note = (work: Promise<void>) => {
     work.catch((error) => {
       log.write('warn', 'an alert of a SIP edge could not be kept', { reason: inOneLine(String(error)) })

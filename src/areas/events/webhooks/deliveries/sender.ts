@@ -65,7 +65,7 @@ interface Note {
 
 const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
 
-/** Sends one delivery, and writes what came of it. */
+/** Sends one delivery and stores the result. */
 const createAttempts = ({ store, feed, log, rows, attempts, courier }: Deps) => {
   const { clock } = store
 
