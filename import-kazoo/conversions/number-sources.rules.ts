@@ -2,7 +2,7 @@ import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
-import { integerIn, isGone, listIn, textIn } from '../documents/fields.ts'
+import { integerIn, isGone, lastTime, listIn, textIn } from '../documents/fields.ts'
 import { converted, draftOf, leftOut, notesOf } from './findings.ts'
 import {
   localCarrier,
@@ -96,6 +96,7 @@ const openStates: ReadonlySet<string> = new Set(['submitted', 'pending', 'schedu
 const dateIn = (fields: Json): string | undefined => {
   const seconds = integerIn(fields, 'transfer_date')
   if (seconds === undefined) return textIn(fields, 'transfer_date')
+  if (seconds <= 0 || seconds > lastTime) return undefined
   return new Date((seconds - gregorianUnixOffset) * 1000).toISOString().slice(0, 10)
 }
 

@@ -45,10 +45,13 @@ export const timesOf = (fields: Json): { created: number; modified: number } => 
   return { created, modified: changed ?? created }
 }
 
+/** The last second that a `Date` can express. */
+export const lastTime = 8_640_000_000_000 + gregorianUnixOffset
+
 const timeIn = (fields: Json, key: string) => {
   const value = memberOf(fields, key)
   const time = typeof value === 'number' ? Math.floor(value) : integerIn(fields, key)
-  return time !== undefined && Number.isSafeInteger(time) && time > 0 ? time : undefined
+  return time !== undefined && Number.isInteger(time) && time > 0 && time <= lastTime ? time : undefined
 }
 
 /** Sorted by a time, then by an id. */

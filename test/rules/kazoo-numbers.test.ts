@@ -336,6 +336,12 @@ describe('a port request', () => {
     expect(findings).toEqual([told('+14155550100', 'repaired', 'number_in_port', change)])
   })
 
+  it.each([9e15, -9e15])('has no date if its date is beyond the calendar, as %i is', (transfer_date) => {
+    const ports = new Map(portsIn([portRequest({ transfer_date })], contextOf()))
+    const { requested_port_date: _, ...dateless } = porting
+    expect(convert({ pvt_state: 'port_in' }, { ports }).drafts[0]?.doc).toEqual({ porting: dateless })
+  })
+
   it('takes no number from another account', () => {
     const ports = new Map(portsIn([portRequest()], contextOf()))
     const { drafts, findings } = convert({ pvt_state: 'in_service', pvt_assigned_to: other }, { ports })
