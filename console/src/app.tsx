@@ -113,6 +113,8 @@ const readableColors = {
   orange: withDarkest(DEFAULT_THEME.colors.orange, '#a33b00'),
 }
 
+const fonts = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif'
+
 const themeOf = ({ color }: Brand) =>
   createTheme({
     ...(color === undefined ? {} : { primaryColor: 'brand' }),
@@ -121,22 +123,46 @@ const themeOf = ({ color }: Brand) =>
     autoContrast: true,
     cursorType: 'pointer',
     respectReducedMotion: true,
-    // The page has one banner, and that of a dialog is none.
-    components: { ModalHeader: { defaultProps: { role: 'none' } } },
+    defaultRadius: 'md',
+    fontFamily: fonts,
+    headings: {
+      fontFamily: fonts,
+      fontWeight: '600',
+      sizes: {
+        h1: { fontSize: '1.5rem', lineHeight: '2rem' },
+        h2: { fontSize: '1.125rem', lineHeight: '1.5rem' },
+        h3: { fontSize: '1rem', lineHeight: '1.5rem' },
+        h4: { fontSize: '0.9375rem', lineHeight: '1.375rem' },
+        h5: { fontSize: '0.875rem', lineHeight: '1.25rem' },
+      },
+    },
+    components: {
+      // The page has one banner, and that of a dialog is none.
+      ModalHeader: { defaultProps: { role: 'none' } },
+      DrawerHeader: { defaultProps: { role: 'none' } },
+      Badge: { defaultProps: { tt: 'none', fw: 500, radius: 'sm' } },
+      Table: { defaultProps: { fz: 'sm', verticalSpacing: '0.4rem' } },
+      Card: { defaultProps: { withBorder: true, padding: 'md' } },
+      InputWrapper: { defaultProps: { labelProps: { fw: 500 } } },
+    },
   })
 
-// Grey text on white, and on the dark ground, with a contrast of 4.5 or more, which the library's own does not have.
-const readableGreys = () => ({
+// Grey text with a contrast of 4.5 or more, which the library's own does not have. Cards are lighter than the ground.
+const surfaces = () => ({
   variables: {},
   light: {
     '--mantine-color-dimmed': '#5c636a',
     '--mantine-color-placeholder': '#5c636a',
     '--mantine-color-error': '#c92a2a',
+    '--ground': 'var(--mantine-color-gray-0)',
+    '--surface': 'var(--mantine-color-white)',
   },
   dark: {
     '--mantine-color-dimmed': '#a6adb4',
     '--mantine-color-placeholder': '#a6adb4',
     '--mantine-color-error': '#ff8787',
+    '--ground': 'var(--mantine-color-dark-8)',
+    '--surface': 'var(--mantine-color-dark-7)',
   },
 })
 
@@ -145,7 +171,7 @@ export const App = ({ brand }: { brand: Brand }) => (
   <MantineProvider
     theme={themeOf(brand)}
     defaultColorScheme="auto"
-    cssVariablesResolver={readableGreys}
+    cssVariablesResolver={surfaces}
     getStyleNonce={() => styleNonce() ?? ''}
   >
     <QueryClientProvider client={queries}>

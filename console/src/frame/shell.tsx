@@ -1,5 +1,6 @@
-import { getUser } from '@crosspoint/client'
+import { getUser, listAlerts } from '@crosspoint/client'
 import {
+  ActionIcon,
   Anchor,
   AppShell,
   Badge,
@@ -7,14 +8,14 @@ import {
   Burger,
   Button,
   Group,
+  Indicator,
   Menu,
-  NavLink,
   Text,
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { ChevronDown, Circle } from 'lucide-react'
-import { type ReactNode, useEffect } from 'react'
+import { Bell, ChevronDown, Circle, CircleUser, CodeXml } from 'lucide-react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, useLocation } from 'wouter'
 import { signOut } from '../lib/acting.ts'
@@ -22,39 +23,120 @@ import { useAnswer } from '../lib/answers.ts'
 import { api, crosspoint } from '../lib/api.ts'
 import { liveness } from '../lib/feed.ts'
 import { chooseLanguage, languages } from '../lib/texts.ts'
-import { type Screen, screensFor } from '../screens/index.ts'
+import { ButtonToScreen } from '../parts/link.tsx'
+import { entryAt, type MenuGroup, menuFor } from '../screens/index.ts'
+import { AccountSwitcher } from './account-switcher.tsx'
 import { ActingNote } from './acting-note.tsx'
 import { ConnectionNote } from './connection-note.tsx'
-import { type Place, useBrand, usePlace } from './place.tsx'
+import { SectionMenu, useScreenPath } from './menu.tsx'
+import { type Place, useBrand, usePlace, useTo } from './place.tsx'
+
+const ApiPanel = lazy(async () => ({ default: (await import('./api-panel.tsx')).ApiPanel }))
 
 const BrandMark = () => {
   const { name, logoUrl } = useBrand()
   return logoUrl ? <img src={logoUrl} alt={name} className="brand-logo" /> : <Text fw={700}>{name}</Text>
 }
 
-const Where = ({ place }: { place: Place }) => {
+/** Where the open screen is: the accounts above, the account, the group of the menu, and above a record its list. */
+const Trail = ({ place, groups }: { place: Place; groups: readonly MenuGroup[] }) => {
   const { t } = useTranslation()
+  const to = useTo()
+  const path = useScreenPath()
+  const open = entryAt(groups, path)
+  const isEntry = open?.entry.to === path
   return (
-    <nav aria-label={t('frame.where')} style={{ minWidth: 0 }}>
-      <Breadcrumbs separatorMargin={6} style={{ flexWrap: 'wrap', rowGap: 2 }}>
-        {place.above.map(({ id, name }) => (
-          <Anchor
-            key={id}
-            component={Link}
-            href={`/a/${id}/overview`}
-            size="sm"
-            dir="auto"
-            maw="12rem"
-            truncate
-          >
-            {name}
-          </Anchor>
-        ))}
-        <Text size="sm" fw={600} aria-current="page" dir="auto" maw="16rem" truncate>
-          {place.name}
-        </Text>
-      </Breadcrumbs>
-    </nav>
+    <Group justify="space-between" mb="xs" wrap="nowrap" align="flex-start">
+      <nav aria-label={t('frame.where')} style={{ minWidth: 0 }}>
+        <Breadcrumbs separatorMargin={6} style={{ flexWrap: 'wrap', rowGap: 2 }}>
+          {[...place.above, { id: place.accountId, name: place.name }].map(({ id, name }) => (
+            <Anchor
+              key={id}
+              component={Link}
+              href={`/a/${id}/overview`}
+              size="sm"
+              dir="auto"
+              maw="12rem"
+              truncate
+            >
+              {name}
+            </Anchor>
+          ))}
+          {open && open.group.entries.length > 1 && (
+            <Text size="sm" c="dimmed">
+              {t(`menu.${open.group.id}`)}
+            </Text>
+          )}
+          {open && !isEntry && (
+            <Anchor component={Link} href={to(open.entry.to)} size="sm">
+              {t(open.entry.label)}
+            </Anchor>
+          )}
+        </Breadcrumbs>
+      </nav>
+      {!place.isOwn && (
+        <ButtonToScreen
+          to={`/a/${crosspoint.session()?.accountId}/overview`}
+          variant="subtle"
+          size="compact-sm"
+          style={{ flexShrink: 0 }}
+        >
+          {t('frame.backToOwn')}
+        </ButtonToScreen>
+      )}
+    </Group>
+  )
+}
+
+// Most alerts follow from the state of the account, without an event.
+const alertPeriod = 60_000
+
+/** Leads to the open alerts of the account and shows how many there are. */
+const AlertBell = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const found = useAnswer(
+    ['alert', accountId, 'open'],
+    (signal) => listAlerts({ ...api, path: { account_id: accountId }, signal }),
+    { every: alertPeriod },
+  )
+  const count = found.data?.data.length ?? 0
+  return (
+    <Indicator label={count} disabled={count === 0} size={16} color="red.9" offset={4}>
+      <ActionIcon
+        component={Link}
+        href={to('alerts')}
+        variant="default"
+        size="lg"
+        aria-label={t('frame.alerts', { count })}
+      >
+        <Bell size={18} aria-hidden />
+      </ActionIcon>
+    </Indicator>
+  )
+}
+
+const ApiButton = () => {
+  const { t } = useTranslation()
+  const [opened, { open, close }] = useDisclosure(false)
+  return (
+    <>
+      <ActionIcon
+        variant="default"
+        size="lg"
+        aria-label={t('api.title')}
+        title={t('api.title')}
+        onClick={open}
+      >
+        <CodeXml size={18} aria-hidden />
+      </ActionIcon>
+      {opened && (
+        <Suspense>
+          <ApiPanel opened onClose={close} />
+        </Suspense>
+      )}
+    </>
   )
 }
 
@@ -63,7 +145,7 @@ const LiveMark = () => {
   const state = liveness.use()
   const color = state === 'live' ? 'green' : 'gray'
   return (
-    <Group gap={4} wrap="nowrap" visibleFrom="sm" role="status">
+    <Group gap={4} wrap="nowrap" visibleFrom="md" role="status">
       <Circle size={10} fill={`var(--mantine-color-${color}-6)`} strokeWidth={0} aria-hidden />
       <Text size="xs">{t(`frame.live.${state}`)}</Text>
     </Group>
@@ -96,8 +178,11 @@ const UserMenu = () => {
       <Menu.Target>
         <Button
           variant="default"
-          size="xs"
+          size="sm"
+          px="xs"
+          leftSection={<CircleUser size={18} aria-hidden />}
           rightSection={<ChevronDown size={14} aria-hidden />}
+          className="user-menu"
           aria-label={t('frame.userMenu', { user })}
         >
           {user}
@@ -140,27 +225,6 @@ const UserMenu = () => {
   )
 }
 
-const Sections = ({ screens, onGo }: { screens: readonly Screen[]; onGo: () => void }) => {
-  const { t } = useTranslation()
-  const { accountId } = usePlace()
-  const [location] = useLocation()
-  return screens.map(({ id, Icon }) => {
-    const to = `/a/${accountId}/${id}`
-    return (
-      <NavLink
-        key={id}
-        component={Link}
-        href={to}
-        onClick={onGo}
-        label={t(`screens.${id}`)}
-        leftSection={<Icon size={18} aria-hidden />}
-        active={location === to || location.startsWith(`${to}/`)}
-        aria-current={location.startsWith(to) ? 'page' : undefined}
-      />
-    )
-  })
-}
-
 /** The frame around every screen: brand, breadcrumbs, account and navigation. */
 export const Shell = ({ children }: { children: ReactNode }) => {
   const { t } = useTranslation()
@@ -168,6 +232,8 @@ export const Shell = ({ children }: { children: ReactNode }) => {
   const { hidesPoweredBy } = useBrand()
   const [opened, { toggle, close }] = useDisclosure(false)
   const [location] = useLocation()
+  const groups = menuFor(place)
+  const open = entryAt(groups, useScreenPath())
   // Keyboard users continue from the heading of the new screen.
   useEffect(() => {
     // Arrow keys move between tabs that have their own address.
@@ -176,20 +242,20 @@ export const Shell = ({ children }: { children: ReactNode }) => {
   }, [location])
   return (
     <AppShell
-      header={{ height: 60 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
-      padding="md"
+      header={{ height: 56 }}
+      navbar={{ width: 240, breakpoint: 'md', collapsed: { mobile: !opened } }}
+      padding={{ base: 'sm', sm: 'lg' }}
     >
       <a href="#main" className="skip-link">
         {t('frame.skip')}
       </a>
-      <AppShell.Header px="md">
-        <Group h="100%" wrap="nowrap" justify="space-between">
+      <AppShell.Header px={{ base: 'sm', sm: 'lg' }}>
+        <Group h="100%" wrap="nowrap" justify="space-between" gap="sm">
           <Group wrap="nowrap" gap="sm" style={{ minWidth: 0 }}>
             <Burger
               opened={opened}
               onClick={toggle}
-              hiddenFrom="sm"
+              hiddenFrom="md"
               size="sm"
               aria-label={t('frame.menu')}
               aria-expanded={opened}
@@ -199,27 +265,34 @@ export const Shell = ({ children }: { children: ReactNode }) => {
               href={`/a/${crosspoint.session()?.accountId}/overview`}
               underline="never"
               c="inherit"
-              visibleFrom="sm"
+              visibleFrom="md"
+              className="brand-mark"
             >
               <BrandMark />
             </Anchor>
-            <Where place={place} />
+            <AccountSwitcher screen={open && open.group.id !== 'system' ? open.entry.to : 'overview'} />
             {!place.isOwn && (
-              <Badge color="orange.9" variant="filled" visibleFrom="sm">
+              <Badge color="orange.9" visibleFrom="md" style={{ flexShrink: 0 }}>
                 {t('frame.actingFor')}
               </Badge>
             )}
-            {!place.isEnabled && <Badge color="red.9">{t('frame.disabled')}</Badge>}
+            {!place.isEnabled && (
+              <Badge color="red.9" style={{ flexShrink: 0 }}>
+                {t('frame.disabled')}
+              </Badge>
+            )}
           </Group>
-          <Group wrap="nowrap" gap="sm">
+          <Group wrap="nowrap" gap="xs">
             <LiveMark />
+            <AlertBell />
+            <ApiButton />
             <UserMenu />
           </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t('frame.sections')}>
-        <AppShell.Section grow style={{ overflowY: 'auto' }}>
-          <Sections screens={screensFor(place)} onGo={close} />
+        <AppShell.Section grow style={{ minHeight: 0 }}>
+          <SectionMenu groups={groups} onGo={close} />
         </AppShell.Section>
         {!hidesPoweredBy && (
           <AppShell.Section>
@@ -232,6 +305,7 @@ export const Shell = ({ children }: { children: ReactNode }) => {
       <AppShell.Main id="main" tabIndex={-1} style={{ outline: 'none' }}>
         <ConnectionNote />
         <ActingNote />
+        <Trail place={place} groups={groups} />
         {children}
       </AppShell.Main>
     </AppShell>

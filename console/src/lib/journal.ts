@@ -4,6 +4,8 @@ export interface Exchange {
   method: string
   /** Path and query, as they were sent. */
   path: string
+  /** The address of the screen that was open. */
+  screen: string
   body: string | undefined
   contentType: string | undefined
   accept: string | undefined
@@ -52,7 +54,7 @@ const withoutPasswords = (body: string) =>
 const shownBody = (path: string, body: string) =>
   /\/users(\/[^/]+)?$/.test(path) ? withoutPasswords(body) : body
 
-/** `fetch`, with a note of what was asked and answered: the tab "API" of a screen is made of it. */
+/** `fetch`, with a note of what was asked and answered: the panel "API" shows it. */
 export const journalled: typeof fetch = async (input, init) => {
   const request = new Request(input, init)
   const { pathname, search } = new URL(request.url)
@@ -69,13 +71,18 @@ export const journalled: typeof fetch = async (input, init) => {
     id,
     method: request.method,
     path,
+    screen: location.pathname,
     body,
     contentType,
     accept,
     status: undefined,
     answer: undefined,
   }
-  tell([noted, ...exchanges].slice(0, kept))
+  // What a screen reads again and again is listed once.
+  const others = exchanges.filter(
+    (one) => noted.method !== 'GET' || one.method !== 'GET' || one.path !== path,
+  )
+  tell([noted, ...others].slice(0, kept))
   const response = await fetch(request)
   void keepAnswer(id, response).catch(() => undefined)
   return response
@@ -98,7 +105,7 @@ export const curlOf = ({
   body,
   contentType,
   accept,
-}: Omit<Exchange, 'id' | 'status' | 'answer'>) =>
+}: Pick<Exchange, 'method' | 'path' | 'body' | 'contentType' | 'accept'>) =>
   [
     `curl -sS${method === 'GET' ? '' : ` -X ${method}`} -H "X-Auth-Token: $TOKEN"`,
     ...(accept && accept !== '*/*' && accept !== 'application/json'

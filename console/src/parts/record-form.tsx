@@ -16,7 +16,6 @@ import {
 import { type Schema, useSchema } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
 import { useVersions } from '../lib/versions.ts'
-import { ApiTab } from './api-tab.tsx'
 import {
   type FieldGroup,
   Fields,
@@ -310,7 +309,6 @@ export const RecordFormTabs = ({ record, ...rest }: Omit<RecordFormProps, 'recor
         ))}
         <Tabs.Tab value="json">JSON</Tabs.Tab>
         {props.hasHistory !== false && <Tabs.Tab value="history">{t('record.history')}</Tabs.Tab>}
-        <Tabs.Tab value="api">API</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="form" keepMounted>
         {schema ? <FormTab schema={schema} props={props} /> : <Loading />}
@@ -325,9 +323,6 @@ export const RecordFormTabs = ({ record, ...rest }: Omit<RecordFormProps, 'recor
       </Tabs.Panel>
       <Tabs.Panel value="history">
         <HistoryTab apiPath={props.apiPath} />
-      </Tabs.Panel>
-      <Tabs.Panel value="api">
-        <ApiTab path={props.apiPath} />
       </Tabs.Panel>
     </Tabs>
   )

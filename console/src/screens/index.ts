@@ -1,5 +1,4 @@
 import {
-  BellRing,
   BookUser,
   ChartColumn,
   CircleDollarSign,
@@ -8,7 +7,6 @@ import {
   House,
   ListTodo,
   type LucideIcon,
-  MonitorSmartphone,
   Palette,
   PhoneCall,
   ScrollText,
@@ -17,39 +15,161 @@ import {
 import { type ComponentType, lazy } from 'react'
 import type { Place } from '../frame/place.tsx'
 
-/** A screen of an account: everything at `/a/{account}/{id}` and below. */
-export interface Screen {
+type IsShown = (place: Place) => boolean
+
+/** A folder of screens of an account: everything at `/a/{account}/{id}` and below. */
+interface Screens {
   id: string
-  Icon: LucideIcon
-  /** Loaded when it is opened. Its routes begin with the screen's own address. */
+  /** Loaded when it is opened. Its routes begin with the folder's own address. */
   Routes: ComponentType
-  /** Where it is shown; everywhere without. */
-  isShown?: (place: Place) => boolean
+  /** Who may open it; all users without. */
+  isShown?: IsShown
 }
 
 const opened = (load: () => Promise<{ Routes: ComponentType }>) =>
   lazy(async () => ({ default: (await load()).Routes }))
 
-/** In the order of the menu. */
-export const screens: readonly Screen[] = [
-  { id: 'overview', Icon: House, Routes: opened(() => import('./overview/routes.tsx')) },
-  { id: 'accounts', Icon: ChartColumn, Routes: opened(() => import('./accounts/routes.tsx')) },
-  { id: 'users', Icon: BookUser, Routes: opened(() => import('./users/routes.tsx')) },
-  { id: 'devices', Icon: MonitorSmartphone, Routes: opened(() => import('./devices/routes.tsx')) },
-  { id: 'numbers', Icon: Hash, Routes: opened(() => import('./numbers/routes.tsx')) },
-  { id: 'calls', Icon: PhoneCall, Routes: opened(() => import('./calls/routes.tsx')) },
-  { id: 'money', Icon: CircleDollarSign, Routes: opened(() => import('./money/routes.tsx')) },
-  { id: 'tasks', Icon: ListTodo, Routes: opened(() => import('./tasks/routes.tsx')) },
-  { id: 'alerts', Icon: BellRing, Routes: opened(() => import('./alerts/routes.tsx')) },
-  { id: 'edge', Icon: ShieldCheck, Routes: opened(() => import('./edge/routes.tsx')) },
-  { id: 'brand', Icon: Palette, Routes: opened(() => import('./brand/routes.tsx')) },
-  { id: 'events', Icon: ScrollText, Routes: opened(() => import('./events/routes.tsx')) },
+const isMaster: IsShown = (place) => place.isMaster
+
+const screens: readonly Screens[] = [
+  { id: 'overview', Routes: opened(() => import('./overview/routes.tsx')) },
+  { id: 'accounts', Routes: opened(() => import('./accounts/routes.tsx')) },
+  { id: 'users', Routes: opened(() => import('./users/routes.tsx')) },
+  { id: 'devices', Routes: opened(() => import('./devices/routes.tsx')) },
+  { id: 'numbers', Routes: opened(() => import('./numbers/routes.tsx')) },
+  { id: 'calls', Routes: opened(() => import('./calls/routes.tsx')) },
+  { id: 'money', Routes: opened(() => import('./money/routes.tsx')) },
+  { id: 'limits', Routes: opened(() => import('./limits/routes.tsx')) },
+  { id: 'tasks', Routes: opened(() => import('./tasks/routes.tsx')) },
+  { id: 'alerts', Routes: opened(() => import('./alerts/routes.tsx')) },
+  { id: 'edge', Routes: opened(() => import('./edge/routes.tsx')) },
+  { id: 'brand', Routes: opened(() => import('./brand/routes.tsx')) },
+  { id: 'events', Routes: opened(() => import('./events/routes.tsx')) },
+  { id: 'system', Routes: opened(() => import('./system/routes.tsx')), isShown: isMaster },
+]
+
+/** A line of the menu. */
+export interface MenuEntry {
+  /** The address below that of the account. */
+  to: string
+  /** The key of its text, which is also the heading of the screen. */
+  label: string
+  isShown?: IsShown
+}
+
+export interface MenuGroup {
+  id: string
+  Icon: LucideIcon
+  entries: readonly MenuEntry[]
+}
+
+/** A group of one entry is shown as that entry. */
+const menu: readonly MenuGroup[] = [
+  { id: 'overview', Icon: House, entries: [{ to: 'overview', label: 'screens.overview' }] },
+  { id: 'customers', Icon: ChartColumn, entries: [{ to: 'accounts', label: 'screens.accounts' }] },
+  {
+    id: 'people',
+    Icon: BookUser,
+    entries: [
+      { to: 'users', label: 'screens.users' },
+      { to: 'devices', label: 'screens.devices' },
+    ],
+  },
+  {
+    id: 'numbers',
+    Icon: Hash,
+    entries: [
+      { to: 'numbers', label: 'screens.numbers' },
+      { to: 'numbers/stock', label: 'numbers.stock' },
+    ],
+  },
+  {
+    id: 'calls',
+    Icon: PhoneCall,
+    entries: [
+      { to: 'calls', label: 'screens.calls' },
+      { to: 'calls/charts', label: 'calls.charts' },
+    ],
+  },
+  {
+    id: 'billing',
+    Icon: CircleDollarSign,
+    entries: [
+      { to: 'money', label: 'money.part.overview' },
+      { to: 'money/invoices', label: 'money.part.invoices' },
+      { to: 'money/ledgers', label: 'money.part.ledgers' },
+      { to: 'money/transactions', label: 'money.part.transactions' },
+      { to: 'money/plans', label: 'money.part.plans' },
+      { to: 'money/cards', label: 'money.part.cards' },
+      {
+        to: 'money/service-plans',
+        label: 'money.part.servicePlans',
+        isShown: (place) => place.isReseller || place.isMaster,
+      },
+      { to: 'limits', label: 'alerts.limits' },
+      {
+        to: 'limits/operator',
+        label: 'alerts.operatorLimits',
+        isShown: ({ isOwn, actsForMaster }) => !isOwn || actsForMaster,
+      },
+      { to: 'limits/allotments', label: 'alerts.allotments' },
+    ],
+  },
+  {
+    id: 'branding',
+    Icon: Palette,
+    entries: [
+      { to: 'brand', label: 'brand.settings' },
+      { to: 'brand/pictures', label: 'brand.pictures' },
+      { to: 'brand/welcome', label: 'brand.welcome' },
+      { to: 'brand/domain', label: 'brand.domain' },
+      { to: 'brand/senders', label: 'brand.senders' },
+      { to: 'brand/mails', label: 'brand.mails' },
+    ],
+  },
+  {
+    id: 'automation',
+    Icon: ListTodo,
+    entries: [
+      { to: 'tasks', label: 'screens.tasks' },
+      { to: 'events/webhooks', label: 'events.webhooks' },
+    ],
+  },
+  {
+    id: 'activity',
+    Icon: ScrollText,
+    entries: [
+      { to: 'events', label: 'events.audit' },
+      { to: 'events/live', label: 'events.live' },
+      { to: 'alerts', label: 'alerts.open' },
+    ],
+  },
+  { id: 'access', Icon: ShieldCheck, entries: [{ to: 'edge', label: 'edge.accessList' }] },
   {
     id: 'system',
     Icon: Cog,
-    Routes: opened(() => import('./system/routes.tsx')),
-    isShown: (place) => place.isMaster,
+    entries: [
+      { to: 'system', label: 'system.health', isShown: isMaster },
+      { to: 'system/work', label: 'system.work', isShown: isMaster },
+      { to: 'system/migrations', label: 'system.migrations', isShown: isMaster },
+      { to: 'system/settings', label: 'system.settings', isShown: isMaster },
+    ],
   },
 ]
 
-export const screensFor = (place: Place) => screens.filter(({ isShown }) => isShown?.(place) ?? true)
+const isShownIn = (place: Place) => (one: { isShown?: IsShown }) => one.isShown?.(place) ?? true
+
+export const screensFor = (place: Place) => screens.filter(isShownIn(place))
+
+/** The groups of the menu that have an entry for the caller. */
+export const menuFor = (place: Place): readonly MenuGroup[] =>
+  menu
+    .map((group) => ({ ...group, entries: group.entries.filter(isShownIn(place)) }))
+    .filter(({ entries }) => entries.length > 0)
+
+/** The entry of the menu that an address belongs to: the one with the longest address that it begins with. */
+export const entryAt = (groups: readonly MenuGroup[], path: string) =>
+  groups
+    .flatMap((group) => group.entries.map((entry) => ({ group, entry })))
+    .filter(({ entry: { to } }) => path === to || path.startsWith(`${to}/`))
+    .toSorted((one, other) => other.entry.to.length - one.entry.to.length)[0]

@@ -5,7 +5,6 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { api } from '../../lib/api.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -63,7 +62,6 @@ const ChildList = () => {
 /** The accounts below the one that is open. */
 export const AccountList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const to = useTo()
   const [text, setText] = useState('')
   const [view, setView] = useState('tree')
@@ -80,16 +78,12 @@ export const AccountList = () => {
           <Tabs.List mb="sm">
             <Tabs.Tab value="tree">{t('accounts.tree')}</Tabs.Tab>
             <Tabs.Tab value="list">{t('accounts.list')}</Tabs.Tab>
-            <Tabs.Tab value="api">API</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="tree">
             <AccountTree />
           </Tabs.Panel>
           <Tabs.Panel value="list">
             <ChildList />
-          </Tabs.Panel>
-          <Tabs.Panel value="api">
-            <ApiTab path={`/v2/accounts/${accountId}/children`} />
           </Tabs.Panel>
         </Tabs>
       )}

@@ -1,11 +1,9 @@
 import { Box } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { Route, Switch } from 'wouter'
-import { usePlace } from '../../frame/place.tsx'
+import { Route, useParams } from 'wouter'
 import { at } from '../../lib/addresses.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
-import { SectionTabs } from '../../parts/section-tabs.tsx'
 import { useBrandRecord } from './brand-record.ts'
 import { Domain } from './domain.tsx'
 import { Mails } from './mails.tsx'
@@ -36,37 +34,21 @@ const Content = ({ id }: { id: string }) => {
   }
 }
 
-const sections = ['settings', 'pictures', 'welcome', 'domain', 'senders', 'mails'] as const
-
 /** How an account presents itself: what it looks like, where it lives, and in whose name it writes. */
 const Brand = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
-  const section = (id: (typeof sections)[number]) => ({
-    id,
-    title: t(`brand.${id}`),
-    content: (
-      <Box maw="60rem">
-        <Content id={id} />
-      </Box>
-    ),
-  })
-  const [first, ...rest] = sections
+  const { section = 'settings' } = useParams()
   return (
-    <Screen title={t('screens.brand')}>
-      <SectionTabs
-        screen="brand"
-        sections={[section(first), ...rest.map(section)]}
-        api={{ path: `/v2/accounts/${accountId}/whitelabel` }}
-      />
+    <Screen title={t(`brand.${section}`)}>
+      <Box maw="60rem">
+        <Content id={section} />
+      </Box>
     </Screen>
   )
 }
 
 export const Routes = () => (
-  <Switch>
-    <Route path={at('brand/:section?/:noticeId?')}>
-      <Brand />
-    </Route>
-  </Switch>
+  <Route path={at('brand/:section?/:noticeId?')}>
+    <Brand />
+  </Route>
 )

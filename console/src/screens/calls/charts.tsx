@@ -1,5 +1,5 @@
 import { type CallStatisticsOfAnInterval, getCdrStats } from '@crosspoint/client'
-import { Group, ScrollArea, SegmentedControl, Select, Stack, Table, Tabs, Text } from '@mantine/core'
+import { Group, ScrollArea, SegmentedControl, Select, Stack, Table, Text } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -16,7 +16,6 @@ import {
   showMonth,
   showTime,
 } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { RangeChoice, useCallFilters } from './filters.tsx'
@@ -218,32 +217,21 @@ export const CallCharts = () => {
       }
     >
       <Controls choice={choice} />
-      <Tabs defaultValue="chart" keepMounted={false}>
-        <Tabs.List mb="md">
-          <Tabs.Tab value="chart">{t('calls.chart')}</Tabs.Tab>
-          <Tabs.Tab value="api">API</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="chart">
-          {found.error && <FailureNote error={found.error} again={found.refetch} />}
-          {!stats && !found.error && <Loading />}
-          {stats?.length === 0 && <Text>{t('calls.empty')}</Text>}
-          {stats && stats.length > 0 && (
-            <Stack>
-              <Text size="xs" c="dimmed" role="status">
-                {t('calls.asOf', { time: showTime(gregorianOf(new Date(found.dataUpdatedAt)), timezone) })}
-              </Text>
-              <Bars stats={stats} choice={choice} />
-              <Figures stats={stats} choice={choice} />
-              {stats.length > mostRows && (
-                <Text size="xs">{t('calls.moreFigures', { count: stats.length - mostRows })}</Text>
-              )}
-            </Stack>
+      {found.error && <FailureNote error={found.error} again={found.refetch} />}
+      {!stats && !found.error && <Loading />}
+      {stats?.length === 0 && <Text>{t('calls.empty')}</Text>}
+      {stats && stats.length > 0 && (
+        <Stack>
+          <Text size="xs" c="dimmed" role="status">
+            {t('calls.asOf', { time: showTime(gregorianOf(new Date(found.dataUpdatedAt)), timezone) })}
+          </Text>
+          <Bars stats={stats} choice={choice} />
+          <Figures stats={stats} choice={choice} />
+          {stats.length > mostRows && (
+            <Text size="xs">{t('calls.moreFigures', { count: stats.length - mostRows })}</Text>
           )}
-        </Tabs.Panel>
-        <Tabs.Panel value="api">
-          <ApiTab path={`/v2/accounts/${accountId}/cdrs/stats`} />
-        </Tabs.Panel>
-      </Tabs>
+        </Stack>
+      )}
     </Screen>
   )
 }

@@ -1,11 +1,10 @@
 import { type CallDetailRecordRow, listCdrs } from '@crosspoint/client'
-import { Badge, Group, Stack, Tabs, Text } from '@mantine/core'
+import { Badge, Group, Stack, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showMoney } from '../../lib/amounts.ts'
 import { api } from '../../lib/api.ts'
 import { showDuration, showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -122,34 +121,23 @@ export const CallList = () => {
         </>
       }
     >
-      <Tabs defaultValue="calls" keepMounted={false}>
-        <Tabs.List mb="md">
-          <Tabs.Tab value="calls">{t('screens.calls')}</Tabs.Tab>
-          <Tabs.Tab value="api">API</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="calls">
-          <Stack gap="sm" mb="md">
-            <Group justify="space-between" align="end">
-              <RangeChoice {...filters} />
-              <Text size="xs" c="dimmed">
-                {t('calls.zone', { zone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone })}
-              </Text>
-            </Group>
-            <FilterBar filters={filters} />
-          </Stack>
-          <RowList
-            label={t('screens.calls')}
-            queryKey={['cdr', accountId, filters.window, filters.filters]}
-            read={(start_key, signal) => listCdrs({ ...api, path, query: { ...query, start_key }, signal })}
-            columns={columns}
-            rowKey={({ id }) => id}
-            empty={<Text>{isFiltered ? t('calls.noneFound') : t('calls.empty')}</Text>}
-          />
-        </Tabs.Panel>
-        <Tabs.Panel value="api">
-          <ApiTab path={`/v2/accounts/${accountId}/cdrs?`} />
-        </Tabs.Panel>
-      </Tabs>
+      <Stack gap="sm" mb="md">
+        <Group justify="space-between" align="end">
+          <RangeChoice {...filters} />
+          <Text size="xs" c="dimmed">
+            {t('calls.zone', { zone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone })}
+          </Text>
+        </Group>
+        <FilterBar filters={filters} />
+      </Stack>
+      <RowList
+        label={t('screens.calls')}
+        queryKey={['cdr', accountId, filters.window, filters.filters]}
+        read={(start_key, signal) => listCdrs({ ...api, path, query: { ...query, start_key }, signal })}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{isFiltered ? t('calls.noneFound') : t('calls.empty')}</Text>}
+      />
     </Screen>
   )
 }

@@ -9,7 +9,6 @@ import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { isObject, type Json, jsonObjectOf, showJson } from '../../lib/json.ts'
 import { showDuration, showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
@@ -52,7 +51,6 @@ const useMainFacts = (record: CallDetailRecord) => {
 
 const CallTabs = ({ record, cdrId }: { record: CallDetailRecord; cdrId: string }) => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const main = useMainFacts(record)
   const all = leavesOf(jsonObjectOf(record)).map(({ path, value }) => ({
     key: path,
@@ -65,7 +63,6 @@ const CallTabs = ({ record, cdrId }: { record: CallDetailRecord; cdrId: string }
         <Tabs.Tab value="call">{t('calls.call')}</Tabs.Tab>
         <Tabs.Tab value="fields">{t('calls.fields')}</Tabs.Tab>
         <Tabs.Tab value="json">JSON</Tabs.Tab>
-        <Tabs.Tab value="api">API</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="call">
         <Stack gap="xl">
@@ -90,9 +87,6 @@ const CallTabs = ({ record, cdrId }: { record: CallDetailRecord; cdrId: string }
         <ScrollArea.Autosize mah={640} type="auto" viewportProps={{ tabIndex: 0 }}>
           <Code block>{JSON.stringify(record, undefined, 2)}</Code>
         </ScrollArea.Autosize>
-      </Tabs.Panel>
-      <Tabs.Panel value="api">
-        <ApiTab path={`/v2/accounts/${accountId}/cdrs/`} />
       </Tabs.Panel>
     </Tabs>
   )

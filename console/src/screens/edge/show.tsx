@@ -6,7 +6,6 @@ import { usePlace, useTo } from '../../frame/place.tsx'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { AccessList } from './access-list.tsx'
 import { SubjectSelect } from './device-select.tsx'
@@ -33,8 +32,6 @@ const useSubject = () => {
   return { subject, name: record?.name, error: found.error, again: found.refetch }
 }
 
-const parts = ['access_lists', 'rate_limits']
-
 const Subjects = ({ subject }: { subject: Subject }) => {
   const { t } = useTranslation()
   return (
@@ -43,7 +40,6 @@ const Subjects = ({ subject }: { subject: Subject }) => {
         <Tabs.Tab value="list">{t('edge.accessList')}</Tabs.Tab>
         <Tabs.Tab value="limits">{t('edge.packetLimits')}</Tabs.Tab>
         <Tabs.Tab value="tester">{t('edge.tester')}</Tabs.Tab>
-        <Tabs.Tab value="api">API</Tabs.Tab>
       </Tabs.List>
       {/* Keeps typed text while another tab is shown. */}
       <Tabs.Panel value="list" keepMounted maw="60rem">
@@ -54,9 +50,6 @@ const Subjects = ({ subject }: { subject: Subject }) => {
       </Tabs.Panel>
       <Tabs.Panel value="tester" maw="60rem">
         <Tester subject={subject} />
-      </Tabs.Panel>
-      <Tabs.Panel value="api">
-        <ApiTab path={[...parts.map((part) => `${pathOf(subject)}/${part}`), '/v2/edge']} />
       </Tabs.Panel>
     </Tabs>
   )

@@ -8,7 +8,6 @@ import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { FactTable } from '../../parts/fact-table.tsx'
 import { labelOf } from '../../parts/fields.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
@@ -66,7 +65,6 @@ export const AuditEntry = () => {
           </Table.Tbody>
         </Table>
       </Stack>
-      <ApiTab path={`/v2/accounts/${accountId}/audit/${entryId}`} />
     </Screen>
   )
 }

@@ -1,11 +1,9 @@
 import { Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { usePlace } from '../../frame/place.tsx'
 import { FailureNote } from '../../lib/failures.tsx'
 import { isObject, type JsonObject, jsonObjectOf, withChanges } from '../../lib/json.ts'
 import { useSchema } from '../../lib/schemas.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import {
   type AssignedPlan,
   assignedIn,
@@ -14,10 +12,8 @@ import {
   useServices,
   useSummary,
 } from './assigned.ts'
-import { MoneyScreen } from './frame.tsx'
 import { OverridesForm } from './overrides-form.tsx'
 import { useSells } from './rights.ts'
-import { Unfold } from './unfold.tsx'
 import { numberAt, partAt } from './values.ts'
 
 const pricesIn = (part: unknown): JsonObject => {
@@ -50,7 +46,6 @@ const soldBy = (assigned: readonly AssignedPlan[], offered: readonly { id: strin
 /** Price overrides of one account for all of its plans. */
 export const AccountOverrides = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const sells = useSells()
   const services = useServices()
   const summary = useSummary()
@@ -63,7 +58,7 @@ export const AccountOverrides = () => {
   const { plans, overrides } = services.data.data
   const assigned = assignedIn(plans)
   return (
-    <MoneyScreen title={t('money.accountOverrides.title')}>
+    <Screen title={t('money.accountOverrides.title')}>
       {sells ? (
         <>
           <Text size="sm" c="dimmed">
@@ -80,9 +75,6 @@ export const AccountOverrides = () => {
       ) : (
         <Text>{t('money.plansAreOfReseller')}</Text>
       )}
-      <Unfold label="API">
-        <ApiTab path={`/v2/accounts/${accountId}/services/overrides`} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

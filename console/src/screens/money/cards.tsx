@@ -27,12 +27,9 @@ import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { gregorianNow, showDay } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import { LineForm } from '../../parts/titled.tsx'
-import { MoneyScreen } from './frame.tsx'
-import { Unfold } from './unfold.tsx'
 import { textAt } from './values.ts'
 import { Wide } from './wide.tsx'
 
@@ -252,15 +249,12 @@ export const CardList = () => {
   )
   const tokens = found.data?.data ?? []
   return (
-    <MoneyScreen title={t('money.part.cards')}>
+    <Screen title={t('money.part.cards')}>
       {found.error ? <FailureNote error={found.error} again={found.refetch} /> : null}
       {!found.data && !found.error && <Loading />}
       {found.data && tokens.length === 0 && <Text>{t('money.cards.none')}</Text>}
       {tokens.length > 0 && <CardTable tokens={tokens} />}
       {found.data && <AddCard />}
-      <Unfold label="API">
-        <ApiTab path={`/v2/accounts/${accountId}/services/payment_tokens`} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

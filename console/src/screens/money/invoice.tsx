@@ -28,13 +28,11 @@ import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { showDay, showTime } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { HistoryTab } from '../../parts/history-tab.tsx'
 import { SaveButton } from '../../parts/save-button.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { InvoiceStatus } from './invoice-status.tsx'
 import { useSells } from './rights.ts'
 import { Unfold } from './unfold.tsx'
@@ -313,7 +311,7 @@ export const InvoiceRecord = () => {
   const file = `invoice-${name.replaceAll('/', '-')}`
   const isIssued = invoice.status !== 'draft'
   return (
-    <MoneyScreen
+    <Screen
       title={isIssued ? t('money.invoice.title', { number: name }) : name}
       actions={
         <>
@@ -345,9 +343,6 @@ export const InvoiceRecord = () => {
           <HistoryTab apiPath={apiPath} />
         </Unfold>
       )}
-      <Unfold label="API">
-        <ApiTab path={apiPath} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

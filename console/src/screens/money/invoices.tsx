@@ -5,14 +5,12 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { showDay } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
+import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
 import { CsvButton } from './csv-button.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { InvoiceStatus, invoiceStatuses } from './invoice-status.tsx'
-import { Unfold } from './unfold.tsx'
 
 interface InvoiceRow {
   id: string
@@ -63,7 +61,7 @@ export const InvoiceList = () => {
   const asked = status === null ? {} : { status }
   const apiPath = `/v2/accounts/${accountId}/invoices`
   return (
-    <MoneyScreen
+    <Screen
       title={t('money.part.invoices')}
       actions={<CsvButton name="invoices.csv" path={apiPath} query={{ ...asked }} />}
     >
@@ -88,9 +86,6 @@ export const InvoiceList = () => {
         rowKey={({ id }) => id}
         empty={<Text>{t('money.invoice.none')}</Text>}
       />
-      <Unfold label="API">
-        <ApiTab path={apiPath} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

@@ -7,13 +7,11 @@ import { showNumber } from '../../lib/amounts.ts'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
+import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
 import { CsvButton } from './csv-button.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
-import { Unfold } from './unfold.tsx'
 
 interface EntryRow {
   id: string
@@ -91,7 +89,7 @@ export const LedgerList = () => {
   const { window } = period
   const apiPath = `/v2/accounts/${accountId}/ledgers/${encodeURIComponent(source)}`
   return (
-    <MoneyScreen
+    <Screen
       title={t('money.ledgerOf', { name: t(`money.source.${source}`, { defaultValue: source }) })}
       actions={<CsvButton name={`ledger-${source}.csv`} path={apiPath} query={{ ...window }} />}
     >
@@ -115,9 +113,6 @@ export const LedgerList = () => {
         rowKey={({ id }) => id}
         empty={<Text>{t('money.noEntries')}</Text>}
       />
-      <Unfold label="API">
-        <ApiTab path={apiPath} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

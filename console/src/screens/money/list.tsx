@@ -18,17 +18,14 @@ import { FailureNote } from '../../lib/failures.tsx'
 import { useAskingPeriod } from '../../lib/feed.ts'
 import { gregorianOf, showDay, showTime } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
 import { Amount } from './amount.tsx'
 import { AmountField } from './amount-field.tsx'
 import { BookByHand } from './booking.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { useSells } from './rights.ts'
 import { TopUp } from './topup.tsx'
-import { Unfold } from './unfold.tsx'
 import { bookkeeperName, numberAt, partAt, textAt } from './values.ts'
 
 const Card = ({ title, children }: { title: string; children: ReactNode }) => (
@@ -270,10 +267,9 @@ const Automatic = () => {
 /** Balance, monthly cost and top-up of an account. */
 export const MoneyOverview = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const sells = useSells()
   return (
-    <MoneyScreen title={t('screens.money')}>
+    <Screen title={t('screens.money')}>
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <Balance />
         <Monthly />
@@ -283,9 +279,6 @@ export const MoneyOverview = () => {
       {sells && <BookByHand />}
       <Automatic />
       <Sums />
-      <Unfold label="API">
-        <ApiTab path={`/v2/accounts/${accountId}/`} most={6} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

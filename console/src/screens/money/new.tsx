@@ -3,15 +3,15 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { NewRecord } from '../../parts/new-record.tsx'
+import { Screen } from '../../parts/screen.tsx'
 import { groups, own } from './fields.tsx'
-import { MoneyScreen } from './frame.tsx'
 
 export const NewServicePlan = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
   const to = useTo()
   return (
-    <MoneyScreen title={t('money.newPlan')}>
+    <Screen title={t('money.newPlan')}>
       <NewRecord
         kind="service_plan"
         schemaName="service_plans"
@@ -26,6 +26,6 @@ export const NewServicePlan = () => {
         }
         to={(id) => to(`money/service-plans/${id}`)}
       />
-    </MoneyScreen>
+    </Screen>
   )
 }

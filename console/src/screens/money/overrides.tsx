@@ -1,23 +1,18 @@
 import { Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
-import { usePlace } from '../../frame/place.tsx'
 import { FailureNote } from '../../lib/failures.tsx'
 import { isObject } from '../../lib/json.ts'
 import { useSchema } from '../../lib/schemas.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import { assignedIn, monthlyOf, useAvailable, useServices, useSummary } from './assigned.ts'
-import { MoneyScreen } from './frame.tsx'
 import { OverridesForm } from './overrides-form.tsx'
 import { useSells } from './rights.ts'
-import { Unfold } from './unfold.tsx'
 import { partAt } from './values.ts'
 
 /** Price overrides of one account for one plan. */
 export const PlanOverrides = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const { planId = '' } = useParams()
   const sells = useSells()
   const services = useServices()
@@ -34,7 +29,7 @@ export const PlanOverrides = () => {
   const name = offered?.name ?? planId
   const prices = partAt(offered, 'plan')
   return (
-    <MoneyScreen title={t('money.overridesOf', { name })}>
+    <Screen title={t('money.overridesOf', { name })}>
       {!plan && <Text>{t('money.notAssigned')}</Text>}
       {plan && !sells && <Text>{t('money.plansAreOfReseller')}</Text>}
       {plan && sells && (
@@ -56,9 +51,6 @@ export const PlanOverrides = () => {
           />
         </>
       )}
-      <Unfold label="API">
-        <ApiTab path={`/v2/accounts/${accountId}/services`} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

@@ -4,9 +4,8 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showMoney } from '../../lib/amounts.ts'
 import { FailureNote } from '../../lib/failures.tsx'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import {
   type AssignedPlan,
   assignedIn,
@@ -16,7 +15,6 @@ import {
   useSummary,
 } from './assigned.ts'
 import { CsvButton } from './csv-button.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { InvoiceTable } from './invoice-table.tsx'
 import { Quantities } from './quantities.tsx'
 import { QuoteDialog, type Wanted } from './quote-dialog.tsx'
@@ -154,7 +152,7 @@ export const AssignedPlans = () => {
   const { invoices } = summary.data.data
   const apiPath = `/v2/accounts/${accountId}/services`
   return (
-    <MoneyScreen
+    <Screen
       title={t('money.part.plans')}
       actions={<CsvButton name="services.csv" path={`${apiPath}/summary`} />}
     >
@@ -163,7 +161,6 @@ export const AssignedPlans = () => {
           <Tabs.Tab value="merged">{t('money.merged')}</Tabs.Tab>
           <Tabs.Tab value="assigned">{t('money.asAssigned')}</Tabs.Tab>
           <Tabs.Tab value="quantities">{t('money.quantities')}</Tabs.Tab>
-          <Tabs.Tab value="api">API</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="merged">
           <Stack>
@@ -204,13 +201,10 @@ export const AssignedPlans = () => {
         <Tabs.Panel value="quantities">
           <Quantities quantities={services.data.data.quantities} />
         </Tabs.Panel>
-        <Tabs.Panel value="api">
-          <ApiTab path={apiPath} />
-        </Tabs.Panel>
       </Tabs>
       {wanted && (
         <QuoteDialog wanted={wanted} monthly={monthlyOf(invoices)} onDone={forget} onClose={forget} />
       )}
-    </MoneyScreen>
+    </Screen>
   )
 }

@@ -8,9 +8,8 @@ import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { DeleteButton } from '../../parts/delete-button.tsx'
 import { RecordFormTabs } from '../../parts/record-form.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import { groups, own } from './fields.tsx'
-import { MoneyScreen } from './frame.tsx'
 
 const DeletePlan = ({ name }: { name: string }) => {
   const { t } = useTranslation()
@@ -41,7 +40,7 @@ export const ServicePlanRecord = () => {
   if (!found.data) return <Loading />
   const { data, revision = '' } = found.data
   return (
-    <MoneyScreen title={data.name} actions={<DeletePlan name={data.name} />}>
+    <Screen title={data.name} actions={<DeletePlan name={data.name} />}>
       <Text size="sm" c="dimmed">
         {t('money.nextBill')}
       </Text>
@@ -56,6 +55,6 @@ export const ServicePlanRecord = () => {
         revision={revision}
         save={(changes, more) => updateServicePlan({ ...api, ...more, path, body: { data: changes } })}
       />
-    </MoneyScreen>
+    </Screen>
   )
 }

@@ -19,7 +19,7 @@ export const Routes = () => (
     <Route path={at('money')}>
       <MoneyOverview />
     </Route>
-    <Route path={at('money/ledgers/:source')}>
+    <Route path={at('money/ledgers/:source?')}>
       <LedgerList />
     </Route>
     <Route path={at('money/transactions')}>

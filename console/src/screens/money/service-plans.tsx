@@ -5,7 +5,7 @@ import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
-import { MoneyScreen } from './frame.tsx'
+import { Screen } from '../../parts/screen.tsx'
 
 interface PlanRow {
   id: string
@@ -45,7 +45,7 @@ export const ServicePlanList = () => {
   const path = { account_id: accountId }
   const columns = useColumns()
   return (
-    <MoneyScreen
+    <Screen
       title={t('money.part.servicePlans')}
       actions={<ButtonToScreen to={to('money/service-plans/new')}>{t('money.newPlan')}</ButtonToScreen>}
     >
@@ -59,6 +59,6 @@ export const ServicePlanList = () => {
         rowKey={({ id }) => id}
         empty={<Text>{t('money.noServicePlans')}</Text>}
       />
-    </MoneyScreen>
+    </Screen>
   )
 }

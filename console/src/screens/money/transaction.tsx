@@ -8,13 +8,11 @@ import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { HistoryTab } from '../../parts/history-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
-import { Loading } from '../../parts/screen.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { leftOf, Refund } from './refund.tsx'
 import { useSells } from './rights.ts'
 import { TransactionStatus } from './transaction-status.tsx'
@@ -70,15 +68,12 @@ const Shown = ({ transaction }: { transaction: TransactionsAnswer }) => {
   const title = t(`money.transactionOf.${type}`, { amount: showMoney(Math.abs(amount), currency) })
   const apiPath = `/v2/accounts/${accountId}/transactions/${id}`
   return (
-    <MoneyScreen title={title} actions={mayRefund && <Refund sale={transaction} />}>
+    <Screen title={title} actions={mayRefund && <Refund sale={transaction} />}>
       <Facts label={title} rows={facts} />
       <Unfold label={t('record.history')}>
         <HistoryTab apiPath={apiPath} />
       </Unfold>
-      <Unfold label="API">
-        <ApiTab path={`/v2/accounts/${accountId}/transactions`} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }
 

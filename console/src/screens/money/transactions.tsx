@@ -4,15 +4,13 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
+import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
 import { CsvButton } from './csv-button.tsx'
-import { MoneyScreen } from './frame.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
 import { TransactionStatus } from './transaction-status.tsx'
-import { Unfold } from './unfold.tsx'
 import { textAt } from './values.ts'
 
 interface TransactionRow {
@@ -84,7 +82,7 @@ export const TransactionList = () => {
   const apiPath = `/v2/accounts/${accountId}/transactions`
   const { window } = period
   return (
-    <MoneyScreen
+    <Screen
       title={t('money.part.transactions')}
       actions={<CsvButton name="transactions.csv" path={apiPath} query={{ ...window }} />}
     >
@@ -106,9 +104,6 @@ export const TransactionList = () => {
         rowKey={({ id }) => id}
         empty={<Text>{t('money.noTransactions')}</Text>}
       />
-      <Unfold label="API">
-        <ApiTab path={apiPath} />
-      </Unfold>
-    </MoneyScreen>
+    </Screen>
   )
 }

@@ -10,7 +10,6 @@ import { FailureNote } from '../../lib/failures.tsx'
 import { isObject } from '../../lib/json.ts'
 import type { Page } from '../../lib/pages.ts'
 import { schemaAt, useSchema } from '../../lib/schemas.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { SearchBox } from '../../parts/search-box.tsx'
@@ -237,18 +236,9 @@ const Found = ({ question }: { question: Question }) => {
 /** Numbers that may be had: found by city or prefix, bought or reserved. */
 export const NumberStock = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const [question, setQuestion] = useState<Question>()
-  const [isApiShown, showApi] = useState(false)
   return (
-    <Screen
-      title={t('numbers.stock')}
-      actions={
-        <Button variant="default" aria-expanded={isApiShown} onClick={() => showApi(!isApiShown)}>
-          API
-        </Button>
-      }
-    >
+    <Screen title={t('numbers.stock')}>
       <Terms />
       <SearchForm onSearch={setQuestion} />
       {question ? (
@@ -256,7 +246,6 @@ export const NumberStock = () => {
       ) : (
         <Text c="dimmed">{t('numbers.stockText')}</Text>
       )}
-      {isApiShown && <ApiTab path={`/v2/accounts/${accountId}/phone_numbers`} />}
     </Screen>
   )
 }

@@ -1,5 +1,5 @@
 import { listTasks } from '@crosspoint/client'
-import { Tabs, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -7,7 +7,6 @@ import { forget } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import type { Task } from '../../lib/tasks.ts'
 import { showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -66,30 +65,19 @@ export const TaskList = () => {
       title={t('screens.tasks')}
       actions={<ButtonToScreen to={to('tasks/new')}>{t('tasks.new')}</ButtonToScreen>}
     >
-      <Tabs defaultValue="list" keepMounted={false}>
-        <Tabs.List mb="md">
-          <Tabs.Tab value="list">{t('screens.tasks')}</Tabs.Tab>
-          <Tabs.Tab value="api">API</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="list">
-          <RowList
-            label={t('screens.tasks')}
-            queryKey={['task', accountId]}
-            read={async (start_key, signal) => {
-              const page = await listTasks({ ...api, path, query: { start_key }, signal })
-              // Newest first: what runs is on the first page, as a rule.
-              if (start_key === undefined) tellRunning(page.data.some(({ status }) => status === 'executing'))
-              return page
-            }}
-            columns={columns}
-            rowKey={({ id }) => id}
-            empty={<Text>{t('tasks.empty')}</Text>}
-          />
-        </Tabs.Panel>
-        <Tabs.Panel value="api">
-          <ApiTab path={`/v2/accounts/${accountId}/tasks`} />
-        </Tabs.Panel>
-      </Tabs>
+      <RowList
+        label={t('screens.tasks')}
+        queryKey={['task', accountId]}
+        read={async (start_key, signal) => {
+          const page = await listTasks({ ...api, path, query: { start_key }, signal })
+          // Newest first: what runs is on the first page, as a rule.
+          if (start_key === undefined) tellRunning(page.data.some(({ status }) => status === 'executing'))
+          return page
+        }}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('tasks.empty')}</Text>}
+      />
     </Screen>
   )
 }

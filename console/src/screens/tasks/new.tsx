@@ -2,14 +2,12 @@ import { createTask, startTask } from '@crosspoint/client'
 import {
   Alert,
   Button,
-  Code,
   FileInput,
   Group,
   Progress,
   Select,
   SimpleGrid,
   Stack,
-  Tabs,
   Text,
   TextInput,
   Title,
@@ -26,7 +24,6 @@ import { taskIn } from '../../lib/tasks.ts'
 import { dayAfter, gregorianNow, offsetAt, showDuration, startOfDay } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { followUpload } from '../../lib/uploads.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { type Action, useActions } from './actions.ts'
 import { checkHeader, type HeaderCheck, type Preview, previewOf } from './preview.ts'
@@ -223,20 +220,6 @@ const useMaking = () => {
   }
 }
 
-/** How the same is asked of the API. */
-const NewTaskApi = () => {
-  const { accountId } = usePlace()
-  const wanted = 'category=number_management&action=import&file_name=numbers.csv&dry_run=true'
-  return (
-    <Stack>
-      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {`curl -sS -X PUT -H "X-Auth-Token: $TOKEN" -H 'Content-Type: text/csv' --data-binary @numbers.csv '${location.origin}/v2/accounts/${accountId}/tasks?${wanted}'`}
-      </Code>
-      <ApiTab path="/v2/tasks" />
-    </Stack>
-  )
-}
-
 const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
   const { t } = useTranslation()
   const [chosen, setChosen] = useState<string>()
@@ -332,20 +315,9 @@ export const NewTask = () => {
   const { actions, error, again } = useActions()
   return (
     <Screen title={t('tasks.new')}>
-      <Tabs defaultValue="task">
-        <Tabs.List mb="md">
-          <Tabs.Tab value="task">{t('tasks.task')}</Tabs.Tab>
-          <Tabs.Tab value="api">API</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="task">
-          {error && <FailureNote error={error} again={again} />}
-          {!actions && !error && <Loading />}
-          {actions && <NewTaskForm actions={actions} />}
-        </Tabs.Panel>
-        <Tabs.Panel value="api">
-          <NewTaskApi />
-        </Tabs.Panel>
-      </Tabs>
+      {error && <FailureNote error={error} again={again} />}
+      {!actions && !error && <Loading />}
+      {actions && <NewTaskForm actions={actions} />}
     </Screen>
   )
 }

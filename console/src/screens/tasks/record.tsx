@@ -10,7 +10,6 @@ import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { type Task, taskIn } from '../../lib/tasks.ts'
 import { showTime } from '../../lib/times.ts'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { HistoryTab } from '../../parts/history-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { SaveButton } from '../../parts/save-button.tsx'
@@ -129,7 +128,6 @@ const TaskTabs = ({ task }: { task: Task }) => {
         <Tabs.Tab value="task">{t('tasks.task')}</Tabs.Tab>
         <Tabs.Tab value="output">{t('tasks.output')}</Tabs.Tab>
         <Tabs.Tab value="history">{t('record.history')}</Tabs.Tab>
-        <Tabs.Tab value="api">API</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="task">
         <Stack gap="lg">
@@ -143,9 +141,6 @@ const TaskTabs = ({ task }: { task: Task }) => {
       </Tabs.Panel>
       <Tabs.Panel value="history">
         <HistoryTab apiPath={apiPath} />
-      </Tabs.Panel>
-      <Tabs.Panel value="api">
-        <ApiTab path={apiPath} />
       </Tabs.Panel>
     </Tabs>
   )

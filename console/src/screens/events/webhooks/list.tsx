@@ -1,5 +1,5 @@
 import { enableWebhooks, listWebhooks, type WebhookRow } from '@crosspoint/client'
-import { Badge, Button, Group, Text } from '@mantine/core'
+import { Badge, Button, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../../frame/place.tsx'
 import { useChange } from '../../../lib/answers.ts'
@@ -7,6 +7,7 @@ import { api } from '../../../lib/api.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
 import { ButtonToScreen, ToScreen } from '../../../parts/link.tsx'
 import { type Column, RowList } from '../../../parts/row-list.tsx'
+import { Screen } from '../../../parts/screen.tsx'
 
 const useColumns = (): readonly Column<WebhookRow>[] => {
   const { t } = useTranslation()
@@ -51,13 +52,17 @@ export const WebhookList = () => {
     done: () => tellDone(t('events.hook.reEnabled')),
   })
   return (
-    <>
-      <Group mb="md" justify="flex-end">
-        <Button variant="default" loading={enabling.isPending} onClick={() => enabling.mutate(undefined)}>
-          {t('events.hook.reEnable')}
-        </Button>
-        <ButtonToScreen to={to('events/webhooks/new')}>{t('events.hook.new')}</ButtonToScreen>
-      </Group>
+    <Screen
+      title={t('events.webhooks')}
+      actions={
+        <>
+          <Button variant="default" loading={enabling.isPending} onClick={() => enabling.mutate(undefined)}>
+            {t('events.hook.reEnable')}
+          </Button>
+          <ButtonToScreen to={to('events/webhooks/new')}>{t('events.hook.new')}</ButtonToScreen>
+        </>
+      }
+    >
       <RowList
         label={t('events.webhooks')}
         queryKey={['webhook', accountId]}
@@ -66,6 +71,6 @@ export const WebhookList = () => {
         rowKey={({ id }) => id}
         empty={<Text>{t('events.hook.empty')}</Text>}
       />
-    </>
+    </Screen>
   )
 }

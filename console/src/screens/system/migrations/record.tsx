@@ -11,7 +11,6 @@ import { api } from '../../../lib/api.ts'
 import { FailureNote } from '../../../lib/failures.tsx'
 import { gregorianNow, showDuration, showTime } from '../../../lib/times.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
-import { ApiTab } from '../../../parts/api-tab.tsx'
 import { Confirm } from '../../../parts/confirm.tsx'
 import { Loading, Screen } from '../../../parts/screen.tsx'
 
@@ -160,7 +159,6 @@ export const MigrationRecord = () => {
         onClose={close}
       />
       {run && <Run run={run} />}
-      <ApiTab path={`/v2/accounts/${accountId}/migrations/${migrationId}`} />
     </Screen>
   )
 }
