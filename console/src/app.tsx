@@ -140,7 +140,7 @@ const themeOf = ({ color }: Brand) =>
       // The page has one banner, and that of a dialog is none.
       ModalHeader: { defaultProps: { role: 'none' } },
       DrawerHeader: { defaultProps: { role: 'none' } },
-      Badge: { defaultProps: { tt: 'none', fw: 500, radius: 'sm' } },
+      Badge: { defaultProps: { tt: 'none', fw: 500, radius: 'sm', variant: 'light' } },
       Table: { defaultProps: { fz: 'sm', verticalSpacing: '0.4rem' } },
       Card: { defaultProps: { withBorder: true, padding: 'md' } },
       InputWrapper: { defaultProps: { labelProps: { fw: 500 } } },

@@ -1,7 +1,7 @@
 // Alerts and limits in the console.
 import { expect, it } from 'vitest'
 import { inFullRun } from '../support/run/run-length.ts'
-import { goTo, pressOn, typeInto } from '../support/servers/browser.ts'
+import { openEntry, pressOn, typeInto } from '../support/servers/browser.ts'
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine } from '../support/world/world.ts'
 
@@ -36,17 +36,17 @@ describeAnyEngine('alerts and limits in the console', (engine) => {
       await world.ross.post(`${world.acme.path}/allotments`, {
         did_us: { amount: 6000, cycle: 'monthly', increment: 60 },
       })
-      const { page } = await open(world.ross, 'alerts/operator', { account: world.acme })
+      const { page } = await open(world.ross, 'limits/operator', { account: world.acme })
       await typeInto(page, page.getByRole('textbox', { name: /^Twoway trunks/ }), '3')
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
       await page.getByText('Saved', { exact: true }).waitFor()
       await expectForEverybody(page)
       expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
-      await page.getByRole('tab', { name: 'Limits', exact: true }).click()
+      await openEntry(page, 'Limits')
       const effective = page.getByRole('table', { name: 'Effective limits' })
       await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
       await expectForEverybody(page)
-      await goTo(page, 'alerts/allotments')
+      await openEntry(page, 'Included minutes')
       await page
         .getByRole('row', { name: /did_us/ })
         .getByText('1:40:00')

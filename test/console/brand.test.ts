@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest'
 import { qrPng } from '../../src/http/response/qr-png.ts'
 import { verifyDkim } from '../support/matchers/dkim.ts'
 import { inFullRun } from '../support/run/run-length.ts'
-import { choose, chooseFile, openTab, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'
+import { choose, chooseFile, openEntry, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 import { textOf } from '../support/servers/outbox.ts'
 import { type SmtpServer, startSmtpServer } from '../support/servers/smtp-server.ts'
@@ -100,7 +100,7 @@ describeAnyEngine('a brand in the console', (engine) => {
       await page.getByText('3 of 3 are correct').waitFor()
       expect(await records.getByText('Correct').count()).toBe(3)
 
-      await openTab(page, 'Images')
+      await openEntry(page, 'Images')
       const logo = page.getByRole('region', { name: 'Logo' })
       await chooseFile(page, logo.getByRole('button', { name: 'Choose another logo' }), picture)
       await logo.getByRole('img', { name: 'Preview' }).waitFor()
@@ -108,14 +108,14 @@ describeAnyEngine('a brand in the console', (engine) => {
       await logo.getByRole('img', { name: 'Current logo' }).waitFor()
       await expectForEverybody(page)
 
-      await openTab(page, 'Welcome text')
+      await openEntry(page, 'Welcome text')
       const welcome = page.getByRole('textbox', { name: 'Welcome text as HTML' })
       await typeInto(page, welcome, '<h1 style="color: #a03060">Good day</h1>')
       await page.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
       await page.getByText('Saved').last().waitFor()
 
-      await openTab(page, 'Email senders')
+      await openEntry(page, 'Email senders')
       await typeInto(page, page.getByRole('textbox', { name: 'New sender address' }), 'desk@brand.test')
       await pressOn(page, page.getByRole('button', { name: 'Add' }))
       await page.getByText('Code sent to desk@brand.test').waitFor()
@@ -137,7 +137,7 @@ describeAnyEngine('a brand in the console', (engine) => {
       await key.getByText('Correct').waitFor()
       await expectForEverybody(page)
 
-      await openTab(page, 'Email templates')
+      await openEntry(page, 'Email templates')
       const mail = page.getByRole('combobox', { name: 'Email' })
       await choose(page, mail, 'Password recovery', 'Password recovery')
       await page.frameLocator('iframe').getByText('A new password was requested').waitFor()

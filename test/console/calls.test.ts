@@ -86,8 +86,6 @@ describeAnyEngine('calls in the console', (engine) => {
       await expectForEverybody(page)
       await openTab(page, 'All fields')
       await page.getByRole('rowheader', { name: 'custom_channel_vars.account_id' }).waitFor()
-      await openTab(page, 'API')
-      await page.getByText(/curl .*cdrs\/202601-first-leg/).waitFor()
       await openTab(page, 'Call')
       await pressOn(page, legs.getByRole('row', { name: /2042/ }).getByRole('link'))
       await page.getByRole('heading', { level: 1, name: `${fromCarol} to 2042` }).waitFor()

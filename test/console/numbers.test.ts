@@ -1,7 +1,15 @@
 // Numbers in the console.
 import { expect, it } from 'vitest'
 import { inFullRun } from '../support/run/run-length.ts'
-import { choose, openTab, pressOn, tabTo, typeInto, violationsOn } from '../support/servers/browser.ts'
+import {
+  choose,
+  openEntry,
+  openTab,
+  pressOn,
+  tabTo,
+  typeInto,
+  violationsOn,
+} from '../support/servers/browser.ts'
 import { useConsole } from '../support/world/console.ts'
 import { stockNumbers } from '../support/world/number-stock.ts'
 import { allowAdditions, makeNumber, pathOf } from '../support/world/numbers.ts'
@@ -200,7 +208,8 @@ describeAnyEngine('numbers in the console', (engine) => {
         .getByText(`$${(before + 50).toFixed(2)}`)
         .waitFor()
 
-      await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
+      await pressOn(page, page.getByRole('button', { name: 'Numbers', exact: true }))
+      await openEntry(page, 'Numbers')
       await choose()
       await pressOn(page, page.getByRole('button', { name: 'Accept charges' }))
       const outcome = page.getByRole('dialog', { name: 'Results' })
@@ -208,7 +217,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       await tabTo(page, outcome.getByRole('button', { name: 'Close' }).last())
       await page.keyboard.press('Enter')
       await page.getByRole('link', { name: '+14155550103' }).waitFor()
-      await pressOn(page, page.getByRole('link', { name: 'Billing' }))
+      await pressOn(page, page.getByRole('button', { name: 'Billing' }))
       await pressOn(page, page.getByRole('link', { name: 'Ledgers' }))
       const entry = page.getByRole('row', { name: /Activation of 1 number_carriers/ })
       await entry.getByText('-$10.00').waitFor()

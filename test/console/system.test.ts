@@ -15,7 +15,7 @@ describeAnyEngine('the system in the console', (engine) => {
     await expectForEverybody(operator.page)
     const customer = await open(world.ada, 'system')
     await customer.page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    expect(await customer.page.getByRole('link', { name: 'System' }).count()).toBe(0)
+    expect(await customer.page.getByRole('button', { name: 'System' }).count()).toBe(0)
   })
 
   it('has its settings as forms of their schemas, with errors shown at the field, by keyboard alone', async () => {

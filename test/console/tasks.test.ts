@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { inFullRun } from '../support/run/run-length.ts'
-import { choose, openTab, pressOn } from '../support/servers/browser.ts'
+import { choose, pressOn } from '../support/servers/browser.ts'
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine, type Person } from '../support/world/world.ts'
 
@@ -130,11 +130,6 @@ describeAnyEngine('bulk work in the console', (engine) => {
       await pressOn(page, page.getByRole('button', { name: 'Start' }))
       await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Start' }))
       await page.getByText('2 of 2 rows').waitFor()
-      await openTab(page, 'API')
-      await page
-        .getByText(/curl .*\/tasks\//)
-        .first()
-        .waitFor()
       await pressOn(page, page.getByRole('button', { name: 'Delete' }))
       await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Delete' }))
       await page.getByRole('row', { name: /Find numbers Stopped/ }).waitFor()

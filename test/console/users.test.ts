@@ -94,8 +94,9 @@ describeAnyEngine('people in the console', (engine) => {
       expect(await signIn('pia', 'a "quoted" secret')).toSucceed()
       await world.deliverMail()
       expect(await mailsTo(world.place.dataDir, 'pia@acme.test')).toEqual([])
-      await openTab(page, 'API')
-      await page.getByText('curl').first().waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'API requests' }))
+      await pressOn(page, page.getByRole('button', { name: /^PUT .*\/users 201$/ }))
+      await page.getByText(/curl .*"password":"\*\*\*"/).waitFor()
       expect(await page.content()).not.toContain('secret')
     })
 

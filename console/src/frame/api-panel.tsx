@@ -56,7 +56,7 @@ const Line = ({ exchange: { method, path, status } }: { exchange: Exchange }) =>
       {path}
     </Text>
     {status !== undefined && (
-      <Badge color={status < 400 ? 'green.9' : 'red.9'} style={{ flexShrink: 0 }}>
+      <Badge color={status < 400 ? 'green' : 'red'} style={{ flexShrink: 0 }}>
         {status}
       </Badge>
     )}

@@ -55,6 +55,7 @@ const Trail = ({ place, groups }: { place: Place; groups: readonly MenuGroup[] }
               component={Link}
               href={`/a/${id}/overview`}
               size="sm"
+              lh={1.5}
               dir="auto"
               maw="12rem"
               truncate
@@ -272,12 +273,12 @@ export const Shell = ({ children }: { children: ReactNode }) => {
             </Anchor>
             <AccountSwitcher screen={open && open.group.id !== 'system' ? open.entry.to : 'overview'} />
             {!place.isOwn && (
-              <Badge color="orange.9" visibleFrom="md" style={{ flexShrink: 0 }}>
+              <Badge color="orange" visibleFrom="md" style={{ flexShrink: 0 }}>
                 {t('frame.actingFor')}
               </Badge>
             )}
             {!place.isEnabled && (
-              <Badge color="red.9" style={{ flexShrink: 0 }}>
+              <Badge color="red" style={{ flexShrink: 0 }}>
                 {t('frame.disabled')}
               </Badge>
             )}

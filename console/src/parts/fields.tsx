@@ -1,5 +1,6 @@
 import { CrosspointError } from '@crosspoint/client'
 import {
+  Card,
   JsonInput,
   NumberInput,
   PasswordInput,
@@ -91,13 +92,19 @@ const TextOfJson = ({ form, path, common }: { form: RecordForm; path: string; co
   )
 }
 
+/** The help of a field in the language of the user. The schema has it in English. */
+const helpOf = (path: string, part: Schema) =>
+  i18next.t(`help.${path.replaceAll('.', '_')}`, {
+    defaultValue: i18next.language === 'en' ? (part.description ?? '') : '',
+  }) || undefined
+
 /** One field as the schema describes it. */
 export const Field = ({ form, path, schema }: FieldProps) => {
   const part = schemaAt(schema, path) ?? {}
   const input = form.getInputProps(path)
   const common = {
     label: labelOf(path, part),
-    description: part.description,
+    description: helpOf(path, part),
     required: isRequired(schema, path),
     withAsterisk: isRequired(schema, path),
     disabled: part.readOnly,
@@ -164,10 +171,10 @@ export const Fields = ({
 }) => {
   const { t } = useTranslation()
   return (
-    <Stack gap="xl" maw="60rem">
+    <Stack gap="md" maw="60rem">
       {groups.map(({ title, fields }) => (
-        <Stack key={title} gap="sm" component="section" aria-label={t(title)}>
-          <Title order={2} size="h4">
+        <Card key={title} component="section" aria-label={t(title)} padding="lg">
+          <Title order={2} size="h3" mb="md">
             {t(title)}
           </Title>
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md" verticalSpacing="sm">
@@ -176,7 +183,7 @@ export const Fields = ({
               return <Own key={path} form={form} path={path} schema={schema} />
             })}
           </SimpleGrid>
-        </Stack>
+        </Card>
       ))}
     </Stack>
   )

@@ -1,10 +1,14 @@
-import { Box, Center, Loader, Table, Text } from '@mantine/core'
+import { Box, Center, Group, Loader, Table, Text, UnstyledButton } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
+import { ArrowDown, ArrowUp } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key } from '../lib/answers.ts'
 import { FailureNote } from '../lib/failures.tsx'
+import type { ListSource } from '../lib/list-source.ts'
 import { type ReadPage, usePages } from '../lib/pages.ts'
+import { ColumnChoice, useChosenColumns } from './column-choice.tsx'
+import { SaveButton } from './save-button.tsx'
 
 export interface Column<Row> {
   id: string
@@ -12,15 +16,27 @@ export interface Column<Row> {
   show: (row: Row) => ReactNode
   /** Left out where the screen is narrow. */
   isExtra?: boolean
+  /** Hidden until the user chooses it. */
+  isOptional?: boolean
   /** Numbers are right-aligned. */
   isNumber?: boolean
 }
 
+interface Order {
+  by: string
+  descending: boolean
+}
+
 interface RowList<Row> {
-  /** The name of the list for screen readers only. */
+  /** The name of the list for screen readers, and of its CSV file. */
   label: string
   queryKey: Key
-  read: ReadPage<Row>
+  /** A list of the API, which may be saved as CSV. */
+  list?: ListSource<Row>
+  /** Reads a page of what is no list of the API. */
+  read?: ReadPage<Row>
+  /** The column that the API orders the list by, and the order at first. The user may reverse it. */
+  order?: Order
   columns: readonly Column<Row>[]
   rowKey: (row: Row) => string
   /** Shown instead of an empty list: what it contains and how to add the first row. */
@@ -69,11 +85,38 @@ const Spacer = ({ height, columns }: { height: number; columns: number }) =>
     </tr>
   ) : null
 
+/** The heading of the column that orders the list, which reverses it. */
+const OrderButton = ({ title, order, onReverse }: { title: string; order: Order; onReverse: () => void }) => {
+  const { t } = useTranslation()
+  const Arrow = order.descending ? ArrowDown : ArrowUp
+  return (
+    <UnstyledButton fz="inherit" fw="inherit" c="inherit" onClick={onReverse} title={t('list.reverse')}>
+      <Group component="span" gap={4} wrap="nowrap" display="inline-flex">
+        {title}
+        <Arrow size={14} aria-hidden />
+      </Group>
+    </UnstyledButton>
+  )
+}
+
+const ariaSort = ({ descending }: Order) => (descending ? 'descending' : 'ascending')
+
 /** A table of any number of rows that is read page by page while one scrolls. */
-export const RowList = <Row,>({ label, queryKey, read, columns, rowKey, empty, every }: RowList<Row>) => {
+export const RowList = <Row,>(props: RowList<Row>) => {
+  const { label, queryKey, list, read, columns: all, rowKey, empty, every } = props
   const { t } = useTranslation()
   const frame = useRef<HTMLElement>(null)
-  const rows = usePages(queryKey, read, every)
+  const [order, setOrder] = useState(props.order)
+  const { columns, choice } = useChosenColumns(String(queryKey[0]), all)
+  const query = order && { descending: order.descending }
+  const csv = list?.csv
+  const readPage: ReadPage<Row> = (startKey, signal) => {
+    if (read) return read(startKey, signal)
+    if (list)
+      return list.page({ ...query, ...(startKey === undefined ? {} : { start_key: startKey }) }, signal)
+    throw new Error('a list needs a way to read its pages')
+  }
+  const rows = usePages(order ? [...queryKey, order.descending] : queryKey, readPage, every)
   const { origin, length } = useStretch(frame, rows.count)
   const virtual = useVirtualizer({
     count: length,
@@ -98,7 +141,7 @@ export const RowList = <Row,>({ label, queryKey, read, columns, rowKey, empty, e
   }
   if (rows.count === 0) return <Box py="md">{empty ?? <Text c="dimmed">{t('list.empty')}</Text>}</Box>
   return (
-    <>
+    <div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <section ref={frame} className="row-list" aria-label={label} tabIndex={0}>
         <Table
@@ -110,8 +153,21 @@ export const RowList = <Row,>({ label, queryKey, read, columns, rowKey, empty, e
           <Table.Thead>
             <Table.Tr>
               {columns.map(({ id, title, isExtra, isNumber }) => (
-                <Table.Th key={id} visibleFrom={isExtra ? 'sm' : undefined} ta={isNumber ? 'end' : undefined}>
-                  {title}
+                <Table.Th
+                  key={id}
+                  visibleFrom={isExtra ? 'sm' : undefined}
+                  ta={isNumber ? 'end' : undefined}
+                  aria-sort={order?.by === id ? ariaSort(order) : undefined}
+                >
+                  {order?.by === id ? (
+                    <OrderButton
+                      title={title}
+                      order={order}
+                      onReverse={() => setOrder({ ...order, descending: !order.descending })}
+                    />
+                  ) : (
+                    title
+                  )}
                 </Table.Th>
               ))}
             </Table.Tr>
@@ -142,10 +198,20 @@ export const RowList = <Row,>({ label, queryKey, read, columns, rowKey, empty, e
           </Table.Tbody>
         </Table>
       </section>
-      <Text size="xs" c="dimmed" mt={4} role="status">
-        {rows.isComplete ? t('list.all', { count: rows.count }) : t('list.some', { count: rows.count })}
-      </Text>
+      <Group justify="space-between" mt={4} gap="xs">
+        <Text size="xs" c="dimmed" role="status">
+          {rows.isComplete ? t('list.all', { count: rows.count }) : t('list.some', { count: rows.count })}
+        </Text>
+        <Group gap="xs">
+          {choice && <ColumnChoice {...choice} />}
+          {csv && (
+            <SaveButton name={`${label}.csv`} size="compact-sm" open={(signal) => csv({ ...query }, signal)}>
+              {t('list.csv')}
+            </SaveButton>
+          )}
+        </Group>
+      </Group>
       {rows.error ? <FailureNote error={rows.error} again={rows.again} /> : null}
-    </>
+    </div>
   )
 }

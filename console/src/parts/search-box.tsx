@@ -23,6 +23,7 @@ export const SearchBox = ({
   return (
     <TextInput
       type="search"
+      maw="24rem"
       {...(isLabelShown ? { label } : { 'aria-label': label, placeholder: label })}
       leftSection={<Search size={16} aria-hidden />}
       value={text}

@@ -1,17 +1,21 @@
-import { Group, Stack, Text, Title } from '@mantine/core'
+import { Card, Group, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 /** A section of a screen with a heading and a sentence. */
 export const Titled = ({ title, text, children }: { title: string; text: string; children: ReactNode }) => (
-  <Stack component="section" aria-label={title} gap="sm">
-    <Title order={2} size="h4">
-      {title}
-    </Title>
-    <Text size="sm" c="dimmed">
-      {text}
-    </Text>
-    {children}
-  </Stack>
+  <Card component="section" aria-label={title}>
+    <Stack gap="sm">
+      <div>
+        <Title order={2} size="h3">
+          {title}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {text}
+        </Text>
+      </div>
+      {children}
+    </Stack>
+  </Card>
 )
 
 /** A few fields and their button in a line, sent by Enter too. */

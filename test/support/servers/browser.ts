@@ -434,6 +434,13 @@ export const openTab = async (page: Page, name: string) => {
   await tab.and(isOpen).waitFor()
 }
 
+/** Opens a screen of the open group of the menu by keyboard. */
+export const openEntry = async (page: Page, name: string) => {
+  const menu = page.getByRole('navigation', { name: 'Sections' })
+  await pressOn(page, menu.getByRole('link', { name, exact: true }))
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+}
+
 /** Chooses an entry of a menu by keyboard. */
 export const chooseItem = async (page: Page, menu: Locator, name: string) => {
   await pressOn(page, menu)

@@ -1,10 +1,10 @@
 import { type AccountRow, listChildren } from '@crosspoint/client'
-import { Tabs, Text } from '@mantine/core'
+import { Card, Tabs, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -44,14 +44,8 @@ const ChildList = () => {
     <RowList
       label={t('screens.accounts')}
       queryKey={['account', accountId, 'children_list']}
-      read={(start_key, signal) =>
-        listChildren({
-          ...api,
-          path: { account_id: accountId },
-          query: { descending: false, start_key },
-          signal,
-        })
-      }
+      list={listOf(listChildren, { path: { account_id: accountId } })}
+      order={{ by: 'name', descending: false }}
       columns={columns}
       rowKey={({ id }) => id}
       empty={<Text>{t('accounts.empty')}</Text>}
@@ -80,7 +74,9 @@ export const AccountList = () => {
             <Tabs.Tab value="list">{t('accounts.list')}</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="tree">
-            <AccountTree />
+            <Card>
+              <AccountTree />
+            </Card>
           </Tabs.Panel>
           <Tabs.Panel value="list">
             <ChildList />

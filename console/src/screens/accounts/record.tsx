@@ -37,8 +37,8 @@ export const AccountRecord = () => {
     >
       {(data.is_reseller || data.enabled === false) && (
         <Group gap="xs">
-          {data.is_reseller && <Badge color="blue.9">{t('accounts.reseller')}</Badge>}
-          {data.enabled === false && <Badge color="red.9">{t('frame.disabled')}</Badge>}
+          {data.is_reseller && <Badge color="blue">{t('accounts.reseller')}</Badge>}
+          {data.enabled === false && <Badge color="red">{t('frame.disabled')}</Badge>}
         </Group>
       )}
       <RecordFormTabs

@@ -10,7 +10,7 @@ import { tellDone } from '../../lib/toasts.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
 
-const colors: Readonly<Record<string, string>> = { critical: 'red.9', warning: 'orange.9', info: 'blue.9' }
+const colors: Readonly<Record<string, string>> = { critical: 'red', warning: 'orange', info: 'blue' }
 
 /** Where that is put right which an alert of a category complains of. */
 const remedies: Readonly<Record<string, { screen: string; text: string }>> = {
@@ -39,7 +39,7 @@ const Alert = ({ alert }: { alert: AlertRow }) => {
       <Group justify="space-between" align="flex-start">
         <Stack gap={4} style={{ minWidth: 0, flex: 1 }}>
           <Group gap="xs">
-            <Badge color={colors[level] ?? 'gray.7'}>
+            <Badge color={colors[level] ?? 'gray'}>
               {t(`alerts.level.${level}`, { defaultValue: level })}
             </Badge>
             <Title order={2} size="h5" dir="auto" style={{ overflowWrap: 'anywhere' }}>

@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next'
 export type DnsState = 'unknown' | 'right' | 'missing' | 'wrong' | 'unanswered'
 
 const colors: Readonly<Record<DnsState, string>> = {
-  unknown: 'gray.7',
-  right: 'green.9',
-  missing: 'red.9',
-  wrong: 'red.9',
-  unanswered: 'gray.7',
+  unknown: 'gray',
+  right: 'green',
+  missing: 'red',
+  wrong: 'red',
+  unanswered: 'gray',
 }
 
 /** The result of a DNS check for one record. */

@@ -85,8 +85,8 @@ const Notice = ({ noticeId }: { noticeId: string }) => {
         <Title order={2} size="h4" dir="auto" style={{ overflowWrap: 'anywhere' }}>
           {exampleOf(subject, macros)}
         </Title>
-        {!enabled && <Badge color="gray.7">{t('brand.notSent')}</Badge>}
-        {account_overridden && <Badge color="green.9">{t('brand.ownVersion')}</Badge>}
+        {!enabled && <Badge color="gray">{t('brand.notSent')}</Badge>}
+        {account_overridden && <Badge color="green">{t('brand.ownVersion')}</Badge>}
       </Group>
       <Text size="sm" c="dimmed">
         {t('brand.examples')}

@@ -159,11 +159,11 @@ const Sender = ({ row, check }: { row: WhitelabelEmailRow; check: SenderCheck | 
             <Title order={2} size="h5" style={{ overflowWrap: 'anywhere' }}>
               {email}
             </Title>
-            <Badge color={verified ? 'green.9' : 'gray.7'}>
+            <Badge color={verified ? 'green' : 'gray'}>
               {t(verified ? 'brand.isVerified' : 'brand.isNotVerified')}
             </Badge>
             {check?.spf && !check.spf.error && (
-              <Badge color={check.spf.valid && check.spf.permits !== false ? 'green.9' : 'red.9'}>
+              <Badge color={check.spf.valid && check.spf.permits !== false ? 'green' : 'red'}>
                 {t(check.spf.valid && check.spf.permits !== false ? 'brand.spfRight' : 'brand.spfWrong')}
               </Badge>
             )}

@@ -45,7 +45,7 @@ const Somebody = ({ name = '', number = '' }: { name?: string; number?: string }
 
 /** Whether the call was answered. */
 const Ending = ({ row }: { row: CallDetailRecordRow }) => (
-  <Badge color={Number(row.billing_seconds) > 0 ? 'green.9' : 'gray.7'}>{row.hangup_cause || '–'}</Badge>
+  <Badge color={Number(row.billing_seconds) > 0 ? 'green' : 'gray'}>{row.hangup_cause || '–'}</Badge>
 )
 
 const useColumns = (): readonly Column<CallDetailRecordRow>[] => {
@@ -133,7 +133,10 @@ export const CallList = () => {
       <RowList
         label={t('screens.calls')}
         queryKey={['cdr', accountId, filters.window, filters.filters]}
-        read={(start_key, signal) => listCdrs({ ...api, path, query: { ...query, start_key }, signal })}
+        list={{
+          page: (page, signal) => listCdrs({ ...api, path, query: { ...query, ...page }, signal }),
+        }}
+        order={{ by: 'start', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{isFiltered ? t('calls.noneFound') : t('calls.empty')}</Text>}

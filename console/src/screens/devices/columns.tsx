@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { useTo } from '../../frame/place.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import type { Column } from '../../parts/row-list.tsx'
+import { useDeviceType } from './fields.tsx'
 
 // Milliseconds between two reads: registrations send no event.
 export const registrationPeriod = 15_000
@@ -20,10 +21,10 @@ export interface DeviceRow {
 
 export const Registration = ({ enabled, registered }: Pick<DeviceRow, 'enabled' | 'registered'>) => {
   const { t } = useTranslation()
-  if (enabled === false) return <Badge color="red.9">{t('devices.disabled')}</Badge>
+  if (enabled === false) return <Badge color="red">{t('devices.disabled')}</Badge>
   if (registered === undefined) return null
   return (
-    <Badge color={registered ? 'green.9' : 'gray.7'}>
+    <Badge color={registered ? 'green' : 'gray'}>
       {registered ? t('devices.registered') : t('devices.notRegistered')}
     </Badge>
   )
@@ -32,6 +33,7 @@ export const Registration = ({ enabled, registered }: Pick<DeviceRow, 'enabled' 
 export const useDeviceColumns = (): readonly Column<DeviceRow>[] => {
   const { t } = useTranslation()
   const to = useTo()
+  const typeName = useDeviceType()
   return [
     {
       id: 'name',
@@ -42,7 +44,12 @@ export const useDeviceColumns = (): readonly Column<DeviceRow>[] => {
         </ToScreen>
       ),
     },
-    { id: 'type', title: t('devices.type'), isExtra: true, show: ({ device_type }) => device_type },
+    {
+      id: 'type',
+      title: t('devices.type'),
+      isExtra: true,
+      show: ({ device_type }) => device_type && typeName(device_type),
+    },
     { id: 'mac', title: t('devices.macAddress'), isExtra: true, show: ({ mac_address }) => mac_address },
     { id: 'state', title: t('devices.state'), show: (row) => <Registration {...row} /> },
   ]

@@ -1,5 +1,56 @@
-import type { FieldGroup, OwnField } from '../../parts/fields.tsx'
+import { PasswordInput, Select } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { type FieldGroup, labelOf, type OwnField } from '../../parts/fields.tsx'
 import { UserSelect } from '../../parts/user-select.tsx'
+
+export const deviceTypes = [
+  'sip_device',
+  'softphone',
+  'ata',
+  'fax',
+  'smartphone',
+  'mobile',
+  'cellphone',
+  'landline',
+  'sip_uri',
+] as const
+
+/** A type in words; the API also takes others. */
+export const useDeviceType = () => {
+  const { t } = useTranslation()
+  return (type: string) => t(`devices.types.${type}`, { defaultValue: type })
+}
+
+const DeviceType: OwnField = ({ form, path }) => {
+  const nameOf = useDeviceType()
+  const { value, ...input } = form.getInputProps(path)
+  const types = new Set<string>([
+    ...deviceTypes,
+    ...(typeof value === 'string' && value !== '' ? [value] : []),
+  ])
+  return (
+    <Select
+      {...input}
+      label={labelOf(path)}
+      value={value ?? null}
+      data={[...types].map((type) => ({ value: type, label: nameOf(type) }))}
+    />
+  )
+}
+
+const SipPassword: OwnField = ({ form, path }) => {
+  const { t } = useTranslation()
+  const { value, ...input } = form.getInputProps(path)
+  return (
+    <PasswordInput
+      {...input}
+      label={labelOf(path)}
+      value={value ?? ''}
+      autoComplete="off"
+      visibilityToggleButtonProps={{ 'aria-label': t('devices.showPassword') }}
+    />
+  )
+}
 
 export const groups: readonly FieldGroup[] = [
   { title: 'devices.basics', fields: ['name', 'owner_id', 'enabled', 'device_type', 'mac_address'] },
@@ -19,4 +70,8 @@ export const groups: readonly FieldGroup[] = [
   },
 ]
 
-export const own: Readonly<Record<string, OwnField>> = { owner_id: UserSelect }
+export const own: Readonly<Record<string, OwnField>> = {
+  owner_id: UserSelect,
+  device_type: DeviceType,
+  'sip.password': SipPassword,
+}

@@ -4,6 +4,8 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
+import type { ReadPage } from '../../lib/pages.ts'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -18,6 +20,8 @@ export const DeviceList = () => {
   const to = useTo()
   const columns = useDeviceColumns()
   const [text, setText] = useState('')
+  const find: ReadPage<DeviceRow> = (start_key, signal) =>
+    search({ ...api, path, query: { t: 'device', q: 'name', v: text, start_key }, signal })
   return (
     <Screen
       title={t('screens.devices')}
@@ -27,11 +31,12 @@ export const DeviceList = () => {
       <RowList<DeviceRow>
         label={t('screens.devices')}
         queryKey={['device', accountId, text]}
-        read={(start_key, signal) =>
-          text === ''
-            ? listDevices({ ...api, path, query: { with_status: 'true', start_key }, signal })
-            : search({ ...api, path, query: { t: 'device', q: 'name', v: text, start_key }, signal })
-        }
+        {...(text === ''
+          ? {
+              list: listOf(listDevices, { path, query: { with_status: 'true' } }),
+              order: { by: 'name', descending: false },
+            }
+          : { read: find })}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{text === '' ? t('devices.empty') : t('devices.noneFound')}</Text>}

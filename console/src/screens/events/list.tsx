@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { useActorName } from '../../lib/actors.ts'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { gregorianNow, showTime } from '../../lib/times.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
@@ -93,9 +93,8 @@ export const AuditList = () => {
       <RowList
         label={t('events.audit')}
         queryKey={['audit', accountId, query]}
-        read={(start_key, signal) =>
-          listAudit({ ...api, path: { account_id: accountId }, query: { ...query, start_key }, signal })
-        }
+        list={listOf(listAudit, { path: { account_id: accountId }, query })}
+        order={{ by: 'at', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{t('events.noAudit')}</Text>}

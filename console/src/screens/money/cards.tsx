@@ -65,11 +65,11 @@ const CardRow = ({ token, onRemove }: { token: Token; onRemove: () => void }) =>
       <Table.Td>{name}</Table.Td>
       <Table.Td>
         {expiration === undefined ? '' : showDay(expiration, timezone)}{' '}
-        {isExpired && <Badge color="red.9">{t('money.cards.expired')}</Badge>}
+        {isExpired && <Badge color="red">{t('money.cards.expired')}</Badge>}
       </Table.Td>
       <Table.Td>
         {token.default ? (
-          <Badge color="green.9">{t('money.cards.charged')}</Badge>
+          <Badge color="green">{t('money.cards.charged')}</Badge>
         ) : (
           <Button
             size="compact-sm"

@@ -4,14 +4,14 @@ import { useTranslation } from 'react-i18next'
 export const invoiceStatuses = ['open', 'paid', 'void', 'uncollectible', 'draft'] as const
 
 const colors: Readonly<Record<string, string>> = {
-  open: 'orange.9',
-  paid: 'green.9',
-  uncollectible: 'red.9',
+  open: 'orange',
+  paid: 'green',
+  uncollectible: 'red',
 }
 
 export const InvoiceStatus = ({ status }: { status: string }) => {
   const { t } = useTranslation()
   return (
-    <Badge color={colors[status] ?? 'gray.7'}>{t(`money.invoice.${status}`, { defaultValue: status })}</Badge>
+    <Badge color={colors[status] ?? 'gray'}>{t(`money.invoice.${status}`, { defaultValue: status })}</Badge>
   )
 }

@@ -3,13 +3,12 @@ import { Group, Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { showDay } from '../../lib/times.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
-import { CsvButton } from './csv-button.tsx'
 import { InvoiceStatus, invoiceStatuses } from './invoice-status.tsx'
 
 interface InvoiceRow {
@@ -59,12 +58,8 @@ export const InvoiceList = () => {
   const columns = useColumns()
   const path = { account_id: accountId }
   const asked = status === null ? {} : { status }
-  const apiPath = `/v2/accounts/${accountId}/invoices`
   return (
-    <Screen
-      title={t('money.part.invoices')}
-      actions={<CsvButton name="invoices.csv" path={apiPath} query={{ ...asked }} />}
-    >
+    <Screen title={t('money.part.invoices')}>
       <Group>
         <Select
           aria-label={t('money.status')}
@@ -79,9 +74,8 @@ export const InvoiceList = () => {
       <RowList
         label={t('money.part.invoices')}
         queryKey={['invoice', accountId, status]}
-        read={(start_key, signal) =>
-          listInvoices({ ...api, path, query: { ...asked, ...(start_key ? { start_key } : {}) }, signal })
-        }
+        list={listOf(listInvoices, { path, query: asked })}
+        order={{ by: 'month', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{t('money.invoice.none')}</Text>}

@@ -6,11 +6,11 @@ import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { showTime } from '../../lib/times.ts'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
-import { CsvButton } from './csv-button.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
 
 interface EntryRow {
@@ -87,12 +87,8 @@ export const LedgerList = () => {
   const columns = useColumns()
   const path = { account_id: accountId, source }
   const { window } = period
-  const apiPath = `/v2/accounts/${accountId}/ledgers/${encodeURIComponent(source)}`
   return (
-    <Screen
-      title={t('money.ledgerOf', { name: t(`money.source.${source}`, { defaultValue: source }) })}
-      actions={<CsvButton name={`ledger-${source}.csv`} path={apiPath} query={{ ...window }} />}
-    >
+    <Screen title={t('money.ledgerOf', { name: t(`money.source.${source}`, { defaultValue: source }) })}>
       <Group align="end" gap="sm">
         <SourceSelect source={source} />
         <PeriodFields period={period} />
@@ -101,14 +97,8 @@ export const LedgerList = () => {
         key={source}
         label={t('money.ledger')}
         queryKey={['ledger', accountId, 'entries', source, window.created_from, window.created_to]}
-        read={(start_key, signal) =>
-          listLedgerEntries({
-            ...api,
-            path,
-            query: { ...window, ...(start_key ? { start_key } : {}) },
-            signal,
-          })
-        }
+        list={listOf(listLedgerEntries, { path, query: window })}
+        order={{ by: 'time', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{t('money.noEntries')}</Text>}

@@ -56,7 +56,7 @@ const Balance = () => {
           <Text size="xl" fw={700} role="status">
             {showMoney(amount)}
           </Text>
-          {amount < 0 && <Badge color="red.9">{t('money.owing')}</Badge>}
+          {amount < 0 && <Badge color="red">{t('money.owing')}</Badge>}
           <Text size="xs" c="dimmed">
             {t('money.asOf', { time: showTime(asOf, timezone) })}
           </Text>
@@ -132,7 +132,7 @@ const Standing = () => {
       {found.error ? <FailureNote error={found.error} again={found.refetch} /> : null}
       {services && (
         <Stack gap={4} align="flex-start">
-          <Badge size="lg" color={services.in_good_standing ? 'green.9' : 'red.9'}>
+          <Badge size="lg" color={services.in_good_standing ? 'green' : 'red'}>
             {t(services.in_good_standing ? 'money.good' : 'money.delinquent')}
           </Badge>
           {services.reason && <Text size="sm">{services.reason}</Text>}

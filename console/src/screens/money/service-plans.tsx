@@ -2,7 +2,7 @@ import { listServicePlans } from '@crosspoint/client'
 import { Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -52,9 +52,8 @@ export const ServicePlanList = () => {
       <RowList
         label={t('money.part.servicePlans')}
         queryKey={['service_plan', accountId]}
-        read={(start_key, signal) =>
-          listServicePlans({ ...api, path, query: start_key ? { start_key } : {}, signal })
-        }
+        list={listOf(listServicePlans, { path })}
+        order={{ by: 'name', descending: false }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{t('money.noServicePlans')}</Text>}

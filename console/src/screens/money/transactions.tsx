@@ -2,13 +2,12 @@ import { listTransactions } from '@crosspoint/client'
 import { Group, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { showTime } from '../../lib/times.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
-import { CsvButton } from './csv-button.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
 import { TransactionStatus } from './transaction-status.tsx'
 import { textAt } from './values.ts'
@@ -79,27 +78,17 @@ export const TransactionList = () => {
   const period = usePeriod()
   const columns = useColumns()
   const path = { account_id: accountId }
-  const apiPath = `/v2/accounts/${accountId}/transactions`
   const { window } = period
   return (
-    <Screen
-      title={t('money.part.transactions')}
-      actions={<CsvButton name="transactions.csv" path={apiPath} query={{ ...window }} />}
-    >
+    <Screen title={t('money.part.transactions')}>
       <Group align="end" gap="sm">
         <PeriodFields period={period} />
       </Group>
       <RowList
         label={t('money.part.transactions')}
         queryKey={['transaction', accountId, window.created_from, window.created_to]}
-        read={(start_key, signal) =>
-          listTransactions({
-            ...api,
-            path,
-            query: { ...window, ...(start_key ? { start_key } : {}) },
-            signal,
-          })
-        }
+        list={listOf(listTransactions, { path, query: window })}
+        order={{ by: 'time', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{t('money.noTransactions')}</Text>}

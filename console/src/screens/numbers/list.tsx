@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
+import { type ListSource, listOf } from '../../lib/list-source.ts'
 import type { Page } from '../../lib/pages.ts'
 import { showDay } from '../../lib/times.ts'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
@@ -37,18 +38,21 @@ const filtersOf = ({ usedBy }: Filter): Record<string, string> => {
   return usedBy === 'nothing' ? { key_missing: 'used_by' } : { filter_used_by: usedBy }
 }
 
-const useRead = (filter: Filter) => {
-  const { accountId } = usePlace()
+const useList = (filter: Filter): ListSource<NumberRow> => {
+  const path = { account_id: usePlace().accountId }
   const { prefix, state } = filter
-  return async (startKey: string | undefined, signal: AbortSignal): Promise<Page<NumberRow>> => {
-    const start = startKey ?? (prefix === '' ? undefined : prefix)
-    const query = {
-      descending: false,
-      filters: filtersOf(filter),
-      ...(state === null ? {} : { filter_state: state }),
-      ...(start === undefined ? {} : { start_key: start }),
-    }
-    const found = await listPhoneNumbers({ ...api, path: { account_id: accountId }, query, signal })
+  const common = {
+    descending: false,
+    filters: filtersOf(filter),
+    ...(state === null ? {} : { filter_state: state }),
+  }
+  const page = async (
+    { start_key }: { start_key?: string },
+    signal: AbortSignal,
+  ): Promise<Page<NumberRow>> => {
+    const start = start_key ?? (prefix === '' ? undefined : prefix)
+    const query = { ...common, ...(start === undefined ? {} : { start_key: start }) }
+    const found = await listPhoneNumbers({ ...api, path, query, signal })
     const numbers = Array.isArray(found.data) ? {} : found.data.numbers
     const rows = Object.entries(numbers).map(([id, number]) => ({ ...number, id }))
     const next = found.next_start_key
@@ -56,6 +60,8 @@ const useRead = (filter: Filter) => {
     // In the order of the numbers nothing that begins otherwise is followed by something that begins so.
     return { data: rows.filter(({ id }) => id.startsWith(prefix)) }
   }
+  // The API has no filter for the beginning of a number: a file of them would contain all others.
+  return prefix === '' ? { page, csv: listOf(listPhoneNumbers, { path, query: common }).csv } : { page }
 }
 
 const prefixIn = (typed: string) => {
@@ -185,7 +191,7 @@ export const NumberList = () => {
     setFilter(next)
     forget()
   }
-  const read = useRead(filter)
+  const list = useList(filter)
   const columns = useColumns(chosen, choose)
   return (
     <Screen
@@ -214,7 +220,7 @@ export const NumberList = () => {
       <RowList
         label={t('screens.numbers')}
         queryKey={['number', accountId, filter.prefix, filter.state, filter.usedBy]}
-        read={read}
+        list={list}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Empty isFiltered={filter.prefix !== '' || filter.state !== null || filter.usedBy !== null} />}

@@ -50,18 +50,18 @@ const ResultCell = ({ result }: { result: NumberResult }) => {
   if (result.refusal !== undefined) {
     return (
       <Group gap="xs">
-        <Badge color="red.9">{t('numbers.refused')}</Badge>
+        <Badge color="red">{t('numbers.refused')}</Badge>
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {result.refusal}
         </Text>
       </Group>
     )
   }
-  if (result.isGone) return <Badge color="gray.7">{t('numbers.gone')}</Badge>
+  if (result.isGone) return <Badge color="gray">{t('numbers.gone')}</Badge>
   return (
     <Group gap="xs">
       {result.state && <StateBadge state={result.state} />}
-      {result.isPending && <Badge color="orange.9">{t('numbers.pending')}</Badge>}
+      {result.isPending && <Badge color="orange">{t('numbers.pending')}</Badge>}
     </Group>
   )
 }

@@ -111,8 +111,8 @@ const Facts = ({ record, metadata }: { record: object; metadata: Readonly<Record
   return (
     <Group gap="xs">
       <StateBadge state={state} />
-      {pending === true && <Badge color="orange.9">{t('numbers.pending')}</Badge>}
-      {usedBy && <Badge color="gray.7">{t(`numbers.usedBys.${usedBy}`, { defaultValue: usedBy })}</Badge>}
+      {pending === true && <Badge color="orange">{t('numbers.pending')}</Badge>}
+      {usedBy && <Badge color="gray">{t(`numbers.usedBys.${usedBy}`, { defaultValue: usedBy })}</Badge>}
       <Text size="sm" c="dimmed">
         {t('numbers.facts', { carrier, created: timeOf(created), modified: timeOf(modified) })}
       </Text>
@@ -140,7 +140,7 @@ const Features = ({ available, settings }: { available: readonly string[]; setti
           <Table.Tr key={name}>
             <Table.Td>{t(`numbers.feature.${name}`, { defaultValue: name })}</Table.Td>
             <Table.Td>
-              <Badge color={name in on ? 'green.9' : 'gray.7'}>
+              <Badge color={name in on ? 'green' : 'gray'}>
                 {name in on ? t('numbers.on') : t('numbers.mayBe')}
               </Badge>
             </Table.Td>

@@ -5,16 +5,16 @@ import { useTranslation } from 'react-i18next'
 export const ownedStates = ['in_service', 'reserved', 'port_in', 'port_out', 'released', 'aging'] as const
 
 const colors: Readonly<Record<string, string>> = {
-  in_service: 'green.9',
-  reserved: 'blue.9',
+  in_service: 'green',
+  reserved: 'blue',
   port_in: 'violet.9',
   port_out: 'violet.9',
-  available: 'gray.7',
+  available: 'gray',
 }
 
 export const StateBadge = ({ state }: { state: string }) => {
   const { t } = useTranslation()
   return (
-    <Badge color={colors[state] ?? 'gray.7'}>{t(`numbers.states.${state}`, { defaultValue: state })}</Badge>
+    <Badge color={colors[state] ?? 'gray'}>{t(`numbers.states.${state}`, { defaultValue: state })}</Badge>
   )
 }

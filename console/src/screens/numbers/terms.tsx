@@ -51,7 +51,7 @@ export const Terms = () => {
   return (
     <Paper withBorder p="sm" component="section" aria-label={t('numbers.terms')}>
       <Group gap="sm">
-        <Badge color={balance < 0 ? 'red.9' : 'green.9'}>
+        <Badge color={balance < 0 ? 'red' : 'green'}>
           {balance < 0 ? t('numbers.owing') : t('numbers.balance')}
         </Badge>
         <Text size="sm" fw={600} dir="auto">

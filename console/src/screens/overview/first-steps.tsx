@@ -118,7 +118,7 @@ const StepRow = ({ step: { id, isDone, to } }: { step: Step }) => {
       <div>
         <Group gap="xs">
           {isDone || to === undefined ? <Text>{title}</Text> : <ToScreen to={to}>{title}</ToScreen>}
-          {isDone && <Badge color="green.9">{t('firstSteps.done')}</Badge>}
+          {isDone && <Badge color="green">{t('firstSteps.done')}</Badge>}
         </Group>
         <Text size="sm" c="dimmed">
           {t(to === undefined ? 'firstSteps.later' : `firstSteps.${id}Why`)}

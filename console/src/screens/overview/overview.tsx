@@ -135,7 +135,7 @@ const NumbersCard = () => {
           />
           <Group gap={4}>
             {states.map(([state, count]) => (
-              <Badge key={state} color={state === 'in_service' ? 'green.9' : 'gray.7'}>
+              <Badge key={state} color={state === 'in_service' ? 'green' : 'gray'}>
                 {t(`overview.numberState.${state}`, { defaultValue: state })}: {showNumber(count)}
               </Badge>
             ))}

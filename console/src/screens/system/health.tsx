@@ -56,7 +56,7 @@ export const Health = () => {
           {t('system.process')}
         </Title>
         {readiness.data && (
-          <Badge color={readiness.data.isReady ? 'green.9' : 'red.9'}>
+          <Badge color={readiness.data.isReady ? 'green' : 'red'}>
             {readiness.data.isReady ? t('system.ready') : t('system.notReady')}
           </Badge>
         )}

@@ -8,7 +8,7 @@ import { showTime } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 
-const colors = { waiting: 'gray.7', done: 'green.9', failed: 'red.9' } as const
+const colors = { waiting: 'gray', done: 'green', failed: 'red' } as const
 
 const Retry = ({ job: { kind, id, state } }: { job: Work }) => {
   const { t } = useTranslation()

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { forget } from '../../lib/answers.ts'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import type { Task } from '../../lib/tasks.ts'
 import { showTime } from '../../lib/times.ts'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
@@ -56,7 +56,7 @@ const useRunning = () => {
 export const TaskList = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const path = { account_id: accountId }
+  const tasks = listOf(listTasks, { path: { account_id: accountId } })
   const to = useTo()
   const columns = useColumns()
   const tellRunning = useRunning()
@@ -68,12 +68,18 @@ export const TaskList = () => {
       <RowList
         label={t('screens.tasks')}
         queryKey={['task', accountId]}
-        read={async (start_key, signal) => {
-          const page = await listTasks({ ...api, path, query: { start_key }, signal })
-          // Newest first: what runs is on the first page, as a rule.
-          if (start_key === undefined) tellRunning(page.data.some(({ status }) => status === 'executing'))
-          return page
+        list={{
+          ...tasks,
+          page: async (query, signal) => {
+            const page = await tasks.page(query, signal)
+            // Newest first: what runs is on the first page, as a rule.
+            if (query.start_key === undefined) {
+              tellRunning((page.data ?? []).some(({ status }) => status === 'executing'))
+            }
+            return page
+          },
         }}
+        order={{ by: 'made', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{t('tasks.empty')}</Text>}

@@ -5,13 +5,13 @@ import type { Task } from '../../lib/tasks.ts'
 import { showDuration } from '../../lib/times.ts'
 
 const colors: Record<Task['status'], string> = {
-  pending: 'gray.7',
-  executing: 'blue.9',
-  stopped: 'orange.9',
-  success: 'green.9',
-  partial: 'orange.9',
-  failure: 'red.9',
-  internal_error: 'red.9',
+  pending: 'gray',
+  executing: 'blue',
+  stopped: 'orange',
+  success: 'green',
+  partial: 'orange',
+  failure: 'red',
+  internal_error: 'red',
 }
 
 /** The polling interval of a running task: its rows send no events. */
@@ -55,7 +55,7 @@ export const TaskProgress = ({ task, hasBar = false }: { task: Task; hasBar?: bo
         <Progress.Root size="lg">
           <Progress.Section
             value={percent}
-            color={failed > 0 ? 'orange.9' : 'green.9'}
+            color={failed > 0 ? 'orange' : 'green'}
             aria-label={t('tasks.progress')}
             withAria
           />

@@ -55,7 +55,7 @@ export const Attempts = ({ user: { userId } }: { user: SignInSubject }) => {
             id: 'status',
             title: t('users.outcome'),
             show: ({ status }) => (
-              <Badge color={status === 'success' ? 'green.9' : 'red.9'}>
+              <Badge color={status === 'success' ? 'green' : 'red'}>
                 {t(status === 'success' ? 'users.succeeded' : 'users.refused')}
               </Badge>
             ),

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { isObject } from '../../lib/json.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -41,7 +42,7 @@ const useColumns = (): readonly Column<UserRow>[] => {
       id: 'level',
       title: t('users.may'),
       show: ({ priv_level }) => (
-        <Badge color={priv_level === 'admin' ? 'blue.9' : 'gray.7'}>
+        <Badge color={priv_level === 'admin' ? 'blue' : 'gray'}>
           {t(priv_level === 'admin' ? 'users.level.admin' : 'users.level.user')}
         </Badge>
       ),
@@ -79,6 +80,11 @@ export const UserList = () => {
   const to = useTo()
   const columns = useColumns()
   const [text, setText] = useState('')
+  const search = async (_startKey: string | undefined, signal: AbortSignal) => {
+    const query = { t: 'user', by_name: text, by_username: text }
+    const { data } = await searchByFields({ ...api, path, query, signal })
+    return { data: found(data) }
+  }
   return (
     <Screen
       title={t('screens.users')}
@@ -88,12 +94,9 @@ export const UserList = () => {
       <RowList<UserRow>
         label={t('screens.users')}
         queryKey={['user', accountId, 'list', text]}
-        read={async (start_key, signal) => {
-          if (text === '') return listUsers({ ...api, path, query: { start_key }, signal })
-          const query = { t: 'user', by_name: text, by_username: text }
-          const { data } = await searchByFields({ ...api, path, query, signal })
-          return { data: found(data) }
-        }}
+        {...(text === ''
+          ? { list: listOf(listUsers, { path }), order: { by: 'name', descending: false } }
+          : { read: search })}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Text>{text === '' ? t('users.empty') : t('users.noneFound')}</Text>}

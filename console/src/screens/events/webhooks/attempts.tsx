@@ -95,7 +95,7 @@ const useColumns = (open: (attempt: Attempt) => void): readonly Column<Attempt>[
       id: 'result',
       title: t('events.hook.result'),
       show: ({ result, resp_status_code, reason }) => (
-        <Badge color={result === 'success' ? 'green.9' : 'red.9'}>
+        <Badge color={result === 'success' ? 'green' : 'red'}>
           {resp_status_code ?? reason ?? t(`events.hook.${result}`)}
         </Badge>
       ),

@@ -29,9 +29,9 @@ const useColumns = (): readonly Column<WebhookRow>[] => {
       title: t('events.hook.state'),
       show: ({ enabled, disable_reason }) =>
         enabled ? (
-          <Badge color="green.9">{t('events.hook.enabled')}</Badge>
+          <Badge color="green">{t('events.hook.enabled')}</Badge>
         ) : (
-          <Badge color="red.9" title={disable_reason}>
+          <Badge color="red" title={disable_reason}>
             {t('events.hook.disabled')}
           </Badge>
         ),
