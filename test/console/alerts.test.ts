@@ -37,14 +37,14 @@ describeAnyEngine('alerts and limits in the console', (engine) => {
         did_us: { amount: 6000, cycle: 'monthly', increment: 60 },
       })
       const { page } = await open(world.ross, 'limits/operator', { account: world.acme })
-      await typeInto(page, page.getByRole('textbox', { name: /^Twoway trunks/ }), '3')
+      await typeInto(page, page.getByRole('textbox', { name: /^Two-way trunks/ }), '3')
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
       await page.getByText('Saved', { exact: true }).waitFor()
       await expectForEverybody(page)
       expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
       await openEntry(page, 'Limits')
       const effective = page.getByRole('table', { name: 'Effective limits' })
-      await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
+      await effective.getByRole('row', { name: 'Two-way trunks 3' }).waitFor()
       await expectForEverybody(page)
       await openEntry(page, 'Included minutes')
       await page

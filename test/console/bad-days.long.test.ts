@@ -2,7 +2,7 @@
 // errors.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { openVisit, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'
+import { openEntry, openVisit, pressOn, typeInto, violationsOn } from '../support/servers/browser.ts'
 import { removeDataDir, startServerProcess } from '../support/servers/server-process.ts'
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine } from '../support/world/world.ts'
@@ -147,7 +147,8 @@ it('while a server restarts, the console shows that it is away, and then works a
     await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
     await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
     await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-    await pressOn(page, page.getByRole('link', { name: 'Phones' }))
+    await pressOn(page, page.getByRole('button', { name: 'People and phones' }))
+    await openEntry(page, 'Phones')
     await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
     await typeInto(page, nameIn(page), 'Made across a restart')
     await first.end()
@@ -157,7 +158,7 @@ it('while a server restarts, the console shows that it is away, and then works a
     await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
     await page.getByText('Connection lost. Retrying').waitFor({ state: 'detached' })
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Phones' }))
+    await openEntry(page, 'Phones')
     const rows = page.getByRole('link', { name: 'Made across a restart' })
     await rows.first().waitFor()
     expect(await rows.count()).toBe(1)

@@ -49,7 +49,7 @@ describeAnyEngine('events in the console', (engine) => {
       const { page } = await open(world.ada, 'events/webhooks')
       await pressOn(page, page.getByRole('link', { name: 'New webhook' }))
       await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Billing')
-      const uri = page.getByRole('textbox', { name: /^Uri/ })
+      const uri = page.getByRole('textbox', { name: /^URL/ })
       await typeInto(page, uri, 'http://169.254.169.254/latest')
       await world.unchanged(async () => {
         await pressOn(page, page.getByRole('button', { name: 'Create' }))

@@ -68,6 +68,26 @@ describeAnyEngine('around each screen of the console', (engine) => {
   })
 
   inFullRun(() => {
+    it('each entry of the menu opens the screen of its name, which is readable for everybody', async () => {
+      for (const person of [world.operator, world.ross, world.ada]) {
+        const { page } = await open(person, 'overview')
+        const menu = page.getByRole('navigation', { name: 'Sections' })
+        await menu.getByRole('link').first().waitFor()
+        const seen = new Set<string>()
+        const groups = await menu.getByRole('button').allInnerTexts()
+        for (const group of [undefined, ...groups]) {
+          if (group) await menu.getByRole('button', { name: group, exact: true }).click()
+          const names = (await menu.locator('a:visible').allInnerTexts()).filter((name) => !seen.has(name))
+          for (const name of names) {
+            await openEntry(page, name)
+            await expectForEverybody(page)
+            seen.add(name)
+          }
+        }
+        expect(seen.size).toBeGreaterThan(20)
+      }
+    })
+
     it('a list hides the columns that the user does not want, also after a reload', async () => {
       const { page } = await open(world.ada, 'devices')
       const heading = page.getByRole('columnheader', { name: 'MAC address' })

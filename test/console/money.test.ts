@@ -114,9 +114,9 @@ describeAnyEngine('money in the console', (engine) => {
       await goTo(page, 'money/ledgers/payments')
       await page.getByRole('row', { name: /transfer 17/ }).waitFor()
       const coming = page.waitForEvent('download')
-      await pressOn(page, page.getByRole('button', { name: 'Download CSV' }))
+      await pressOn(page, page.getByRole('button', { name: 'Save as CSV' }))
       const download = await coming
-      expect(download.suggestedFilename()).toBe('ledger-payments.csv')
+      expect(download.suggestedFilename()).toBe('Ledger.csv')
       expect(await readFile(await download.path(), 'utf8')).toContain('transfer 17')
     })
   })

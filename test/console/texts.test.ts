@@ -20,7 +20,7 @@ const english = new Map(textsIn(read('en')))
 const german = new Map(textsIn(read('de')))
 
 // Labels of fields come from the schemas, which are English.
-const isField = (path: string) => path.startsWith('field.')
+const isField = (path: string) => /^(field|choice|help)\./.test(path)
 
 it('are there in German as in English, but for the names of fields', () => {
   const keys = (texts: Map<string, string>) => [...texts.keys()].filter((path) => !isField(path)).sort()

@@ -61,7 +61,7 @@ export const AccountSwitcher = ({ screen }: { screen: string }) => {
     go(`/a/${id}/${screen}`)
   }
   return (
-    <Combobox store={combobox} width={340} position="bottom-start" onOptionSubmit={open}>
+    <Combobox store={combobox} withinPortal={false} width={340} position="bottom-start" onOptionSubmit={open}>
       <Combobox.Target withAriaAttributes={false}>
         <Button
           variant="default"

@@ -12,7 +12,6 @@ import {
 } from '@mantine/core'
 import { useSyncExternalStore } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useLocation } from 'wouter'
 import { curlOf, type Exchange, journal } from '../lib/journal.ts'
 
 const pretty = (text: string) => {
@@ -63,14 +62,10 @@ const Line = ({ exchange: { method, path, status } }: { exchange: Exchange }) =>
   </Group>
 )
 
-/** The latest requests of the open screen, as curl commands with their responses. */
+/** The latest requests of the console, newest first, as curl commands with their responses. */
 export const ApiPanel = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
   const { t } = useTranslation()
-  const [location] = useLocation()
   const exchanges = useSyncExternalStore(journal.subscribe, journal.read)
-  const ofScreen = exchanges.filter(({ screen }) => screen === location)
-  // A screen that was read a moment ago is shown without a request.
-  const shown = ofScreen.length > 0 ? ofScreen : exchanges
   return (
     <Drawer
       opened={opened}
@@ -85,7 +80,7 @@ export const ApiPanel = ({ opened, onClose }: { opened: boolean; onClose: () => 
           {t('api.explanation')}
         </Text>
         <Accordion multiple variant="separated">
-          {shown.map((exchange) => (
+          {exchanges.map((exchange) => (
             <Accordion.Item key={exchange.id} value={String(exchange.id)}>
               <Accordion.Control>
                 <Line exchange={exchange} />

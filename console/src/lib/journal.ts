@@ -4,8 +4,6 @@ export interface Exchange {
   method: string
   /** Path and query, as they were sent. */
   path: string
-  /** The address of the screen that was open. */
-  screen: string
   body: string | undefined
   contentType: string | undefined
   accept: string | undefined
@@ -71,7 +69,6 @@ export const journalled: typeof fetch = async (input, init) => {
     id,
     method: request.method,
     path,
-    screen: location.pathname,
     body,
     contentType,
     accept,

@@ -43,7 +43,7 @@ export const useChosenColumns = <C extends Choosable>(kind: string, columns: rea
 export const ColumnChoice = ({ columns, isShown, onToggle }: Choice) => {
   const { t } = useTranslation()
   return (
-    <Menu closeOnItemClick={false} position="top-end" withinPortal>
+    <Menu closeOnItemClick={false} position="top-end" withinPortal={false}>
       <Menu.Target>
         <Button variant="default" size="compact-sm" leftSection={<Columns3 size={14} aria-hidden />}>
           {t('list.columns')}

@@ -50,8 +50,10 @@ export const labelOf = (path: string, part?: Schema) => {
   })
 }
 
+const choiceLabel = (value: string) => i18next.t(`choice.${value}`, { defaultValue: spaced(value) })
+
 const choicesOf = (part: Schema) =>
-  part.enum?.map((value) => ({ value: String(value), label: spaced(String(value)) })) ?? []
+  part.enum?.map((value) => ({ value: String(value), label: choiceLabel(String(value)) })) ?? []
 
 const isListOfText = (part: Schema) => part.type === 'array' && part.items?.type === 'string'
 

@@ -88,7 +88,7 @@ const menu: readonly MenuGroup[] = [
     Icon: PhoneCall,
     entries: [
       { to: 'calls', label: 'screens.calls' },
-      { to: 'calls/charts', label: 'calls.charts' },
+      { to: 'calls/charts', label: 'calls.chartsTitle' },
     ],
   },
   {
@@ -144,7 +144,7 @@ const menu: readonly MenuGroup[] = [
       { to: 'alerts', label: 'alerts.open' },
     ],
   },
-  { id: 'access', Icon: ShieldCheck, entries: [{ to: 'edge', label: 'edge.accessList' }] },
+  { id: 'access', Icon: ShieldCheck, entries: [{ to: 'edge', label: 'edge.title' }] },
   {
     id: 'system',
     Icon: Cog,

@@ -65,7 +65,7 @@ export const EdgeScreen = () => {
   if (!subject) return <Loading />
   const { device } = subject
   return (
-    <Screen title={t('screens.edge')}>
+    <Screen title={t('edge.title')}>
       <SubjectSelect
         chosen={device && { value: device.id, label: name ?? device.id }}
         onChoose={(deviceId) => go(to(deviceId === undefined ? 'edge' : `edge/devices/${deviceId}`))}

@@ -88,7 +88,7 @@ export const LedgerList = () => {
   const path = { account_id: accountId, source }
   const { window } = period
   return (
-    <Screen title={t('money.ledgerOf', { name: t(`money.source.${source}`, { defaultValue: source }) })}>
+    <Screen title={t('money.part.ledgers')}>
       <Group align="end" gap="sm">
         <SourceSelect source={source} />
         <PeriodFields period={period} />

@@ -269,7 +269,7 @@ export const MoneyOverview = () => {
   const { t } = useTranslation()
   const sells = useSells()
   return (
-    <Screen title={t('screens.money')}>
+    <Screen title={t('money.part.overview')}>
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <Balance />
         <Monthly />
