@@ -94,7 +94,7 @@ describeAnyEngine('around each screen of the console', (engine) => {
       await world.device(world.acme, { name: 'With columns' })
       await heading.waitFor()
       await pressOn(page, page.getByRole('button', { name: 'Columns' }))
-      await page.getByRole('menuitemcheckbox', { name: 'MAC address', checked: true }).press('Enter')
+      await pressOn(page, page.getByRole('checkbox', { name: 'MAC address', checked: true }), 'Space')
       await heading.waitFor({ state: 'detached' })
       await expectForEverybody(page)
       await page.reload()

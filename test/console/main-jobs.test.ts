@@ -27,7 +27,9 @@ const german = (key: string, values: Readonly<Record<string, string>> = {}) => {
 
 const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-const phone = { width: 390, height: 844, locale: 'de-DE' }
+// The language that was chosen in this browser; otherwise that of the user applies after the sign-in.
+const storage = { 'crosspoint.language': 'de' }
+const phone = { width: 390, height: 844, locale: 'de-DE', storage }
 
 const button = (page: Page, key: string) => page.getByRole('button', { name: german(key), exact: true })
 const link = (page: Page, key: string) => page.getByRole('link', { name: german(key), exact: true })
@@ -82,6 +84,7 @@ describeOnce('on a phone, in German and by keyboard alone', (engine) => {
     await typeInto(page, field(page, 'field.username'), 'nina')
     await typeInto(page, page.locator('input[type=password]'), 'nina-secret-1')
     await pressOn(page, button(page, 'create'))
+    await page.getByText(german('accounts.wizard.planText')).waitFor()
     await pressOn(page, link(page, 'accounts.wizard.skip'))
     await pressOn(page, link(page, 'accounts.wizard.finish'))
     await heading(page, 'Neukunde GmbH').waitFor()
@@ -169,7 +172,7 @@ describeOnce('on a phone, in German and by keyboard alone', (engine) => {
     await typeInto(page, field(page, 'money.reference'), 'Überweisung 4711')
     await typeInto(page, page.getByRole('textbox', { name: german('money.amount'), exact: true }), '25')
     await page.keyboard.press('Enter')
-    await page.getByText(german('money.booked')).waitFor()
+    await page.getByText(german('money.booked'), { exact: true }).waitFor()
     expect((await world.ross.get(`${account.path}/ledgers/total`)).data.amount).toBe(25)
   })
 

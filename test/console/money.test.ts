@@ -235,7 +235,7 @@ describeAnyEngine('invoices in the console', (engine) => {
       const { page } = await open(ross, 'money/invoices', { account })
       await page.getByText('No invoices yet', { exact: false }).waitFor()
       await choose(page, page.getByRole('combobox', { name: 'Status' }), 'Draft')
-      await pressOn(page, page.getByRole('link', { name: 'Draft' }))
+      await pressOn(page, page.getByRole('link', { name: 'Draft', exact: true }))
       await page.getByRole('row', { name: /Activation of 1 Seat/ }).waitFor()
       await expectForEverybody(page)
     })

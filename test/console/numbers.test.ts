@@ -142,7 +142,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       const { page } = await open(world.rex, 'numbers/new')
       await page.getByText('You lack the permission wnm_allow_additions', { exact: false }).waitFor()
       await expectForEverybody(page)
-      await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
+      await openEntry(page, 'Numbers')
       await pressOn(page, page.getByRole('link', { name: '+14155550500' }))
       await pressOn(page, page.getByRole('button', { name: 'Release' }))
       const dialog = page.getByRole('dialog', { name: 'Release this number?' })

@@ -75,7 +75,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     expect(await moneyOf(account)).toEqual({ balance: 0, moved: [-14.5, -10.5, 25] })
     await page.getByRole('button', { name: 'Refund', exact: true }).waitFor({ state: 'detached' })
 
-    await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
+    await openEntry(page, 'Transactions')
     await pressOn(page, page.getByRole('row', { name: /It was down/ }).getByRole('link'))
     await page.getByRole('heading', { level: 1, name: 'Refund of $10.50' }).waitFor()
     expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
@@ -134,7 +134,7 @@ describeAnyEngine('refunds in the console', (engine) => {
     expect(await dialog.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('$10.5')
     await pressOn(page, dialog.getByRole('button', { name: 'Refund $10.50' }))
     await page.getByText('Refund completed').waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
+    await openEntry(page, 'Transactions')
     await page.getByRole('cell', { name: '-$10.50', exact: true }).waitFor()
     await page.getByRole('cell', { name: '$25.00', exact: true }).waitFor()
     expect(await page.getByText('€').count()).toBe(0)

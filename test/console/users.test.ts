@@ -80,7 +80,7 @@ describeAnyEngine('people in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('are given a password instead, of which the tab API shows nothing', async () => {
+    it('are given a password instead, which the panel of requests does not show', async () => {
       const { page } = await open(world.ada, 'users/new')
       await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Pia')
       await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'Password')
@@ -97,7 +97,7 @@ describeAnyEngine('people in the console', (engine) => {
       await pressOn(page, page.getByRole('button', { name: 'API requests' }))
       await pressOn(page, page.getByRole('button', { name: /^PUT .*\/users\S* 201$/ }))
       await page.getByText(/curl .*"password":"\*\*\*"/).waitFor()
-      expect(await page.content()).not.toContain('secret')
+      expect(await page.content()).not.toContain('quoted')
     })
 
     it('have their calls and their place set in one form, and are deleted with their phones', async () => {

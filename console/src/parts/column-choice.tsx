@@ -1,4 +1,4 @@
-import { Button, Checkbox, Menu } from '@mantine/core'
+import { Button, Checkbox, Popover, Stack } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { Columns3 } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
@@ -43,25 +43,19 @@ export const useChosenColumns = <C extends Choosable>(kind: string, columns: rea
 export const ColumnChoice = ({ columns, isShown, onToggle }: Choice) => {
   const { t } = useTranslation()
   return (
-    <Menu closeOnItemClick={false} position="top-end" withinPortal={false}>
-      <Menu.Target>
+    <Popover position="top-end" withinPortal={false} trapFocus>
+      <Popover.Target>
         <Button variant="default" size="compact-sm" leftSection={<Columns3 size={14} aria-hidden />}>
           {t('list.columns')}
         </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {columns.map(({ id, title }) => (
-          <Menu.Item
-            key={id}
-            role="menuitemcheckbox"
-            aria-checked={isShown(id)}
-            leftSection={<Checkbox.Indicator checked={isShown(id)} size="xs" />}
-            onClick={() => onToggle(id)}
-          >
-            {title}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={t('list.columns')}>
+        <Stack gap="xs">
+          {columns.map(({ id, title }) => (
+            <Checkbox key={id} label={title} checked={isShown(id)} onChange={() => onToggle(id)} />
+          ))}
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
   )
 }

@@ -65,9 +65,12 @@ export const useConsole = (
         await expectForEverybody(page, { isRepeated, isFirst: index === 0 })
       }
     },
-    async open(person, screen, { account = person.account, ...visitor } = {}) {
-      const storage = { [sessionKey]: JSON.stringify(await sessionOf(person)) }
-      return visit(`/a/${account.id}/${screen}`, { storage, ...visitor })
+    async open(person, screen, { account = person.account, storage = {}, ...visitor } = {}) {
+      const session = JSON.stringify(await sessionOf(person))
+      return visit(`/a/${account.id}/${screen}`, {
+        storage: { ...storage, [sessionKey]: session },
+        ...visitor,
+      })
     },
   }
 }
