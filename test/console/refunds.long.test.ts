@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type BookkeeperServer, startBookkeeper } from '../support/servers/bookkeeper-server.ts'
-import { expectForEverybody, pressOn, typeInto } from '../support/servers/browser.ts'
+import { expectForEverybody, openEntry, pressOn, typeInto } from '../support/servers/browser.ts'
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine, type Person, type TestAccount } from '../support/world/world.ts'
 
