@@ -8,9 +8,15 @@ import type { ChangeSet } from '../storage/change-set.ts'
 import { type JobDraft, jobStatement, workKey } from '../storage/job-draft.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
+import { type Language, type Localized, languageOf, valuesIn } from './languages.ts'
 import { type Attachment, type Content, mailKind, type QueuedMail, sealContent } from './message.ts'
 import { carriesSecret, type Declared, type Macros, type Notices } from './notices.ts'
-import { createTemplates, type Template } from './templates.ts'
+import { createTemplates, type Template, type TemplateTexts } from './templates.ts'
+
+export interface Recipient {
+  address: string
+  language: Language
+}
 
 /** A notice to send. */
 export interface MailOrder<M extends Macros = Macros> {
@@ -18,12 +24,12 @@ export interface MailOrder<M extends Macros = Macros> {
   /** Its templates and sender address apply. */
   account: AccountRecord
   /** Empty: the admins of the account, unless the notice carries a secret. */
-  to: readonly string[]
+  to: readonly Recipient[]
   /** The account of the recipients in `to`, if another one: the mail is in its log. */
   accountOfThose?: string
   senderName?: string
   /** Values of the notice's own macros. */
-  values: Record<keyof M & string, string>
+  values: Record<keyof M & string, Localized>
   /** Afterwards the mail is not sent, such as one with an expired code. */
   goodForSeconds?: number
   attachments?: readonly Attachment[]
@@ -59,7 +65,11 @@ export const commonValues = ({ id, doc: { name, realm } }: AccountRecord): Value
   'account.realm': realm,
 })
 
-export const render = ({ subject, bodies, replyTo, from }: Template, values: Values): Content => ({
+export const render = (
+  { replyTo, from }: Pick<Template, 'replyTo' | 'from'>,
+  { subject, bodies }: TemplateTexts,
+  values: Values,
+): Content => ({
   subject: renderSubject(subject, values),
   ...(bodies.text === undefined ? {} : { text: renderText(bodies.text, values) }),
   ...(bodies.html === undefined ? {} : { html: renderHtml(bodies.html, values) }),
@@ -70,31 +80,40 @@ export const render = ({ subject, bodies, replyTo, from }: Template, values: Val
 export const addressOf = ({ email, username }: UserRecord['doc']) =>
   email ?? (username && isEmailAddress(username) ? username : undefined)
 
-const distinct = (addresses: readonly string[]) => [
-  ...new Map(addresses.map((address) => [address.toLowerCase(), address])).values(),
+/** A user, or those who get mail for an account. */
+export const recipient = (address: string, account: AccountRecord, user?: UserRecord): Recipient => ({
+  address,
+  language: languageOf(user?.doc.language ?? account.doc.language),
+})
+
+const distinct = (recipients: readonly Recipient[]) => [
+  ...new Map(recipients.map((one) => [one.address.toLowerCase(), one])).values(),
 ]
 
 export const createMail = ({ store, notices, keyring }: Deps) => {
   const templates = createTemplates(store, notices)
   const { clock, records } = store
 
-  const adminsOf = async (accountId: string) => {
-    const owner = { accountId, kind: userKind, ownerId: adminsAmongUsers }
+  const adminsOf = async (account: AccountRecord) => {
+    const owner = { accountId: account.id, kind: userKind, ownerId: adminsAmongUsers }
     const admins = await records.page({ ...owner, limit: maxRecipients, descending: false })
-    return admins.flatMap(({ doc }) =>
-      doc.priv_level === 'admin' && doc.enabled !== false ? (addressOf(doc) ?? []) : [],
-    )
+    return admins.flatMap((user) => {
+      const address = addressOf(user.doc)
+      const isMailed = user.doc.priv_level === 'admin' && user.doc.enabled !== false
+      return address && isMailed ? [recipient(address, account, user)] : []
+    })
   }
 
   const recipientsOf = async (order: Pick<MailOrder, 'notice' | 'to' | 'account'>, { to }: Template) => {
     if (carriesSecret(notices.of(order.notice.id))) return order.to
-    if (to.type === 'specified') return to.email_addresses ?? []
+    if (to.type === 'specified')
+      return (to.email_addresses ?? []).map((address) => recipient(address, order.account))
     if (to.type === 'original' && order.to.length > 0) return order.to
-    return adminsOf(order.account.id)
+    return adminsOf(order.account)
   }
 
   const mailTo = (
-    recipient: string,
+    address: string,
     { account, notice, content, goodForSeconds, loggedBy = account.id }: QueuedOrder,
   ): JobDraft<QueuedMail> => {
     const now = clock.now()
@@ -103,7 +122,15 @@ export const createMail = ({ store, notices, keyring }: Deps) => {
     const messageId = `${id}@${realmForm.test(account.doc.realm) ? account.doc.realm : 'localhost'}`
     const life = Math.min((goodForSeconds ?? maxLifeMs) * 1000, maxLifeMs)
     const sealed = sealContent(keyring, id, content)
-    const payload = { notice, recipient, loggedBy, messageId, sealed, created: now, goodUntil: now + life }
+    const payload = {
+      notice,
+      recipient: address,
+      loggedBy,
+      messageId,
+      sealed,
+      created: now,
+      goodUntil: now + life,
+    }
     return { kind: mailKind, id, accountId: account.id, payload }
   }
 
@@ -116,19 +143,23 @@ export const createMail = ({ store, notices, keyring }: Deps) => {
       const template = await templates.of(order.account, order.notice.id)
       if (!template.isEnabled) return
       const { attachments, senderName } = order
-      const content = {
-        ...render(template, { ...commonValues(order.account), ...order.values }),
+      const contentIn = (language: Language) => ({
+        ...render(template, template.texts[language], {
+          ...commonValues(order.account),
+          ...valuesIn(order.values, language),
+        }),
         ...present({ attachments, senderName: senderName || undefined }),
-      }
+      })
       const recipients = await recipientsOf(order, template)
       const loggedBy = recipients === order.to ? order.accountOfThose : undefined
-      const queued = { ...order, notice: order.notice.id, content, loggedBy }
-      for (const recipient of distinct(recipients)) set.job(mailTo(recipient, queued))
+      const queued = { ...order, notice: order.notice.id, loggedBy }
+      for (const { address, language } of distinct(recipients))
+        set.job(mailTo(address, { ...queued, content: contentIn(language) }))
     },
 
     /** Sends a rendered notice for a preview. */
     async sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content) {
-      const mails = distinct(to).map((address) => mailTo(address, { account, notice, content }))
+      const mails = [...new Set(to)].map((address) => mailTo(address, { account, notice, content }))
       const statements = mails.map((mail) => jobStatement(mail, clock.now()))
       await store.writeUnrecorded(statements, [workKey(mailKind)])
     },

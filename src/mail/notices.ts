@@ -1,9 +1,11 @@
+import { byLanguage, type Language, type Localized } from './languages.ts'
+
 /** A name in double braces in a template. */
 interface Macro {
   friendlyName: string
   description: string
   /** Shown in previews. */
-  example: string
+  example: Localized
   /** For the addressee only: not allowed in subjects, or for other recipients. */
   isSecret?: boolean
 }
@@ -16,26 +18,34 @@ interface NoticeDefinition<M extends Macros> {
   /** `original`: the users it is about. `admins`: the admins of the account. */
   to: 'original' | 'admins'
   macros: M
+}
+
+/** The built-in texts of a notice. */
+export interface Wording {
   subject: string
   text: string
   html: string
 }
 
+/** A subject and the paragraphs of the text. */
+type Draft = readonly [subject: string, ...paragraphs: string[]]
+
 /** A notice as its area declares it, without the common macros. */
 export interface Declared<M extends Macros = Macros> extends NoticeDefinition<M> {
   id: string
+  wordings: Readonly<Record<Language, Wording>>
 }
 
 /** A notice with all its macros. */
 export type Notice = Declared
 
-export const macro = (friendlyName: string, description: string, example: string): Macro => ({
+export const macro = (friendlyName: string, description: string, example: Localized): Macro => ({
   friendlyName,
   description,
   example,
 })
 
-export const secret = (friendlyName: string, description: string, example: string): Macro => ({
+export const secret = (friendlyName: string, description: string, example: Localized): Macro => ({
   ...macro(friendlyName, description, example),
   isSecret: true,
 })
@@ -50,14 +60,20 @@ const htmlOf = (paragraph: string) => {
 
 const plainOf = (paragraph: string) => paragraph.replace(/^<(\{\{.*\}\})>$/, '$1')
 
-export const body = (...paragraphs: string[]) => ({
+const wordingOf = (language: Language, [subject, ...paragraphs]: Draft): Wording => ({
+  subject,
   text: `${paragraphs.map(plainOf).join('\n\n')}\n`,
-  html: `<!DOCTYPE html>\n<html><body>\n${paragraphs.map(htmlOf).join('\n')}\n</body></html>\n`,
+  html: `<!DOCTYPE html>\n<html lang="${language}"><body>\n${paragraphs.map(htmlOf).join('\n')}\n</body></html>\n`,
 })
 
-export const notice = <const M extends Macros>(id: string, definition: NoticeDefinition<M>): Declared<M> => ({
+export const notice = <const M extends Macros>(
+  id: string,
+  definition: NoticeDefinition<M>,
+  drafts: Readonly<Record<Language, Draft>>,
+): Declared<M> => ({
   id,
   ...definition,
+  wordings: byLanguage((language) => wordingOf(language, drafts[language])),
 })
 
 const sampleAccountId = '9a3c1f0e5b7d4c2a8e6f0b1d3c5a7e90'

@@ -5,6 +5,7 @@ import { systemScope } from '../storage/change-set.ts'
 import { createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
+import { byLanguage, type Language } from './languages.ts'
 import type { Notice, Notices } from './notices.ts'
 
 interface RecipientRule {
@@ -30,12 +31,17 @@ export interface TemplateBodies {
 
 export type TemplateRecord = StoredRecord<TemplateDoc, TemplateBodies>
 
+/** The effective texts in a language. Those that an account or the system sets are the same in all languages. */
+export interface TemplateTexts {
+  subject: string
+  bodies: TemplateBodies
+}
+
 /** The effective values for an account. */
 export interface Template {
   isEnabled: boolean
-  subject: string
   to: RecipientRule
-  bodies: TemplateBodies
+  texts: Readonly<Record<Language, TemplateTexts>>
   replyTo: string | undefined
   /** `accountId`: the account of the template. */
   from: { address: string; accountId: string } | undefined
@@ -45,15 +51,15 @@ export interface Template {
 const combined = (notice: Notice, layers: readonly TemplateRecord[]): Template => {
   const first = <T>(pick: (record: TemplateRecord) => T | undefined): T | undefined =>
     layers.map(pick).find((value) => value !== undefined)
-  const { to, subject, text, html } = notice
+  const subject = first(({ doc }) => doc.subject)
+  const bodies = first(({ hidden }) => ((hidden.text ?? hidden.html) !== undefined ? hidden : undefined))
   return {
     isEnabled: first(({ doc }) => doc.enabled) ?? true,
-    subject: first(({ doc }) => doc.subject) ?? subject,
-    to: first(({ doc }) => doc.to) ?? { type: to },
-    bodies: first(({ hidden }) => ((hidden.text ?? hidden.html) !== undefined ? hidden : undefined)) ?? {
-      text,
-      html,
-    },
+    to: first(({ doc }) => doc.to) ?? { type: notice.to },
+    texts: byLanguage((language) => {
+      const { subject: builtIn, text, html } = notice.wordings[language]
+      return { subject: subject ?? builtIn, bodies: bodies ?? { text, html } }
+    }),
     replyTo: first(({ doc }) => doc.reply_to),
     from: first(({ accountId, doc }) =>
       doc.from === undefined ? undefined : { address: doc.from, accountId },

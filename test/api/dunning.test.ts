@@ -129,7 +129,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     const subjects = await subjectsTo(one)
     expect(subjects.filter((subject) => /could not be paid/.test(subject))).toHaveLength(3)
     expect(subjects.filter((subject) => /^Pay invoice/.test(subject))).toHaveLength(1)
-    expect(subjects.filter((subject) => /is not in good standing/.test(subject))).toHaveLength(1)
+    expect(subjects.filter((subject) => /^Orders of .* are blocked/.test(subject))).toHaveLength(1)
     expect(await told(one, 'invoice.edited')).toBeGreaterThanOrEqual(7)
     expect(await told(one, 'invoice.issued')).toBe(1)
     expect(await told(one, 'invoice.overdue')).toBe(1)

@@ -117,7 +117,9 @@ describeEngines('notifications', (engine) => {
     })
     const text = await ada.get(`${ofCustomer}/new_account`, accept('text/plain'))
     expect(text.headers['content-type']).toBe('text/plain; charset=utf-8')
-    expect(text.text).toContain('The account {{new_account.name}} was created below {{account.name}}.')
+    expect(text.text).toContain(
+      'The account {{new_account.name}} was created as a sub-account of {{account.name}}.',
+    )
     expect(text.text.length).toBe(answer.data.templates['text/plain'].length)
     const page = await ada.get(`${ofCustomer}/new_account?accept=text/html`)
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
@@ -257,7 +259,9 @@ describeEngines('notifications', (engine) => {
     const [mail, ...others] = await mailsTo(world.place.dataDir, chief)
     expect(others).toEqual([])
     expect(mail).toContain(`Subject: New account ${name}\r\n`)
-    expect(textOf(mail ?? '')).toContain(`The account ${name} was created below ${reseller.name}.`)
+    expect(textOf(mail ?? '')).toContain(
+      `The account ${name} was created as a sub-account of ${reseller.name}.`,
+    )
   })
 
   it('are rejected if a personal notice would go to another recipient', async () => {

@@ -60,10 +60,10 @@ describeAnyEngine('the mail to a new user', (engine) => {
     expect(text).toContain(
       [
         'Hello Zoe Ze,',
-        `an admin created a user for you in the account ${account.name}.`,
-        `User name: ${username}\r\nRealm: ${account.realm}`,
+        `an administrator created a user for you in the account ${account.name}.`,
         'Open this address within 24 hours to choose your password:',
         linkIn(text),
+        `User name: ${username}\r\nRealm: ${account.realm}`,
       ].join('\r\n\r\n'),
     )
     expect(linkIn(text)).toMatch(/^https:\/\/ui\.acme\.test\/\?recovery=[0-9a-f]{137}$/)
@@ -105,7 +105,7 @@ describeAnyEngine('the mail to a new user', (engine) => {
       const account = await world.account()
       const { texts, person } = await withHosts(hosts, () => newcomerIn(account))
       expect(texts).toHaveLength(1)
-      expect(texts.join()).toContain('The admin who created it tells you how to sign in.')
+      expect(texts.join()).toContain('Your administrator will tell you how to sign in.')
       expect(texts.join()).not.toContain('recovery=')
       const resets = await world.server.store.all(
         `SELECT id FROM records WHERE kind = 'password_reset' AND id = '${person.id}'`,

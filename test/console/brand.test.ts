@@ -140,7 +140,7 @@ describeAnyEngine('a brand in the console', (engine) => {
       await openEntry(page, 'Email templates')
       const mail = page.getByRole('combobox', { name: 'Email' })
       await choose(page, mail, 'Password recovery', 'Password recovery')
-      await page.frameLocator('iframe').getByText('A new password was requested').waitFor()
+      await page.frameLocator('iframe').getByText('Someone requested a new password').waitFor()
       await expectForEverybody(page)
       await typeInto(
         page,

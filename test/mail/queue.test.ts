@@ -8,6 +8,7 @@ import { taskFinishedNotice } from '../../src/areas/work/tasks/notices.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
 import { createScheduler } from '../../src/jobs/scheduler.ts'
 import { datastoreConflict, failure } from '../../src/lib/failure.ts'
+import { recipient } from '../../src/mail/mail.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { eventually } from '../support/run/eventually.ts'
 import { createTestLog } from '../support/run/log.ts'
@@ -114,7 +115,7 @@ describeAnyEngine('the mail queue', (engine) => {
       'alert.message': '',
       'alert.category': '',
     }
-    await send({ notice: alertNotice, account: acme, to: ['ada@acme.test'], values: alert })
+    await send({ notice: alertNotice, account: acme, to: [recipient('ada@acme.test', acme)], values: alert })
     await deliver()
     // Alerts go to the admins of an account, and this one has none.
     await expect(readdir(outbox)).rejects.toThrow()
@@ -127,7 +128,12 @@ describeAnyEngine('the mail queue', (engine) => {
       'task.success_count': '',
       'task.failure_count': '',
     }
-    await send({ notice: taskFinishedNotice, account: acme, to: ['ada@acme.test'], values: task })
+    await send({
+      notice: taskFinishedNotice,
+      account: acme,
+      to: [recipient('ada@acme.test', acme)],
+      values: task,
+    })
     await deliver()
     const [name] = await readdir(outbox)
     const head = (await readFile(join(outbox, String(name)), 'utf8')).split('\r\n\r\n')[0]

@@ -50,7 +50,7 @@ describeEngines('a server that sends mail', (engine) => {
   const welcomed = () => [
     ...new Set(
       smtp.mails
-        .filter(({ message }) => message.includes('an admin created a user for you'))
+        .filter(({ message }) => message.includes('an administrator created a user for you'))
         .flatMap(({ to }) => to),
     ),
   ]

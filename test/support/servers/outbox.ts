@@ -13,9 +13,23 @@ export const mailsIn = async (dataDir: string): Promise<string[]> => {
 export const mailsTo = async (dataDir: string, address: string) =>
   (await mailsIn(dataDir)).filter((mail) => mail.includes(`To: ${address}\r\n`))
 
-/** The text of a mail with its soft line breaks and escapes undone. */
+/** Decodes the escapes of quoted-printable text. */
+const unescaped = (text: string) =>
+  text.replace(/(?:=[0-9A-F]{2})+/g, (run) => Buffer.from(run.replaceAll('=', ''), 'hex').toString('utf8'))
+
+/** The text of a mail, or of a part of it, with its soft line breaks and escapes undone. */
 export const textOf = (mail: string) =>
-  mail
-    .slice(mail.indexOf('\r\n\r\n') + 4)
-    .replace(/=\r\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  unescaped(mail.slice(mail.indexOf('\r\n\r\n') + 4).replace(/=\r\n/g, ''))
+
+/** The subject of a mail, decoded. */
+export const subjectOf = (mail: string) => {
+  const [, folded = ''] = /^Subject: (.*(?:\r\n[ \t].*)*)\r$/m.exec(mail) ?? []
+  return folded
+    .replace(/\r\n(?=[ \t])/g, '')
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?UTF-8\?([QB])\?([^?]*)\?=/gi, (_all, encoding: string, text: string) =>
+      encoding.toUpperCase() === 'B'
+        ? Buffer.from(text, 'base64').toString('utf8')
+        : unescaped(text.replaceAll('_', ' ')),
+    )
+}

@@ -10,7 +10,7 @@ import { createQueue } from '../../../src/jobs/queue.ts'
 import type { ScheduledJob } from '../../../src/jobs/scheduler.ts'
 import { createMetrics } from '../../../src/lib/metrics.ts'
 import { createMailDelivery, mailSchedule } from '../../../src/mail/delivery.ts'
-import { createMail, type MailOrder } from '../../../src/mail/mail.ts'
+import { createMail, type MailOrder, recipient } from '../../../src/mail/mail.ts'
 import { createNotices, type Macros } from '../../../src/mail/notices.ts'
 import { noSenders, type Senders } from '../../../src/mail/senders.ts'
 import { folderTransport, smtpTransport } from '../../../src/mail/transports.ts'
@@ -130,6 +130,6 @@ export const codeFor = (
 ): MailOrder<typeof emailVerificationNotice.macros> => ({
   notice: emailVerificationNotice,
   account: acme,
-  to: [address],
+  to: [recipient(address, acme)],
   values: { email: address, code, 'code.minutes': '60' },
 })

@@ -11,7 +11,7 @@ import type { JobKind } from '../../../jobs/queue.ts'
 import { failure, forbidden, SignInRefusal, signInRefused, validationError } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { newId, randomHex, randomKey } from '../../../lib/ids.ts'
-import { addressOf } from '../../../mail/mail.ts'
+import { addressOf, recipient } from '../../../mail/mail.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
@@ -155,7 +155,7 @@ export const createRecovery = (deps: Deps) => {
     await mail.notify(set, {
       notice: passwordRecoveryNotice,
       account,
-      to: [address],
+      to: [recipient(address, account, user)],
       values: recoveryValues(user, recoveryLink(uiUrl, resetId), lifetime),
       goodForSeconds: lifetime,
     })

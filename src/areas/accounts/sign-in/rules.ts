@@ -14,13 +14,21 @@ const userValues = ({ first_name, last_name, username = '' }: UserDoc) => ({
   'user.username': username,
 })
 
+export const instructions = {
+  withLink: {
+    en: 'Open this address within 24 hours to choose your password:',
+    de: 'Öffnen Sie innerhalb von 24 Stunden diese Adresse und wählen Sie Ihr Passwort:',
+  },
+  withoutLink: {
+    en: 'Your administrator will tell you how to sign in.',
+    de: 'Ihr Administrator teilt Ihnen mit, wie Sie sich anmelden.',
+  },
+}
+
 export const welcomeValues = (doc: UserDoc, address: string, link: string | undefined) => ({
   ...userValues(doc),
   'user.email': address,
-  instructions:
-    link === undefined
-      ? 'The admin who created it tells you how to sign in.'
-      : 'Open this address within 24 hours to choose your password:',
+  instructions: link === undefined ? instructions.withoutLink : instructions.withLink,
   link: link ?? '',
 })
 

@@ -1,7 +1,7 @@
 import { type AccountRecord, accountKind, type UserRecord } from '../../../auth/identity.ts'
 import type { Job, JobKind } from '../../../jobs/queue.ts'
 import { newId } from '../../../lib/ids.ts'
-import { addressOf } from '../../../mail/mail.ts'
+import { addressOf, recipient } from '../../../mail/mail.ts'
 import { crossbarSettings } from '../../../settings/documents.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { DepsOf } from '../../area.ts'
@@ -44,7 +44,7 @@ export const createWelcome = ({ store, settings, mail, resets, users, brands }: 
     await mail.notify(set, {
       notice: newUserNotice,
       account,
-      to: [address],
+      to: [recipient(address, account, user)],
       values: welcomeValues(user.doc, address, link),
       ...(link === undefined ? {} : { goodForSeconds: linkSeconds }),
     })

@@ -13,11 +13,18 @@ import {
 import { isId } from '../../../lib/ids.ts'
 import { present, sameJson } from '../../../lib/json.ts'
 import { assertUtf8Charset, utf8Text } from '../../../lib/utf8.ts'
+import { type Language, languageOf, valuesIn } from '../../../mail/languages.ts'
 import { commonValues, type Mail, render } from '../../../mail/mail.ts'
 import type { Notice } from '../../../mail/notices.ts'
 import type { Senders } from '../../../mail/senders.ts'
 import { createMailAttempts } from '../../../mail/store.ts'
-import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../../mail/templates.ts'
+import type {
+  Template,
+  TemplateBodies,
+  TemplateDoc,
+  TemplateRecord,
+  TemplateTexts,
+} from '../../../mail/templates.ts'
 import { type Author, systemScope } from '../../../storage/change-set.ts'
 import { putDocument } from '../../../storage/collection.ts'
 import { committed } from '../../../storage/store.ts'
@@ -28,8 +35,8 @@ import {
   htmlOf,
   maxTemplateBytes,
   recipientProblems,
+  sentValues,
   subjectProblems,
-  valuesIn,
 } from './rules.ts'
 import { Notification, type Preview } from './schema.ts'
 
@@ -50,20 +57,25 @@ export interface NoticeSubject {
   record: TemplateRecord | undefined
   /** The effective version. */
   template: Template
+  /** Of the texts that are shown: the language of the account. */
+  language: Language
   revision?: string
 }
 
 const maxPreviewers = 5
 
+/** The language of the texts that a level shows. */
+const languageIn = (level: Level) => languageOf(level?.doc.language)
+
 const differing = <T>(value: T | undefined, above: T | undefined) => (value === above ? undefined : value)
 
 /** The settings that differ from those above: only they are the level's own. */
-const ownSettings = (data: Notification, above: Template): TemplateDoc => {
+const ownSettings = (data: Notification, above: Template, level: Level): TemplateDoc => {
   const { type = above.to.type, email_addresses: addresses } = data.to ?? {}
   const to = type === 'specified' && addresses ? { type, email_addresses: addresses } : { type }
   return present({
     enabled: differing(data.enabled, above.isEnabled),
-    subject: differing(data.subject, above.subject),
+    subject: differing(data.subject, above.texts[languageIn(level)].subject),
     to: data.to === undefined || sameJson(to, above.to) ? undefined : to,
     from: differing(data.from, above.from?.address),
     reply_to: differing(data.reply_to, above.replyTo),
@@ -76,8 +88,8 @@ const draftProblems = ({ macros }: Notice, { plain, html }: Preview) =>
     html === undefined ? {} : bodyProblems('html', htmlOf(html), macros),
   )
 
-const examplesOf = ({ macros }: Notice) =>
-  Object.fromEntries(Object.entries(macros).map(([name, { example }]) => [name, example]))
+const examplesOf = ({ macros }: Notice, language: Language) =>
+  valuesIn(Object.fromEntries(Object.entries(macros).map(([name, { example }]) => [name, example])), language)
 
 const previewersOf = ({ to }: Preview, caller: string | undefined) => {
   const addresses = to?.email_addresses ?? (caller === undefined ? [] : [caller])
@@ -91,16 +103,21 @@ const previewersOf = ({ to }: Preview, caller: string | undefined) => {
 
 const levelIdOf = (level: Level) => level?.id ?? systemScope
 
-const drafted = (
-  { level, template }: NoticeSubject,
-  { subject, from, reply_to: replyTo, plain, html }: Preview,
-): Template => ({
-  ...template,
-  ...present({ subject, replyTo }),
-  ...(from === undefined ? {} : { from: { address: from, accountId: levelIdOf(level) } }),
+const draftedTexts = (texts: TemplateTexts, { subject, plain, html }: Preview): TemplateTexts => ({
+  ...texts,
+  ...present({ subject }),
   ...(plain === undefined && html === undefined
     ? {}
     : { bodies: present({ text: plain, html: html === undefined ? html : htmlOf(html) }) }),
+})
+
+const drafted = (
+  { level, template }: NoticeSubject,
+  { from, reply_to: replyTo }: Preview,
+): Pick<Template, 'replyTo' | 'from'> => ({
+  ...template,
+  ...present({ replyTo }),
+  ...(from === undefined ? {} : { from: { address: from, accountId: levelIdOf(level) } }),
 })
 
 export type Notifications = ReturnType<typeof createNotifications>
@@ -114,7 +131,8 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
   const subjectOf = async (level: Level, id: string): Promise<NoticeSubject> => {
     if (!notices.isId(id)) throw failure(badIdentifier, { cause: id.slice(0, 200) })
     const record = await collection.find(levelIdOf(level), id)
-    const subject = { level, notice: notices.of(id), record, template: await templates.of(level, id) }
+    const template = await templates.of(level, id)
+    const subject = { level, notice: notices.of(id), record, template, language: languageIn(level) }
     return record ? { ...subject, revision: record.revision } : subject
   }
 
@@ -163,13 +181,13 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
     async create(author: Author, level: Level, id: string, data: Notification) {
       const subject = await subjectOf(level, id)
       if (subject.record) throw failure(datastoreConflict, {})
-      return write(author, subject, ownSettings(data, await templates.above(level, id)), {})
+      return write(author, subject, ownSettings(data, await templates.above(level, id), level), {})
     },
 
     /** Replaces the settings; the bodies stay. */
     async replace(author: Author, subject: NoticeSubject, data: Notification) {
       const above = await templates.above(subject.level, subject.notice.id)
-      return write(author, subject, ownSettings(data, above), subject.record?.hidden ?? {})
+      return write(author, subject, ownSettings(data, above, subject.level), subject.record?.hidden ?? {})
     },
 
     async putBody(
@@ -203,13 +221,19 @@ export const createNotifications = ({ store, mail, senders }: Deps) => {
 
     /** Sends a draft to the addresses in it, else to `caller`; `account` supplies the values and the sender. */
     async preview(subject: NoticeSubject, account: AccountRecord, data: Preview, caller: string | undefined) {
-      const { level, notice } = subject
-      const { to: _those, ...draft } = data
+      const { level, notice, template } = subject
+      const { to: _those, language: tag, ...draft } = data
       const problems = joinProblems(await settingsProblems(level, notice, draft), draftProblems(notice, data))
       if (hasProblems(problems)) throw invalid(problems)
       const to = previewersOf(data, caller)
-      const values = { ...examplesOf(notice), ...commonValues(account), ...valuesIn(data.macros) }
-      const content = render(drafted(subject, data), values)
+      const language = tag === undefined ? subject.language : languageOf(tag)
+      const values = {
+        ...examplesOf(notice, language),
+        ...commonValues(account),
+        ...sentValues(data.macros),
+      }
+      const texts = draftedTexts(template.texts[language], data)
+      const content = render(drafted(subject, data), texts, values)
       await mail.sendSample(account, notice.id, to, content)
       return { to, subject: content.subject, ...present({ plain: content.text, html: content.html }) }
     },

@@ -10,6 +10,7 @@ import { badIdentifier, datastoreConflict, failure } from '../../../lib/failure.
 import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { type Json, present } from '../../../lib/json.ts'
 import type { TimeWindow } from '../../../lib/time-bounds.ts'
+import { type Language, localized } from '../../../mail/languages.ts'
 import { addressOf } from '../../../mail/mail.ts'
 import type { Notice } from '../../../mail/notices.ts'
 import type { MailAttempt } from '../../../mail/store.ts'
@@ -28,20 +29,25 @@ import {
   Rendered,
 } from './schema.ts'
 
-const macrosOf = ({ macros }: Notice): Json =>
+const macrosOf = ({ macros }: Notice, language: Language): Json =>
   Object.fromEntries(
     Object.entries(macros).map(([name, { friendlyName, description, example }]) => [
       name,
-      { friendly_name: friendlyName, i18n_label: name.replaceAll('.', '_'), description, example },
+      {
+        friendly_name: friendlyName,
+        i18n_label: name.replaceAll('.', '_'),
+        description,
+        example: localized(example, language),
+      },
     ]),
   )
 
-const notificationRow = ({ notice, template, record }: NoticeSubject): Json => ({
+const notificationRow = ({ notice, template, record, language }: NoticeSubject): Json => ({
   id: notice.id,
   friendly_name: notice.friendlyName,
   category: notice.category,
   enabled: template.isEnabled,
-  macros: macrosOf(notice),
+  macros: macrosOf(notice, language),
   ...(record ? { account_overridden: true } : {}),
 })
 
@@ -49,7 +55,8 @@ const lengthOf = (body: string | undefined) =>
   body === undefined ? undefined : { length: Buffer.byteLength(body) }
 
 const notificationData = (found: NoticeSubject): Json => {
-  const { subject, to, from, replyTo, bodies } = found.template
+  const { to, from, replyTo, texts } = found.template
+  const { subject, bodies } = texts[found.language]
   return {
     ...notificationRow(found),
     subject,
@@ -99,7 +106,8 @@ const bodyTypes = ['text/html', 'text/plain'] as const
 
 const isBodyType = (type: string): type is BodyType => bodyTypes.some((known) => known === type)
 
-const bodyFile = ({ notice, template: { bodies } }: NoticeSubject, type: BodyType) => {
+const bodyFile = ({ notice, template, language }: NoticeSubject, type: BodyType) => {
+  const { bodies } = template.texts[language]
   const [body, extension] = type === 'text/html' ? [bodies.html, 'html'] : [bodies.text, 'txt']
   if (body === undefined) throw failure(badIdentifier, { cause: type })
   const headers = { ...harmless, ...attachment(`${notice.id}.${extension}`) }

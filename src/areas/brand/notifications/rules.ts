@@ -58,7 +58,7 @@ export const htmlOf = (text: string) =>
     : text
 
 /** Values of a preview. Other members, such as echoed descriptions of macros, are ignored. */
-export const valuesIn = (macros: Readonly<Record<string, unknown>> | undefined): Record<string, string> =>
+export const sentValues = (macros: Readonly<Record<string, unknown>> | undefined): Record<string, string> =>
   Object.fromEntries(
     Object.entries(macros ?? {}).flatMap(([name, value]) =>
       typeof value === 'string' || typeof value === 'number'

@@ -54,6 +54,9 @@ export const Preview = open(
     html: text(0, 400_000, { ...multiline, description: 'The HTML body, as it is or in base64' }),
     plain: text(0, 200_000, multiline),
     macros: anyObject({ description: 'Values by name; others are examples' }),
+    language: anyText({
+      description: 'Of the built-in texts, such as de-de; by default that of the account',
+    }),
   },
   { title: 'Notification draft' },
 )

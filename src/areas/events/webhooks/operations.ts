@@ -15,7 +15,7 @@ import type { Alert } from '../alerts/schema.ts'
 import type { WebhookSender } from './deliveries/courier.ts'
 import { deliveryOf } from './deliveries/dispatcher.ts'
 import type { AttemptStore, DeliveryStore } from './deliveries/store.ts'
-import { webhookDisabledNotice } from './notices.ts'
+import { disableReason, webhookDisabledNotice } from './notices.ts'
 import {
   addressProblem,
   tooManyFailures,
@@ -222,7 +222,7 @@ export const createWebhooks = (deps: Deps) => {
           'hook.name': name,
           'hook.uri': maskUrls(uri),
           'hook.event': hook,
-          'hook.reason': tooManyFailures,
+          'hook.reason': disableReason,
         }
         await mail.notify(set, { notice: webhookDisabledNotice, account, to: [], values })
         await store.commit(set)

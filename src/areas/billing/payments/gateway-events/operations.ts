@@ -9,6 +9,7 @@ import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { bookedAlready } from '../../ledgers/failures.ts'
 import type { PaymentDeps } from '../deps.ts'
 import type { InvoiceStore } from '../invoices/store.ts'
+import { typeTexts } from '../mail-texts.ts'
 import { paymentDisputeNotice } from '../notices.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
@@ -125,7 +126,7 @@ const createDisputing = (deps: EventDeps) => {
     const { id, type, amount, accountId, doc } = sale
     const values = {
       'transaction.id': id,
-      'transaction.type': type,
+      'transaction.type': typeTexts[type],
       'transaction.amount': `${dollarsOfUnits(amount)} ${doc.currency}`,
       'transaction.description': doc.description,
       'payer.id': accountId,

@@ -6,6 +6,7 @@ import { dollarsOfUnits } from '../../../../lib/money.ts'
 import type { SettingsOf } from '../../../../settings/keys.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { PaymentDeps } from '../deps.ts'
+import { balanceTooLow, statusTexts } from '../mail-texts.ts'
 import { accountDelinquentNotice, invoiceNotice, paymentGraceNotice, paymentRetryNotice } from '../notices.ts'
 import { dunningSettings } from '../settings.ts'
 import type { PaymentOrder, Transactions } from '../transactions/operations.ts'
@@ -180,7 +181,7 @@ const dunningSteps = ({ store, bookkeepers, transactions, progress, rows, mail }
     const { reason = 'declined', message = reason } = attempt?.doc.result ?? {}
     const values = {
       ...invoiceValues(invoice),
-      'payment.reason': attempt ? message : 'the balance does not cover it',
+      'payment.reason': attempt ? message : balanceTooLow,
       'payment.next': dayText(nextAt),
     }
     await mail.notify(set, { notice, account, to: [], senderName: invoice.doc.issuer.name, values })
@@ -305,7 +306,7 @@ export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKin
       account,
       to: [],
       senderName: invoice.doc.issuer.name,
-      values: { ...invoiceValues(invoice), 'invoice.status': invoice.status },
+      values: { ...invoiceValues(invoice), 'invoice.status': statusTexts[invoice.status] },
       attachments: [
         {
           fileName: `invoice-${numberText(invoice.number).replaceAll('/', '-')}.pdf`,

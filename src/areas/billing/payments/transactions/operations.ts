@@ -21,6 +21,7 @@ import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import { servicesSettings } from '../../services/settings.ts'
 import type { PaymentDeps } from '../deps.ts'
+import { typeTexts } from '../mail-texts.ts'
 import { transactionFailedNotice, transactionNotice } from '../notices.ts'
 import {
   coinProblems,
@@ -72,7 +73,7 @@ const createSettlement = (deps: TransactionDeps, rows: TransactionStore) => {
     if (!account) return
     const common = {
       'transaction.id': transaction.id,
-      'transaction.type': transaction.type,
+      'transaction.type': typeTexts[transaction.type],
       'transaction.amount': `${dollarsOfUnits(transaction.amount)} ${doc.currency}`,
       'transaction.description': doc.description,
     }

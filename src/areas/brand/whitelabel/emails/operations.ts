@@ -4,6 +4,7 @@ import { sha256Hex } from '../../../../auth/keyring.ts'
 import { failure, invalid, type Problems, tooManyRequests } from '../../../../lib/failure.ts'
 import { randomKey } from '../../../../lib/ids.ts'
 import { present } from '../../../../lib/json.ts'
+import { recipient } from '../../../../mail/mail.ts'
 import type { Attached } from '../../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../../storage/change-set.ts'
 import { readsOf } from '../../../../storage/collection.ts'
@@ -67,7 +68,7 @@ const createCodes = ({ store, keyring, mail }: SenderDeps) => {
       await mail.notify(set, {
         notice: emailVerificationNotice,
         account,
-        to: [email],
+        to: [recipient(email, account)],
         values: { email, code, 'code.minutes': String(codeSeconds / 60) },
         goodForSeconds: codeSeconds,
       })

@@ -4,13 +4,13 @@ import { endsTheWork, type RunProgress } from '../../../../batches/batches.ts'
 import { Failure } from '../../../../lib/failure.ts'
 import { gregorianNow } from '../../../../lib/gregorian.ts'
 import { describeError } from '../../../../lib/log.ts'
-import type { Mail } from '../../../../mail/mail.ts'
+import { type Mail, recipient } from '../../../../mail/mail.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import { isConflict, retrying, type Store } from '../../../../storage/store.ts'
 import type { DepsOf } from '../../../area.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
 import { batchesOf, type InputRow, inputRows } from '../files.ts'
-import { taskFinishedNotice } from '../notices.ts'
+import { statusTexts, taskFinishedNotice } from '../notices.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
 import { taskSettings } from '../settings.ts'
 import { type TaskRecord, type TaskStore, taskAuthorOf } from '../store.ts'
@@ -231,17 +231,18 @@ const createFinish = ({ base, store, metrics, mail, find }: Deps) => {
     const user = starter && (await records.find(starter.accountId, userKind, starter.userId))
     const account = await records.find(accountId, accountKind, accountId)
     if (!user?.doc.email || !account) return
+    const home = await records.find(user.accountId, accountKind, user.accountId)
     await mail.notify(set, {
       notice: taskFinishedNotice,
       account,
-      to: [user.doc.email],
+      to: [recipient(user.doc.email, home ?? account, user)],
       accountOfThose: user.accountId,
       values: {
         'task.id': id,
         'task.category': doc.category,
         'task.action': doc.action,
         'task.file_name': doc.file_name ?? '',
-        'task.status': doc.status,
+        'task.status': statusTexts[doc.status],
         'task.success_count': String(doc.success_count ?? 0),
         'task.failure_count': String(doc.failure_count ?? 0),
       },
