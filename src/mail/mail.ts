@@ -80,7 +80,7 @@ export const render = (
 export const addressOf = ({ email, username }: UserRecord['doc']) =>
   email ?? (username && isEmailAddress(username) ? username : undefined)
 
-/** A user, or those who get mail for an account. */
+/** `user`: the user with the address, if there is one. */
 export const recipient = (address: string, account: AccountRecord, user?: UserRecord): Recipient => ({
   address,
   language: languageOf(user?.doc.language ?? account.doc.language),

@@ -57,7 +57,7 @@ export interface NoticeSubject {
   record: TemplateRecord | undefined
   /** The effective version. */
   template: Template
-  /** Of the texts that are shown: the language of the account. */
+  /** The language of the account: its texts are shown. */
   language: Language
   revision?: string
 }

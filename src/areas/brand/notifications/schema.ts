@@ -55,7 +55,7 @@ export const Preview = open(
     plain: text(0, 200_000, multiline),
     macros: anyObject({ description: 'Values by name; others are examples' }),
     language: anyText({
-      description: 'Of the built-in texts, such as de-de; by default that of the account',
+      description: 'Language of the built-in texts, such as de-de; default: language of the account',
     }),
   },
   { title: 'Notification draft' },
