@@ -164,11 +164,11 @@ const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, nod
 const measureOpen = (metrics: Metrics, { life, places, upgrades }: ServerContext, thread: number) => {
   const gauge = (name: string, help: string, read: () => number) =>
     metrics.gauge({ name, help, isOfThread: true }, read)
-  gauge('crosspoint_connections_open', 'Connections of clients.', places.open)
+  gauge('crosspoint_connections_open', 'Open client connections.', places.open)
   metrics.gauge(
     {
       name: 'crosspoint_thread_connections_open',
-      help: 'The same of each thread that answers requests.',
+      help: 'Open client connections of each request thread.',
       labels: ['thread'],
       isOfThread: true,
     },
@@ -179,7 +179,7 @@ const measureOpen = (metrics: Metrics, { life, places, upgrades }: ServerContext
     'Open streaming responses, such as event streams.',
     () => life.live.size,
   )
-  gauge('crosspoint_websockets_open', 'Clients that have switched to WebSocket.', upgrades.openCount)
+  gauge('crosspoint_websockets_open', 'Open WebSocket connections.', upgrades.openCount)
 }
 
 const freeBytesOf = (folder: string) => async () => {

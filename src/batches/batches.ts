@@ -180,12 +180,12 @@ export const workOff = async (
 
 const measureBatches = (metrics: Metrics, kind: string, running: ReadonlyMap<string, unknown>) => {
   metrics.gauge(
-    { name: `crosspoint_${kind}s_running`, help: `A ${kind} is at work in this process.` },
+    { name: `crosspoint_${kind}s_running`, help: `Running ${kind}s in this process.` },
     () => running.size,
   )
   return metrics.counter({
-    name: `crosspoint_${kind}_turns_total`,
-    help: `Turns that this process gave to a ${kind}, by whether it could be worked on.`,
+    name: `crosspoint_${kind}_batches_total`,
+    help: `Batches of a ${kind} that this process ran, by result.`,
     labels: ['outcome'],
   })
 }

@@ -34,7 +34,7 @@ const addressOf = ({ clientAddress, request }: RequestContext) =>
 export const createRequestObserver = ({ metrics, log, logsAccess }: Deps) => {
   const durations = metrics.histogram({
     name: 'crosspoint_http_request_duration_seconds',
-    help: 'Seconds from the head of a request to the end of its answer.',
+    help: 'Seconds from the head of a request to the end of its response.',
     labels: ['method', 'route', 'status'],
     bounds: secondsBounds,
   })

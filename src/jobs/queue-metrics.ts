@@ -43,20 +43,19 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Deps) => {
     )
 
   const help = `counted to ${maxCounted}`
-  gauge('crosspoint_jobs_waiting', `Jobs that wait, due or not, ${help}.`, ({ waiting }) => waiting)
-  gauge('crosspoint_jobs_due', `Jobs that are due, ${help}.`, ({ due }) => due)
+  gauge('crosspoint_jobs_waiting', `Waiting jobs, due or not, ${help}.`, ({ waiting }) => waiting)
+  gauge('crosspoint_jobs_due', `Due jobs, ${help}.`, ({ due }) => due)
   gauge(
     'crosspoint_jobs_oldest_age_seconds',
-    'Time since the job that is due longest became due.',
+    'Seconds since the oldest due job became due.',
     ({ oldestSeconds }) => oldestSeconds,
   )
-  metrics.gauge(
-    { name: 'crosspoint_jobs_running', help: 'Jobs that this process is carrying out.', labels },
-    () => kinds().map((kind) => ({ labels: [kind], value: running.get(kind) ?? 0 })),
+  metrics.gauge({ name: 'crosspoint_jobs_running', help: 'Jobs that this process is running.', labels }, () =>
+    kinds().map((kind) => ({ labels: [kind], value: running.get(kind) ?? 0 })),
   )
   const tries = metrics.counter({
-    name: 'crosspoint_jobs_tries_total',
-    help: 'Attempted jobs by result.',
+    name: 'crosspoint_jobs_attempts_total',
+    help: 'Attempts to run a job, by result.',
     labels: ['queue', 'state'],
   })
 

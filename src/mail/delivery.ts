@@ -108,7 +108,7 @@ export const createMailDelivery = (deps: Deps) => {
   const { store, settings, transport, log, metrics } = deps
   const tries = metrics.counter({
     name: 'crosspoint_mail_attempts_total',
-    help: 'Attempts to hand a letter to the mail server, by what came of them.',
+    help: 'Attempts to deliver an email, by result.',
     labels: ['outcome'],
   })
   const attempts = createMailAttempts(store)

@@ -68,8 +68,8 @@ export type Calls = ReturnType<typeof createCalls>
 
 export const createCalls = ({ metrics, recorder }: Deps) => {
   const durations = metrics.histogram({
-    name: 'crosspoint_outgoing_call_duration_seconds',
-    help: 'Seconds that calls to the servers of others took, by what came of them.',
+    name: 'crosspoint_outgoing_request_duration_seconds',
+    help: 'Seconds that a request to another server took, by result.',
     labels: ['purpose', 'outcome'],
     bounds: secondsBounds,
   })

@@ -219,17 +219,22 @@ export const retrying = async <T>(
 export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   const gauge = (name: string, help: string, read: () => number, isOfThread = false) =>
     metrics.gauge(isOfThread ? { name, help, isOfThread } : { name, help }, read)
-  gauge('crosspoint_store_writes_waiting', 'Writes that wait for a lane.', () => db.writeLoad().waiting, true)
-  gauge('crosspoint_store_lanes', 'Connections or threads that write.', () => db.writeLoad().lanes)
-  gauge('crosspoint_store_lanes_busy', 'Those of them that are at work.', () => db.writeLoad().busyLanes)
+  gauge(
+    'crosspoint_store_writes_waiting',
+    'Writes that wait for a free writer.',
+    () => db.writeLoad().waiting,
+    true,
+  )
+  gauge('crosspoint_store_writers', 'Database connections or threads that write.', () => db.writeLoad().lanes)
+  gauge('crosspoint_store_writers_busy', 'Writers that are writing.', () => db.writeLoad().busyLanes)
   const sizes = metrics.histogram({
     name: 'crosspoint_store_batch_writes',
-    help: 'Writes that a thread handed on together, for one durable commit.',
+    help: 'Writes in one commit.',
     bounds: [1, 2, 4, 8, 16, 32, 64],
   })
   const seconds = metrics.histogram({
     name: 'crosspoint_store_commit_duration_seconds',
-    help: 'Seconds from the moment a batch of writes was handed on until it was durable.',
+    help: 'Seconds from the start of a commit until its writes are durable.',
     bounds: secondsBounds,
   })
   db.onBatch((batch) => {
@@ -239,7 +244,7 @@ export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   metrics.counted(
     {
       name: 'crosspoint_store_cache_lookups_total',
-      help: 'Records looked up by ID, by whether they were cached.',
+      help: 'Records read by ID, by cache result.',
       labels: ['result'],
     },
     () => {
@@ -253,7 +258,7 @@ export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   metrics.counted(
     {
       name: 'crosspoint_store_outages_total',
-      help: 'Writes that failed because the store had no room, or was not there.',
+      help: 'Writes that failed because the disk was full or the store was unreachable.',
     },
     () => [{ labels: [], value: store.outages() }],
   )

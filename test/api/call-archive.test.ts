@@ -15,7 +15,7 @@ import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
 import { storedRows } from '../support/world/stored-cdrs.ts'
 import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world/world.ts'
 
-const round = 'cdr-archive'
+const job = 'cdr-archive'
 const month = 31 * 86_400
 
 /** The status and text of a response, without the parts that differ in every response. */
@@ -43,7 +43,7 @@ const useArchive = (engine: Engine) => {
     world,
     /** The folder. It is there from the suite's first test on. */
     path: () => path,
-    runNow: () => world.server.scheduler.runNow(round),
+    runNow: () => world.server.scheduler.runNow(job),
     filesOf: () =>
       readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet')),
   }
@@ -241,7 +241,7 @@ describeAnyEngine('Call records in files', (engine) => {
     }
     const untold = async () => {
       const { text } = await world.anonymous.get('/metrics')
-      return figureOf(text, 'crosspoint_call_archive_records_untold_total', {}) ?? 0
+      return figureOf(text, 'crosspoint_call_archive_records_missing_total', {}) ?? 0
     }
     const each = async () => {
       const found: Record<string, Json[]> = {}

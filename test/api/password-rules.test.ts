@@ -89,7 +89,7 @@ describeAnyEngine('passwords that are wrong', (engine) => {
     const credentials = credentialsOf('ada', 'wrong')
     const hashes = async () => {
       const { text } = await world.anonymous.get('/metrics')
-      const counts = [...text.matchAll(/^crosspoint_sign_in_derivation_duration_seconds_count\S* (\d+)$/gm)]
+      const counts = [...text.matchAll(/^crosspoint_password_hash_duration_seconds_count\S* (\d+)$/gm)]
       return counts.reduce((sum, [, count]) => sum + Number(count), 0)
     }
     const hashesFor = async (realm: string) => {

@@ -5,7 +5,7 @@ import { eventually } from '../support/run/eventually.ts'
 import { headOf, openRaw } from '../support/servers/raw-connection.ts'
 import { buildWorld, describeAnyEngine, type World } from '../support/world/world.ts'
 
-const waiting = /^crosspoint_sign_in_derivations_waiting (\d+)$/m
+const waiting = /^crosspoint_password_hash_queue_length (\d+)$/m
 
 const waitingIn = async ({ server }: World) => {
   const page = await fetch(`http://127.0.0.1:${server.port}/metrics`)

@@ -67,13 +67,13 @@ describeAnyEngine('the figures of a server', (engine) => {
     await grown('crosspoint_store_batch_writes_sum', {}, 2)
     await grown('crosspoint_store_cache_lookups_total', { result: 'hit' }, 1)
     await grown('crosspoint_mail_attempts_total', { outcome: 'delivered' }, 1)
-    await grown('crosspoint_jobs_tries_total', { queue: 'mail', state: 'done' }, 1)
+    await grown('crosspoint_jobs_attempts_total', { queue: 'mail', state: 'done' }, 1)
     const credentials = credentialsOf(user.username, 'wrong')
     await world.anonymous.put('/v2/user_auth', { credentials, account_name: 'acme' })
-    await grown('crosspoint_sign_in_derivation_duration_seconds_count', {}, 1)
+    await grown('crosspoint_password_hash_duration_seconds_count', {}, 1)
     const now = await read()
     expect(figureOf(now, 'crosspoint_jobs_running', { queue: 'mail' })).toBe(0)
-    expect(figureOf(now, 'crosspoint_store_lanes')).toBeGreaterThanOrEqual(1)
+    expect(figureOf(now, 'crosspoint_store_writers')).toBeGreaterThanOrEqual(1)
     expect(figureOf(now, 'crosspoint_connections_open')).toBeGreaterThanOrEqual(1)
     expect(figureOf(now, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
     expect(figureOf(now, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0)
@@ -144,9 +144,9 @@ describeAnyEngine('the figures of a server', (engine) => {
       (count) => count === before + 1,
     )
     await becomes('crosspoint_tasks_running', 0)
-    expect(figureOf(await read(), 'crosspoint_task_turns_total', { outcome: 'done' })).toBeGreaterThanOrEqual(
-      1,
-    )
+    expect(
+      figureOf(await read(), 'crosspoint_task_batches_total', { outcome: 'done' }),
+    ).toBeGreaterThanOrEqual(1)
   })
 
   it.skipIf(lacking)(`are taken by promtool without a complaint${lacking}`, async () => {

@@ -61,8 +61,8 @@ describeAnyEngine('the files for Prometheus and Grafana', (engine) => {
     const all = rules + JSON.stringify(dashboard)
     // Turns of long work help to find a fault, and the backlog of mail is one of many.
     const unseen = [
-      'crosspoint_task_turns_total',
-      'crosspoint_migration_turns_total',
+      'crosspoint_task_batches_total',
+      'crosspoint_migration_batches_total',
       'crosspoint_jobs_waiting',
     ]
     const own = [...familiesIn(text).keys()].filter((name) => name.startsWith('crosspoint_'))
@@ -83,7 +83,7 @@ it.skipIf(lacking)(`has alert rules that promtool takes${lacking}`, () => {
 
 const seconds = 'crosspoint_http_request_duration_seconds'
 const commitSeconds = 'crosspoint_store_commit_duration_seconds_bucket'
-const calls = 'crosspoint_outgoing_call_duration_seconds_count'
+const calls = 'crosspoint_outgoing_request_duration_seconds_count'
 
 /** Each alert with the figures of a server that it is for and of one that it is not for, as promtool writes rows: start+step. */
 const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: string; good: string }[]>> = {
@@ -108,7 +108,7 @@ const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: s
     { figure: 'crosspoint_jobs_oldest_age_seconds{queue="mail"}', bad: '901+0', good: '900+0' },
   ],
   CrosspointJobsFailing: [
-    { figure: 'crosspoint_jobs_tries_total{queue="mail",state="failed"}', bad: '0+1', good: '1+0' },
+    { figure: 'crosspoint_jobs_attempts_total{queue="mail",state="failed"}', bad: '0+1', good: '1+0' },
   ],
   CrosspointMailGivenUp: [
     { figure: 'crosspoint_mail_attempts_total{outcome="given_up"}', bad: '0+1', good: '1+0' },
@@ -123,15 +123,13 @@ const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: s
   CrosspointCallArchiveFailing: [
     { figure: 'crosspoint_call_archive_failures_total', bad: '0+1', good: '1+0' },
   ],
-  CrosspointCallRecordsUntold: [
-    { figure: 'crosspoint_call_archive_records_untold_total', bad: '0+1', good: '1+0' },
+  CrosspointCallRecordsMissing: [
+    { figure: 'crosspoint_call_archive_records_missing_total', bad: '0+1', good: '1+0' },
   ],
   CrosspointSipEdgeUnreachable: [
     { figure: 'crosspoint_sip_edges{state="unreachable"}', bad: '1+0', good: '0+0' },
   ],
-  CrosspointSignInsRefused: [
-    { figure: 'crosspoint_sign_in_derivations_refused_total', bad: '0+1', good: '1+0' },
-  ],
+  CrosspointSignInsRefused: [{ figure: 'crosspoint_password_hash_rejected_total', bad: '0+1', good: '1+0' }],
   CrosspointEventLoopSlow: [
     { figure: 'nodejs_eventloop_lag_p99_seconds{job="crosspoint"}', bad: '0.3+0', good: '0.1+0' },
   ],

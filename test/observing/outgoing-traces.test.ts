@@ -106,7 +106,7 @@ describeAnyEngine('a call to another server', (engine) => {
   const counted = async (purpose: string, outcome: string) =>
     figureOf(
       (await world.anonymous.get('/metrics')).text,
-      'crosspoint_outgoing_call_duration_seconds_count',
+      'crosspoint_outgoing_request_duration_seconds_count',
       {
         purpose,
         outcome,

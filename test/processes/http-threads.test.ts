@@ -129,7 +129,7 @@ describe('two threads that answer requests', () => {
     expect([await countOf(here), await countOf(there)]).toEqual([before + 10, before + 10])
     const { text } = await there.admin.get('/metrics')
     expect(text.match(/^process_cpu_seconds_total /gm)).toHaveLength(1)
-    expect(text.match(/^crosspoint_store_lanes \d+$/gm)).toEqual(['crosspoint_store_lanes 1'])
+    expect(text.match(/^crosspoint_store_writers \d+$/gm)).toEqual(['crosspoint_store_writers 1'])
     expect(text.match(/^# TYPE crosspoint_connections_open gauge$/gm)).toHaveLength(1)
   })
 

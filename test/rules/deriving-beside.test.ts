@@ -36,9 +36,8 @@ const asking = (count: number) => {
       await nextTurn()
       const ended = done
       const [, waiting] =
-        /^crosspoint_sign_in_derivations_waiting (\d+)$/m.exec(
-          await figuresText([await metrics.figures()]),
-        ) ?? []
+        /^crosspoint_password_hash_queue_length (\d+)$/m.exec(await figuresText([await metrics.figures()])) ??
+        []
       return { most: Math.min(2, count - ended), running: count - ended - Number(waiting) }
     },
   }

@@ -79,17 +79,17 @@ const closed = () => failure(overloaded, { retryAfterSeconds: 1 })
 
 const figuresOf = (metrics: Metrics, waiting: () => number) => {
   const durations = metrics.histogram({
-    name: 'crosspoint_sign_in_derivation_duration_seconds',
-    help: 'Seconds from the moment a sign-in key was to be derived until it was, waiting included.',
-    labels: ['lane'],
+    name: 'crosspoint_password_hash_duration_seconds',
+    help: 'Seconds that a password hash took, including the time in the queue.',
+    labels: ['priority'],
     bounds: secondsBounds,
   })
   const refused = metrics.counter({
-    name: 'crosspoint_sign_in_derivations_refused_total',
-    help: 'Sign-in keys that were not derived because too many waited.',
+    name: 'crosspoint_password_hash_rejected_total',
+    help: 'Password hashes that were rejected because the queue was full.',
   })
-  const help = 'Sign-in keys that wait to be derived.'
-  metrics.gauge({ name: 'crosspoint_sign_in_derivations_waiting', help, isOfThread: true }, waiting)
+  const help = 'Password hashes in the queue.'
+  metrics.gauge({ name: 'crosspoint_password_hash_queue_length', help, isOfThread: true }, waiting)
   return { durations, refused }
 }
 

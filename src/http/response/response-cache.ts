@@ -68,7 +68,7 @@ export const createResponseCache = (generationOf: GenerationOf, metrics: Metrics
   metrics.counted(
     {
       name: 'crosspoint_page_cache_lookups_total',
-      help: 'Requests for lists that can be cached, by whether the list was in the cache.',
+      help: 'Requests for lists that can be cached, by cache result.',
       labels: ['result'],
     },
     () => Object.entries(lookups).map(([result, value]) => ({ labels: [result], value })),

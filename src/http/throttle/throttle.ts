@@ -112,7 +112,7 @@ interface ThrottleDeps {
 const createCharges = ({ settings, clock, metrics, shared, rows }: ThrottleDeps) => {
   const refused = metrics.counter({
     name: 'crosspoint_requests_throttled_total',
-    help: 'Requests, sign-ins and commands that were refused because they came too fast.',
+    help: 'Requests, sign-ins and commands that exceeded a rate limit.',
   })
   const buckets = createTokenBuckets({ clock, shared: rows })
   const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()

@@ -168,7 +168,7 @@ export const createEdgeFollower = (deps: Deps) => {
   metrics.gauge(
     {
       name: 'crosspoint_sip_edges',
-      help: 'SIP edges that this process notifies of changes, by whether they are reached.',
+      help: 'SIP edges that this process sends changes to, by state.',
       labels: ['state'],
     },
     () => {

@@ -70,25 +70,25 @@ export type ArchiveMetrics = ReturnType<typeof createArchiveMetrics>
 export const createArchiveMetrics = (metrics: Metrics) => {
   const durations = metrics.histogram({
     name: 'crosspoint_call_archive_read_duration_seconds',
-    help: 'Seconds that reads of files of older call records took, by what came of them.',
+    help: 'Seconds that a read of an archive file took, by result.',
     labels: ['outcome'],
     bounds: secondsBounds,
   })
   const bytes = metrics.counter({
     name: 'crosspoint_call_archive_read_bytes_total',
-    help: 'Bytes that were read of files of older call records.',
+    help: 'Bytes read from archive files.',
   })
   const records = metrics.counter({
     name: 'crosspoint_call_archive_records_total',
-    help: 'Call records that this process moved to files.',
+    help: 'Call records that this process moved to archive files.',
   })
   const failures = metrics.counter({
     name: 'crosspoint_call_archive_failures_total',
-    help: 'Months of call records that could not be archived, rewritten or removed when their turn came.',
+    help: 'Months of call records that could not be archived, rewritten or removed.',
   })
   const untold = metrics.counter({
-    name: 'crosspoint_call_archive_records_untold_total',
-    help: 'Events sent without their call record, because its file could not be read.',
+    name: 'crosspoint_call_archive_records_missing_total',
+    help: 'Events sent without their call record, because its archive file could not be read.',
   })
   return {
     read(outcome: 'done' | 'failed', seconds: number, count: number) {

@@ -59,7 +59,7 @@ export const countVerdicts = (metrics: Metrics) => {
 export const countRepairs = (metrics: Metrics) => {
   const records = metrics.counter({
     name: 'crosspoint_call_records_repaired_total',
-    help: 'Call records with a text, number or time that was repaired.',
+    help: 'Call records with a repaired text, number or time.',
     labels: ['source'],
   })
   return (source: IntakeSource) => records.labels(source).inc()

@@ -221,7 +221,7 @@ const createFinish = ({ base, store, metrics, mail, find }: Deps) => {
   const { clock, records } = base
   const finished = metrics.counter({
     name: 'crosspoint_tasks_finished_total',
-    help: 'Tasks that ended without a stop, by result.',
+    help: 'Finished tasks, by result; without stopped ones.',
     labels: ['status'],
   })
 
