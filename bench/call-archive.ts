@@ -123,7 +123,10 @@ const watch = setInterval(() => {
 }, 50)
 delays.reset()
 const began = performance.now()
-await job.run(new AbortController().signal, { sql: 'DELETE FROM rounds WHERE name = $1', params: [''] })
+await job.run(new AbortController().signal, {
+  sql: 'DELETE FROM scheduled_jobs WHERE name = $1',
+  params: [''],
+})
 clearInterval(watch)
 const seconds = (performance.now() - began) / 1000
 const made = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.parquet'))

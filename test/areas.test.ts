@@ -103,7 +103,7 @@ const postcardRoutes = ({ cards, write }: Postcards): Route[] => [
 
 // area.ts
 const createPostcardsArea = () => {
-  const seen = { delivered: [] as string[], rounds: 0 }
+  const seen = { delivered: [] as string[], jobRuns: 0 }
   const defined = area({
     name: 'postcards',
     kinds: { postcard: 'postcards' },
@@ -121,7 +121,7 @@ const createPostcardsArea = () => {
             name: 'postcard counting',
             everySeconds: 3600,
             async run() {
-              seen.rounds += 1
+              seen.jobRuns += 1
             },
           },
         ],
@@ -160,14 +160,14 @@ describeAnyEngine('an area that is added by one line', (engine) => {
     expect(await operator.delete(config)).toMatchObject({ status: 200 })
   })
 
-  it('has its jobs carried out, and its rounds done', async () => {
+  it('has its jobs and its scheduled jobs run', async () => {
     const { account } = await written()
     world.clock.advance({ seconds: 1 })
     await world.server.scheduler.runNow('postcard')
     expect(seen.delivered).toContain(`${account.name}: Hello`)
-    const before = seen.rounds
+    const before = seen.jobRuns
     await world.server.scheduler.runNow('postcard counting')
-    expect(seen.rounds).toBe(before + 1)
+    expect(seen.jobRuns).toBe(before + 1)
   })
 
   it('handles the signals of others; its writes are stored with those of the signal, or not at all', async () => {

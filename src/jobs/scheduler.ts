@@ -4,7 +4,7 @@ import { describeError, type Log } from '../lib/log.ts'
 import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
 import { expireRows } from '../storage/expire-rows.ts'
-import { createScheduleRows } from '../storage/leases.ts'
+import { createScheduleRows, scheduleLeases } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
 import { isLeaseLost, type Lease, type Leases, leaseLost } from './leases.ts'
 import { createWaker } from './waker.ts'
@@ -61,7 +61,7 @@ const createJobRunner = (job: ScheduledJob, { leases, store, clock, log, isHeld 
 
   /** False if another process runs it. */
   const perform = async () => {
-    const lease = await leases.take(`round/${job.name}`)
+    const lease = await leases.take(`${scheduleLeases}${job.name}`)
     if (!lease) return false
     try {
       // Loads commits of other processes, settings included.

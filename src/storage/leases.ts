@@ -32,8 +32,11 @@ export type LeaseRow = RowOf<typeof leaseHolderRow>
 
 const takeFree = leases.insert('ON CONFLICT DO NOTHING')
 
-const rounds = table('rounds', { name: text(), doneAt: integer() })
-const putRound = rounds.upsert('name')
+/** The name of the lease of a scheduled job starts with it. */
+export const scheduleLeases = 'scheduled-job/'
+
+const scheduledJobs = table('scheduled_jobs', { name: text(), doneAt: integer() })
+const putScheduledJob = scheduledJobs.upsert('name')
 
 type OrElse = () => Failure
 
@@ -84,11 +87,11 @@ export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Unrecorded
 /** Unix milliseconds; 0 for never. */
 export const createScheduleRows = ({ all, writeUnrecorded }: UnrecordedStore) => ({
   async doneAt(name: string): Promise<number> {
-    const rows = await all(`SELECT ${rounds.columns} FROM rounds WHERE name = $1`, [name])
-    return rounds.first(rows)?.doneAt ?? 0
+    const rows = await all(`SELECT ${scheduledJobs.columns} FROM scheduled_jobs WHERE name = $1`, [name])
+    return scheduledJobs.first(rows)?.doneAt ?? 0
   },
 
   /** Fails with the guard's failure if another process runs the job. */
   done: (name: string, doneAt: number, guard: Statement) =>
-    writeUnrecorded([guard, putRound({ name, doneAt })]),
+    writeUnrecorded([guard, putScheduledJob({ name, doneAt })]),
 })

@@ -13,7 +13,7 @@ const untouched: readonly string[] = [
   'feed_marks',
   'leases',
   'monthly_tables',
-  'rounds',
+  'scheduled_jobs',
   'sign_in_buckets',
   'storage_upgrades',
   'websockets',

@@ -30,6 +30,15 @@ export const upgrades: readonly Upgrade[] = [
       ...kazooSchema(dialect),
     ],
   },
+  {
+    number: 2,
+    title: 'scheduled jobs',
+    // Held leases are renamed as well: their holders lose them, and this version waits until they expire.
+    statements: () => [
+      'ALTER TABLE rounds RENAME TO scheduled_jobs',
+      "UPDATE leases SET name = 'scheduled-job/' || substr(name, 7) WHERE name LIKE 'round/%'",
+    ],
+  },
 ]
 
 /** The upgrade number of a store that `crosspoint move` has not completed. */

@@ -18,7 +18,7 @@ describeEngines('the retention of the audit', (engine) => {
   })
 
   const days = (count: number) => world.clock.advance({ hours: 24 * count })
-  const run = (round: string) => world.server.scheduler.runNow(round)
+  const run = (job: string) => world.server.scheduler.runNow(job)
 
   /** The operator, whose token of before has ended. */
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))

@@ -7,7 +7,7 @@ const january = 63_934_444_800 + 86_400
 
 describeEngines('The retention of call detail records', (engine) => {
   const world = useWorld(engine)
-  const round = 'cdr-retention'
+  const job = 'cdr-retention'
 
   const monthsBack = (count: number) => january - count * 30.4 * 86_400
 
@@ -35,16 +35,16 @@ describeEngines('The retention of call detail records', (engine) => {
 
   it('is without end unless it is set; then whole months go, but for their sums', async () => {
     await send(0, 1, 2, 3)
-    await world.unchanged(() => world.server.scheduler.runNow(round))
+    await world.unchanged(() => world.server.scheduler.runNow(job))
     expect(await ids()).toEqual(['202510-leg-of-3', '202511-leg-of-2', '202512-leg-of-1', '202601-leg-of-0'])
     // Two months stay in addition to the current one, and the audit log lists what was removed.
     await world.operator.patch('/v2/system_configs/cdr', { default: { retention_months: 2 } })
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     expect(await ids()).toEqual(['202511-leg-of-2', '202512-leg-of-1', '202601-leg-of-0'])
     expect(await deletions()).toEqual([[world.master.id, '202510', { month: 202510, records: 1 }]])
-    await world.unchanged(() => world.server.scheduler.runNow(round))
+    await world.unchanged(() => world.server.scheduler.runNow(job))
     await world.configure('cdr', { retention_months: 1 })
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     expect(await ids()).toEqual(['202512-leg-of-1', '202601-leg-of-0'])
     // Records that are sent again are not counted twice.
     const sums = () => world.server.store.all('SELECT * FROM cdr_tallies ORDER BY 1, 2, 3, 4, 5')
@@ -64,7 +64,7 @@ describeEngines('The retention of call detail records', (engine) => {
 
 describeEngines('The months of call detail records that are to come', (engine) => {
   const world = useWorld(engine)
-  const round = 'cdr-months'
+  const job = 'cdr-months'
   const february = january + 30 * 86_400
 
   const months = () => world.server.store.cdrs.months()
@@ -91,13 +91,13 @@ describeEngines('The months of call detail records that are to come', (engine) =
 
   it('have their tables before their first call, and go by retention', async () => {
     // Where no call has come yet there are none.
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     expect(await months()).toEqual([])
     await send(january)
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     expect(await months()).toEqual([202601, 202602])
     const made = await structure()
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     world.clock.advance({ hours: 24 * 28 })
     await send(february)
     expect(await months()).toEqual([202601, 202602])
@@ -105,7 +105,7 @@ describeEngines('The months of call detail records that are to come', (engine) =
 
     // Months to come are in no way of lists, of retention and of the months behind them.
     const stored = [`202602-leg-${february}`, `202601-leg-${january}`]
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     expect(await months()).toEqual([202601, 202602, 202603])
     expect(await listed()).toEqual(stored)
     await world.configure('cdr', { retention_months: 1 })
@@ -115,7 +115,7 @@ describeEngines('The months of call detail records that are to come', (engine) =
 
     // After a time in which no server ran they begin with the current one.
     world.clock.advance({ hours: 24 * 31 * 3 })
-    await world.server.scheduler.runNow(round)
+    await world.server.scheduler.runNow(job)
     expect(await months()).toEqual([202601, 202602, 202603, 202605, 202606])
     await world.server.scheduler.runNow('cdr-retention')
     expect(await months()).toEqual([202605, 202606])
@@ -123,7 +123,7 @@ describeEngines('The months of call detail records that are to come', (engine) =
 })
 
 describeEngines('The call records of an account that is deleted', (engine) => {
-  const round = 'departed_calls'
+  const job = 'departed_calls'
 
   it('go with it after the time that the operator sets, and those of others stay', async () => {
     const world = await buildWorld(engine)
@@ -158,12 +158,12 @@ describeEngines('The call records of an account that is deleted', (engine) => {
       await world.configure('cdr', { departed_account_days: 30 })
       expect(await world.operator.delete(account.path)).toSucceed()
       world.clock.advance({ hours: 24 * 20 })
-      await scheduler.runNow(round)
+      await scheduler.runNow(job)
       expect(await left('legs')).toEqual([2500, 3])
       // A changed setting also applies to accounts that already wait.
       await world.configure('cdr', { departed_account_days: 21 })
       world.clock.advance({ hours: 24 })
-      await scheduler.runNow(round)
+      await scheduler.runNow(job)
       // Each run deletes a part, so that other work is not delayed; the next run continues.
       const [some = 0] = await left('legs')
       expect(some).toBeGreaterThan(0)
@@ -171,7 +171,7 @@ describeEngines('The call records of an account that is deleted', (engine) => {
       expect((await left('cdr_tallies'))[0]).toBe(tally[0])
       for (let part = 0; part < 8; part += 1) {
         world.clock.advance({ seconds: 2 })
-        await scheduler.runNow(round)
+        await scheduler.runNow(job)
       }
       expect(await left('legs')).toEqual([0, 3])
       expect(await left('cdr_tallies')).toEqual([0, tally[1]])

@@ -23,7 +23,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     await configure('services.stripe', stripe.settings)
   })
 
-  const round = async (...names: string[]) => {
+  const runJobs = async (...names: string[]) => {
     for (const name of names) await world.server.scheduler.runNow(name)
   }
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
@@ -32,7 +32,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
 
   /** A customer with a card that is refused, whose month was billed just now. */
   const debtor = async (card = 'pm_card_chargeDeclined') => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const who = await operator()
     const name = `Debtor ${++made} ${engine}`
     const { data: account } = await who.put(world.reseller.path, { name })
@@ -51,7 +51,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
-    await round('monthly_bills', 'transactions', 'dunning', 'invoice_mail')
+    await runJobs('monthly_bills', 'transactions', 'dunning', 'invoice_mail')
     await world.deliverMail()
     return { id: account.id as string, path, email, tokens }
   }
@@ -82,11 +82,11 @@ describeAnyEngine('unpaid invoices', (engine) => {
       ])
     ).length
 
-  /** A day passes; every round that has to do with payments runs, twice. */
+  /** A day passes; every scheduled job of payments runs twice. */
   const day = async (days = 1) => {
     world.clock.advance({ hours: dayHours * days })
-    for (const _ of [1, 2]) await round('dunning', 'transactions')
-    await round('dunning')
+    for (const _ of [1, 2]) await runJobs('dunning', 'transactions')
+    await runJobs('dunning')
     await world.deliverMail()
   }
 
@@ -158,7 +158,7 @@ describeAnyEngine('unpaid invoices', (engine) => {
     const source = { service: 'payments', id: 'cash' }
     const usage = { type: 'cash', quantity: 1, unit: 'note' }
     await who.put(`${one.path}/ledgers/credit`, { source, usage, amount: 10 })
-    await round('dunning')
+    await runJobs('dunning')
     expect((await invoiceOf(one)).status).toBe('paid')
     await world.deliverMail()
     // No longer: with the next month comes its bill, which the card pays.
@@ -185,13 +185,13 @@ describeAnyEngine('unpaid invoices', (engine) => {
   it('are charged once, though the server dies between every two steps', async () => {
     const one = await debtor()
     world.clock.advance({ hours: 3 * dayHours })
-    await round('dunning')
+    await runJobs('dunning')
     // This simulates a process that died before it recorded the attempt: the payment is not attempted twice.
     await world.server.store.writeUnrecorded([
       { sql: "UPDATE work SET due_at = 0 WHERE kind = 'dunning' AND account_id = $1", params: [one.id] },
     ])
-    await round('dunning', 'dunning')
-    await round('transactions', 'transactions', 'dunning')
+    await runJobs('dunning', 'dunning')
+    await runJobs('transactions', 'transactions', 'dunning')
     expect(await charges(one)).toBe(2)
     expect((await eventsOf(one)).filter((event) => event === 'payment_attempt')).toHaveLength(1)
   })

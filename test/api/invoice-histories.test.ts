@@ -49,7 +49,7 @@ type Step = typeof step extends fc.Arbitrary<infer One> ? One : never
 
 describeEngines('histories of invoices', (engine) => {
   const world = useWorld(engine)
-  const round = (name: string) => world.server.scheduler.runNow(name)
+  const runJobs = (name: string) => world.server.scheduler.runNow(name)
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
   let made = 0
 
@@ -72,7 +72,7 @@ describeEngines('histories of invoices', (engine) => {
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
   }
 
   const book = async ({ path }: Customer, way: 'debit' | 'credit', service: string, dollars: number) => {
@@ -111,7 +111,7 @@ describeEngines('histories of invoices', (engine) => {
         return book(account, 'debit', one.service, one.amount)
       case 'pay':
         await book(account, 'credit', 'payments', one.amount)
-        return round('dunning')
+        return runJobs('dunning')
       default: {
         const rows = await invoicesOf(account)
         const row = rows[one.at % Math.max(1, rows.length)]
@@ -127,7 +127,7 @@ describeEngines('histories of invoices', (engine) => {
   }
 
   it('are ledgers', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const history = fc.array(step, { minLength: 8, maxLength: 20 })
     await fc.assert(
       fc.asyncProperty(prices, history, async (item, steps) => {

@@ -9,7 +9,7 @@ const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 10
 
 describeEngines('invoices', (engine) => {
   const world = useWorld(engine)
-  const round = async (...names: string[]) => {
+  const runJobs = async (...names: string[]) => {
     for (const name of names) await world.server.scheduler.runNow(name)
   }
   const clientOf = async ({ account, id }: Person) => world.clientWithToken(await world.tokenOf(account, id))
@@ -18,7 +18,7 @@ describeEngines('invoices', (engine) => {
 
   /** Mails that wait too long expire, so all are sent before the next month begins. */
   const nextMonth = async () => {
-    await round('invoice_mail', 'mail')
+    await runJobs('invoice_mail', 'mail')
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
@@ -105,7 +105,7 @@ describeEngines('invoices', (engine) => {
   }
 
   it('hold what the month costs, what was charged in the month before, and its taxes', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer({ org: 'Acme Limited' })
     await book(account, 'credit', 1000)
     await phone(account)
@@ -116,7 +116,7 @@ describeEngines('invoices', (engine) => {
     const whole = await read(account, draft.id)
     const made = world.clock.now()
     const first = await nextMonth()
-    await round('monthly_bills', 'monthly_bills')
+    await runJobs('monthly_bills', 'monthly_bills')
     const [row, ...others] = await invoicesOf(account)
     expect(others).toEqual([])
     const end = Date.UTC(new Date(first).getUTCFullYear(), new Date(first).getUTCMonth() + 1, 1)
@@ -164,11 +164,11 @@ describeEngines('invoices', (engine) => {
   })
 
   it('are numbered without gaps for each reseller, also when many are made at once', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const accounts = await Promise.all(Array.from({ length: 12 }, () => customer()))
     for (const account of accounts) await phone(account)
     await nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const rows = await world.server.store.all<{ series: string; value: number }>(
       'SELECT series, number_value AS value FROM invoices WHERE issuer_id = $1 ORDER BY series, number_value',
       [world.reseller.id],
@@ -179,11 +179,11 @@ describeEngines('invoices', (engine) => {
   })
 
   it('are paid when there is money for them', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await phone(account)
     await nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const [row] = await invoicesOf(account, { status: 'open' })
     expect(row?.status).toBe('open')
     const admin = await adminOf(account)
@@ -192,19 +192,19 @@ describeEngines('invoices', (engine) => {
       'not_enough_credit',
     )
     await book(account, 'credit', 100)
-    await round('dunning')
+    await runJobs('dunning')
     expect((await read(account, row?.id)).status).toBe('paid')
     const again = await world.unchanged(() => admin.post(`${account.path}/invoices/${row?.id}/pay`))
     expect(again.status).toBe(400)
   })
 
   it('can be voided as a whole as long as no payment was made', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await phone(account)
     await nextMonth()
     // Nothing else is due then, and the books stand still.
-    await round('monthly_bills', 'invoice_mail', 'dunning')
+    await runJobs('monthly_bills', 'invoice_mail', 'dunning')
     const [row] = await invoicesOf(account)
     const before = await balance(account)
     const path = `${account.path}/invoices/${row?.id}/void`
@@ -216,13 +216,13 @@ describeEngines('invoices', (engine) => {
     const again = await world.unchanged(async () => (await ross()).post(path))
     expect(again.status).toBe(400)
     await nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const { ledger, documents } = await books(account)
     expect(documents).toBe(ledger)
   })
 
   it('are taken back for no more than what was removed within their month has left of them, then or later', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const removed = async () => {
       const account = await customer()
       return { account, phones: [await phone(account), await phone(account)] }
@@ -235,7 +235,7 @@ describeEngines('invoices', (engine) => {
       expect((await (await ross()).delete(`${path}/devices/${id}`, undefined, agreed)).status).toBe(200)
     }
     await nextMonth()
-    await round('monthly_bills', 'invoice_mail', 'dunning')
+    await runJobs('monthly_bills', 'invoice_mail', 'dunning')
     world.clock.advance({ hours: 11 * 24 })
     for (const { account, phones } of [atOnce, later]) {
       const billed = await balance(account)
@@ -249,7 +249,7 @@ describeEngines('invoices', (engine) => {
     expect(await balance(atOnce.account)).toBeCloseTo(0, 4)
     const [first] = await invoicesOf(later.account)
     await nextMonth()
-    await round('monthly_bills', 'invoice_mail', 'dunning')
+    await runJobs('monthly_bills', 'invoice_mail', 'dunning')
     const second = (await invoicesOf(later.account)).find(({ id }) => id !== first?.id)
     const back = (await read(later.account, second?.id)).items.find(({ amount }: Json) => Number(amount) < 0)
     const before = await balance(later.account)
@@ -258,20 +258,20 @@ describeEngines('invoices', (engine) => {
     expect((await balance(later.account)) - before).toBeCloseTo(gained, 3)
     for (const { account } of [atOnce, later]) {
       await nextMonth()
-      await round('monthly_bills')
+      await runJobs('monthly_bills')
       const { ledger, documents } = await books(account)
       expect(documents).toBe(ledger)
     }
   })
 
   it('are given back in parts, never more than they come to', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await book(account, 'credit', 100)
     await phone(account)
     await nextMonth()
     // Nothing else is due then, and the books stand still.
-    await round('monthly_bills', 'invoice_mail', 'dunning')
+    await runJobs('monthly_bills', 'invoice_mail', 'dunning')
     const [row] = await invoicesOf(account)
     const path = `${account.path}/invoices/${row?.id}/credit_notes`
     const note = await (await ross()).put(path, { amount: 6, reason: 'It was down' })
@@ -304,7 +304,7 @@ describeEngines('invoices', (engine) => {
   })
 
   it('that were given back leave nothing to be given back for what is removed then', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const phones = { sip_device: { ...plan.plan.devices.sip_device, as: 'telephone', taxes: [] } }
     const renamed = { name: 'Telephones', plan: { devices: phones } }
     const remove = async ({ path }: TestAccount, id: string) =>
@@ -319,7 +319,7 @@ describeEngines('invoices', (engine) => {
     }
     const [taken, credited, halved] = [await billed(), await billed(), await billed()]
     await nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const idOf = async (account: TestAccount) => (await invoicesOf(account))[0]?.id
     const who = await ross()
     const credit = async ({ account }: typeof taken, order: Json) =>
@@ -341,11 +341,11 @@ describeEngines('invoices', (engine) => {
   })
 
   it('are read as CSV and PDF, one and all', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await phone(account)
     await nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const [row] = await invoicesOf(account)
     const who = await ross()
     const accept = (type: string) => ({ headers: { accept: type } })
@@ -368,13 +368,13 @@ describeEngines('invoices', (engine) => {
   })
 
   it('are mailed to the admins of the account, as PDF', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await adminOf(account, { email: 'payer@acme.test' })
     await world.deliverMail()
     await phone(account)
     await nextMonth()
-    await round('monthly_bills', 'invoice_mail')
+    await runJobs('monthly_bills', 'invoice_mail')
     await world.deliverMail()
     const [row] = await invoicesOf(account)
     const mail = (await mailsTo(world.config.dataDir, 'payer@acme.test')).find((one) =>
@@ -389,14 +389,14 @@ describeEngines('invoices', (engine) => {
   })
 
   it('name the company of their issuer, which is the sender of their mail without a verified address', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await adminOf(account, { email: 'payer@branded.test' })
     await phone(account)
     const brand = `${world.reseller.path}/whitelabel`
     expect(await world.ross.put(brand, { company_name: 'Reseller & Co' })).toSucceed()
     await nextMonth()
-    await round('monthly_bills', 'invoice_mail')
+    await runJobs('monthly_bills', 'invoice_mail')
     await world.deliverMail()
     expect(await world.ross.delete(brand)).toSucceed()
     const [row] = await invoicesOf(account)
@@ -408,12 +408,12 @@ describeEngines('invoices', (engine) => {
   })
 
   it('come before what is added on the first, while bills are being made', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await phone(account, 'One')
     const first = await nextMonth()
     await phone(account, 'Two')
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const [row] = await invoicesOf(account)
     const { items } = await read(account, row?.id)
     expect(items[0]).toMatchObject({ quantity: 1, amount: 10 })
@@ -423,12 +423,12 @@ describeEngines('invoices', (engine) => {
   })
 
   it('contain no month of charges for an account that had nothing when the month began', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     const first = await nextMonth()
     await phone(account, 'The very first')
     const paid = await balance(account)
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     expect(await balance(account)).toBe(paid)
     expect(await invoicesOf(account)).toEqual([])
     // Nothing was due, and no entry is listed.
@@ -439,13 +439,13 @@ describeEngines('invoices', (engine) => {
     expect(monthly.data).toEqual([])
     // From the next month the account pays like every other.
     await nextMonth()
-    await round('monthly_bills', 'monthly_bills')
+    await runJobs('monthly_bills', 'monthly_bills')
     expect(await balance(account)).toBe(paid - 12)
     expect((await books(account)).documents).toBe((await books(account)).ledger)
   })
 
   it('of what was priced after the month began give nothing back', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await newAccount()
     const id = await phone(account)
     const { data } = await (await ross()).put(`${world.reseller.path}/service_plans`, plan)
@@ -465,11 +465,11 @@ describeEngines('invoices', (engine) => {
   })
 
   it('are visible only to callers that can see the account', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const account = await customer()
     await phone(account)
     await nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const [row] = await invoicesOf(account)
     const rex: Client = await clientOf(world.rex)
     for (const place of ['', `/${row?.id}`, `/${row?.id}/credit_notes`])

@@ -262,9 +262,9 @@ describeEngines('what was sold in Kazoo', (engine) => {
 
   it('and billed there up to the cut-over is not billed again, and the next month is billed once', async () => {
     await world.configure('services', { own_topup_without_gateway: true })
-    const rounds = ['ledger_months', 'monthly_bills', 'quantities', 'topup', 'transactions', 'dunning']
-    const allRounds = async () => {
-      for (const name of rounds) await world.server.scheduler.runNow(name)
+    const jobs = ['ledger_months', 'monthly_bills', 'quantities', 'topup', 'transactions', 'dunning']
+    const runAllJobs = async () => {
+      for (const name of jobs) await world.server.scheduler.runNow(name)
     }
     const advanceTo = (unixMs: number) =>
       world.clock.advance({ seconds: Math.ceil((unixMs - world.clock.now()) / 1000) })
@@ -273,7 +273,7 @@ describeEngines('what was sold in Kazoo', (engine) => {
       return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, day)
     }
     // The server has billed before. The new month begins during the copy, while no scheduled job runs.
-    await allRounds()
+    await runAllJobs()
     const account = await world.account(world.reseller, { topup: { amount: 20, threshold: 5 } })
     advanceTo(dayOfNextMonth(10))
     const planId = nextPlanId()
@@ -335,25 +335,25 @@ describeEngines('what was sold in Kazoo', (engine) => {
       }
       expect((await (await operator()).put(`${account.path}/ledgers/debit`, data)).status).toBe(201)
     }
-    await allRounds()
+    await runAllJobs()
     expect(await total()).toBe(4.5)
     // Less than the threshold is left, and Kazoo has topped the account up an hour ago.
     await spend('support')
-    await allRounds()
+    await runAllJobs()
     expect(await total()).toBe(4.4)
     // Before it changes counts, the server bills the accounts whose bill is still due.
     expect((await (await operator()).put(`${account.path}/devices`, { name: 'Phone' })).status).toBe(201)
-    await allRounds()
+    await runAllJobs()
     expect(await total()).toBe(4.4)
     expect(await read(account, 'invoices')).toEqual([])
     world.clock.advance({ hours: 24 })
     await spend('per-minute-voip')
-    await allRounds()
+    await runAllJobs()
     expect(await total()).toBe(24.3)
 
     advanceTo(dayOfNextMonth(1) + 60_000)
-    await allRounds()
-    await allRounds()
+    await runAllJobs()
+    await runAllJobs()
     expect(await total()).toBe(12.8)
     const [invoice, ...others] = await read(account, 'invoices')
     expect(others).toEqual([])

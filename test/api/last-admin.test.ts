@@ -12,7 +12,7 @@ const names = { first_name: 'Account', last_name: 'Admin' }
 describeEngines('the last admin of the master account', (engine) => {
   const world = useWorld(engine)
 
-  /** Asks another process of the same store as well. It is there for no longer: rounds are done by one of them. */
+  /** Also sends requests to another process of the same store. It ends soon: only one of them runs scheduled jobs. */
   const beside = async (race: (elsewhere: (person: Person) => Client) => Promise<void>) => {
     const { log } = createTestLog()
     const second = await startServer(world.config, { clock: world.clock, log })

@@ -286,12 +286,12 @@ describeAnyEngine('A migration that takes long', (engine) => {
   const world = useWorld(engine)
   const pathOf = (account: TestAccount) => `${account.path}/migrations/recount_services`
 
-  /** Keeps every process from doing the round, as another process that is at it would. */
+  /** Takes the lease of the scheduled job, so that no process runs it. */
   const occupied = async <T>(work: () => Promise<T>) => {
     const claim = {
       sql: 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
       params: [
-        'round/migrations',
+        'scheduled-job/migrations',
         'test',
         JSON.stringify({ host: 'elsewhere', pid: 1, process: 'test' }),
         world.clock.now() + 60_000,

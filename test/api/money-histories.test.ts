@@ -72,7 +72,7 @@ const suite = (part: number) =>
     const world = useWorld(engine, ({ configure }) =>
       configure('services.dunning', { of_balances: true, attempt_days: [], grace_days: 1 }),
     )
-    const round = async (...names: string[]) => {
+    const runJobs = async (...names: string[]) => {
       for (const name of names) await world.server.scheduler.runNow(name)
     }
     let operator: Client
@@ -268,7 +268,7 @@ const suite = (part: number) =>
       const days = isMonth ? next - world.clock.now() : 6 * 24 * 3_600_000
       world.clock.advance({ milliseconds: days })
       operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
-      await round('monthly_bills', 'dunning', 'dunning')
+      await runJobs('monthly_bills', 'dunning', 'dunning')
       if (new Date(world.clock.now()).getUTCMonth() !== now.getUTCMonth()) histories.forEach(bill)
     }
 
@@ -276,13 +276,13 @@ const suite = (part: number) =>
       'charge what was shown, give back what was charged and pay the oldest invoice first',
       async () => {
         operator = world.operator
-        await round('monthly_bills')
+        await runJobs('monthly_bills')
         const histories: History[] = []
         for (let number = 0; number < perStore; number += 1) histories.push(await begin(number))
         for (let period = 0; period < periods; period += 1) {
           if (period > 0) await pass(histories, period % 2 === 0)
           await Promise.all(histories.map(live))
-          await round('dunning', 'dunning', 'dunning')
+          await runJobs('dunning', 'dunning', 'dunning')
           await checkBalances(histories)
         }
         await Promise.all(histories.flatMap(({ levels }) => levels.map(checkInvoices)))

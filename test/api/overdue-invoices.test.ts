@@ -10,7 +10,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
   const world = useWorld(engine, ({ configure }) =>
     configure('services.dunning', { of_balances: true, attempt_days: [], grace_days: 1 }),
   )
-  const round = async (...names: string[]) => {
+  const runJobs = async (...names: string[]) => {
     for (const name of names) await world.server.scheduler.runNow(name)
   }
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
@@ -19,7 +19,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
 
   /** A customer who pays 10 dollars a month and owes this number of months. The last one is not due yet. */
   const debtor = async (months: number) => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const who = await operator()
     const { data: account } = await who.put(world.reseller.path, { name: `Debtor ${++made} ${engine}` })
     const path = `/v2/accounts/${account.id}`
@@ -28,14 +28,14 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
     await who.post(`${path}/services`, { add: [data.id] })
     await who.put(`${path}/devices`, { name: 'One' }, { query: { accept_charges: true } })
     for (let month = 0; month < months; month += 1) {
-      await round('invoice_mail', 'mail')
+      await runJobs('invoice_mail', 'mail')
       const now = new Date(world.clock.now())
       const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
       world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
-      await round('monthly_bills', 'dunning', 'dunning', 'dunning', 'invoice_mail')
+      await runJobs('monthly_bills', 'dunning', 'dunning', 'dunning', 'invoice_mail')
     }
     world.clock.advance({ hours: 48 })
-    await round('dunning', 'dunning')
+    await runJobs('dunning', 'dunning')
     return path
   }
 
@@ -48,7 +48,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
 
   const pay = async (path: string, amount: number) => {
     await credit(path, amount)
-    await round('dunning', 'dunning')
+    await runJobs('dunning', 'dunning')
   }
 
   const debit = async (path: string, amount: number) => {
@@ -142,7 +142,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
     const [first, second] = await invoicesOf(path)
     const who = await operator()
     expect(await who.put(`${path}/invoices/${first?.id}/credit_notes`, {})).toSucceed()
-    await round('dunning')
+    await runJobs('dunning')
     expect(await isGood(path)).toBe(false)
     expect(await stateOf(path)).toEqual([
       ['paid', 0],
@@ -163,7 +163,7 @@ describeAnyEngine('invoices that are paid from a balance', (engine) => {
     const [, second] = await invoicesOf(path)
     const who = await operator()
     expect(await who.put(`${path}/invoices/${second?.id}/credit_notes`, {})).toSucceed()
-    await round('dunning')
+    await runJobs('dunning')
     expect(await stateOf(path)).toEqual([
       ['open', 10],
       ['paid', 0],

@@ -26,7 +26,7 @@ describeEngines('automatically', (engine) => {
     await configure('services.http_sync', bookkeeper.settings)
   })
 
-  const round = async (...names: string[]) => {
+  const runJobs = async (...names: string[]) => {
     for (const name of names) await world.server.scheduler.runNow(name)
   }
 
@@ -60,7 +60,7 @@ describeEngines('automatically', (engine) => {
 
   const phone = async (who: Client, { path }: Customer, name: string) => {
     await who.put(`${path}/devices`, { name }, { query: { accept_charges: true } })
-    await round('quantities')
+    await runJobs('quantities')
   }
 
   const spend = async ({ path }: Customer, amount: number) => {
@@ -85,7 +85,7 @@ describeEngines('automatically', (engine) => {
   it('an account is topped up when its balance falls below the threshold, once in a day', async () => {
     await world.configure('topup', { enable: true })
     const account = await customer('http', { topup: { amount: 20, threshold: 5 } })
-    const look = () => round('topup', 'transactions')
+    const look = () => runJobs('topup', 'transactions')
     await look()
     expect(await balance(account)).toBe(20)
     await spend(account, 14)
@@ -115,26 +115,26 @@ describeEngines('automatically', (engine) => {
     await world.configure('topup', { enable: true })
     bookkeeper.state.manner = 'declines'
     const account = await customer('http', { topup: { amount: 20, threshold: 5 } })
-    for (const _ of [1, 2, 3]) await round('topup', 'transactions')
+    for (const _ of [1, 2, 3]) await runJobs('topup', 'transactions')
     expect(await rows(account, 'transactions')).toHaveLength(1)
     expect(await balance(account)).toBe(0)
     bookkeeper.state.manner = 'works'
     world.clock.advance({ hours: 24 })
-    await round('topup', 'transactions')
+    await runJobs('topup', 'transactions')
     expect(await balance(account)).toBe(20)
   })
 
   it('the built-in bookkeeper gives credit, and only where that is switched on', async () => {
     await world.configure('topup', { enable: false })
     const account = await customer('default', { topup: { amount: 20, threshold: 5 } })
-    await round('topup')
+    await runJobs('topup')
     expect(await balance(account)).toBe(0)
     await world.configure('topup', { enable: true })
-    await round('topup')
+    await runJobs('topup')
     expect(await balance(account)).toBe(0)
     world.clock.advance({ hours: 24 })
     await world.configure('services', { own_topup_without_gateway: true })
-    await round('topup', 'topup')
+    await runJobs('topup', 'topup')
     await world.configure('services', { own_topup_without_gateway: false })
     expect(await balance(account)).toBe(20)
     expect(await rows(account, 'transactions')).toEqual([])
@@ -146,15 +146,15 @@ describeEngines('automatically', (engine) => {
   it('a new top-up setting is followed when the balance is low already', async () => {
     await world.configure('topup', { enable: true })
     const account = await customer('http')
-    await round('topup')
+    await runJobs('topup')
     expect(await balance(account)).toBe(0)
     await (await operator()).patch(account.path, { topup: { amount: 7, threshold: 1 } })
-    await round('topup', 'transactions')
+    await runJobs('topup', 'transactions')
     expect(await balance(account)).toBe(7)
   })
 
   it('on the first of the month services are debited, once for account, month and bookkeeper', async () => {
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     const who = await operator()
     const [account, outside, idle] = [
       await customer('default'),
@@ -165,15 +165,15 @@ describeEngines('automatically', (engine) => {
       await assign(who, one, 2.5)
       for (const name of ['One', 'Two']) await phone(who, one, name)
     }
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     expect(await balance(account)).toBe(0)
     const first = nextMonth()
-    await round('monthly_bills', 'monthly_bills')
+    await runJobs('monthly_bills', 'monthly_bills')
     // As after a crash in the middle.
     await world.server.store.writeUnrecorded([
       { sql: "UPDATE billing_progress SET is_done = 0, after_account = ''", params: [] },
     ])
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     expect(await balance(account)).toBe(-5)
     // The operator's own system bills automatically, and accounts without purchases owe nothing.
     expect(await balance(outside)).toBe(0)
@@ -202,7 +202,7 @@ describeEngines('automatically', (engine) => {
     expect(subscription).toMatchObject({ price: 5, billing_start_date: gregorian(first) })
     expect(subscription?.add_ons).toEqual([{ id: 'devices/sip_device', quantity: 2, amount: 2.5, total: 5 }])
     nextMonth()
-    await round('monthly_bills')
+    await runJobs('monthly_bills')
     expect(await balance(account)).toBe(-10)
   })
 
@@ -214,12 +214,12 @@ describeEngines('automatically', (engine) => {
     await assign(who, account, 2.5)
     await phone(who, account, 'One')
     expect(await dirty()).toBe(true)
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account)).toEqual([])
     const pending = await rows(account, 'services/audit')
     expect(pending.map(({ status }) => status)).toEqual(['pending', 'pending'])
     world.clock.advance({ seconds: 600 })
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account)).toHaveLength(1)
     const { headers, body } = tellings(account)[0] as BookkeeperCall
     expect(body).toEqual({
@@ -240,7 +240,7 @@ describeEngines('automatically', (engine) => {
     expect(told.map(({ status }) => status)).toEqual(['completed', 'completed'])
     const entry = await read(account, `services/audit/${told[0]?.id}`)
     expect(entry.bookkeeper.results).toEqual([{ status: 'synced', sync_id: body.sync_id }])
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account)).toHaveLength(1)
   })
 
@@ -273,10 +273,10 @@ describeEngines('automatically', (engine) => {
     expect((await read(account, 'services')).dirty).toBe(true)
     expect(await standing()).toEqual({ in_good_standing: true })
     bookkeeper.state.syncStatus = 200
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account)).toHaveLength(1)
     world.clock.advance({ seconds: 60 })
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account)).toHaveLength(2)
     expect((await read(account, 'services')).dirty).toBe(false)
     await tell(402)
@@ -310,7 +310,7 @@ describeEngines('automatically', (engine) => {
     await phone(who, account, 'One')
     await who.delete(`${account.path}/services/${plan}`)
     world.clock.advance({ seconds: 600 })
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account).map(({ body }) => body.items)).toEqual([{}])
   })
 
@@ -322,7 +322,7 @@ describeEngines('automatically', (engine) => {
     await who.post(`${account.path}/services/synchronization`)
     expect((await who.delete(account.path)).status).toBe(200)
     world.clock.advance({ seconds: 600 })
-    await round('synchronization')
+    await runJobs('synchronization')
     expect(tellings(account).map(({ body }) => Object.keys(body.items))).toEqual([['devices'], []])
   })
 

@@ -20,7 +20,7 @@ describeEngines('payments', (engine) => {
     await configure('services.http_sync', bookkeeper.settings)
   })
 
-  const round = (name: string) => world.server.scheduler.runNow(name)
+  const runJobs = (name: string) => world.server.scheduler.runNow(name)
 
   /** A customer of the reseller with an admin, whose money a bookkeeper of this type takes. */
   const customer = async (type = 'http', fields: Json = {}) => {
@@ -54,7 +54,7 @@ describeEngines('payments', (engine) => {
   /** The server checks payments of unknown result again. */
   const later = async (seconds = 60) => {
     world.clock.advance({ seconds })
-    await round('transactions')
+    await runJobs('transactions')
   }
 
   it('top up by hand only a positive amount, and return an error for any other', async () => {

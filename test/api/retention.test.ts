@@ -17,7 +17,7 @@ describeEngines('what is kept for a while', (engine) => {
     await world.close()
   })
 
-  const run = (round: string) => world.server.scheduler.runNow(round)
+  const run = (job: string) => world.server.scheduler.runNow(job)
   const days = (count: number) => world.clock.advance({ hours: 24 * count })
 
   const count = async (sql: string, params: readonly Value[] = []) => {

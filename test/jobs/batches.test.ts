@@ -117,7 +117,7 @@ describeEngines('a batch', (engine) => {
       ...(turnMs === undefined ? {} : { turnMs }),
       work,
     })
-    for (const round of batches.jobs) scheduler.add(round)
+    for (const job of batches.jobs) scheduler.add(job)
     scheduler.start()
     for (const key of keys)
       await eventually(

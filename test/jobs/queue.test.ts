@@ -346,10 +346,10 @@ describeEngines('the work queue', (engine) => {
       return 'yes'
     }
     const queue = queueOn()
-    const round = queue.scheduled(kindOf(kind, { ask }))
+    const scheduled = queue.scheduled(kindOf(kind, { ask }))
     expect(await queue.now(kind, 'second')).toMatchObject({ state: 'waiting', attempts: 0 })
     expect(said).toEqual([])
-    await round.run(new AbortController().signal, { sql: '', params: [] })
+    await scheduled.run(new AbortController().signal, { sql: '', params: [] })
     expect(await queue.now(kind, 'second')).toMatchObject({ state: 'done' })
     expect(said).toEqual(['first', 'second'])
   })

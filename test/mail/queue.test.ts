@@ -289,7 +289,7 @@ describeAnyEngine('the mail queue', (engine) => {
     const processes = [post, another()].map((one) => {
       const leases = createLeases(store, clock, createTestLog().log)
       const scheduler = createScheduler({ leases, store, clock, log: createTestLog().log })
-      for (const round of one.rounds) scheduler.add(round)
+      for (const job of one.jobs) scheduler.add(job)
       scheduler.start()
       return { leases, scheduler }
     })

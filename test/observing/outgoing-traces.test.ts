@@ -64,7 +64,7 @@ describeAnyEngine('a call to another server', (engine) => {
     }
   }
   // Events go from the feed to webhooks as time passes.
-  const world = useWorld(engine, undefined, outside, { hasTimedRounds: true })
+  const world = useWorld(engine, undefined, outside, { hasTimedJobs: true })
 
   beforeAll(async () => {
     stripe = await startStripe()

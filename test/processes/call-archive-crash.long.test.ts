@@ -34,7 +34,7 @@ import { type ServerProcess, startServerProcess } from '../support/servers/serve
 import { freeRequests, openSession, type Session } from '../support/world/session.ts'
 
 const kills = 40
-const round = 'cdr-archive'
+const job = 'cdr-archive'
 const legsPerBody = 25
 const bodiesPerTurn = 6
 
@@ -169,11 +169,11 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
     return { server, session }
   }
 
-  const isDone = async (store: Store) => (await createScheduleRows(store).doneAt(round)) > 0
+  const isDone = async (store: Store) => (await createScheduleRows(store).doneAt(job)) > 0
 
-  /** The next server does the round as soon as it is there. */
+  /** The next server runs the job when it starts. */
   const askAgain = (store: Store) =>
-    store.writeUnrecorded([{ sql: 'DELETE FROM rounds WHERE name = $1', params: [round] }])
+    store.writeUnrecorded([{ sql: 'DELETE FROM scheduled_jobs WHERE name = $1', params: [job] }])
 
   const untilDone = (store: Store) => eventually(() => isDone(store), Boolean)
 
@@ -239,14 +239,14 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
     await restart()
     const began = performance.now()
     await untilDone(store)
-    // How long the round takes without a kill. Each kill comes within this time.
+    // How long the job takes without a kill. Each kill comes within this time.
     const span = performance.now() - began
     await sendFirst(session, 'second', ledger)
     await kill(server)
     const untilNextKill = () => sleep(chance.below(span))
 
     let interrupted = 0
-    // A kill may come after the end of the round. At least one comes before.
+    // A kill may come after the end of the job. At least one comes before.
     for (let turn = 0; turn < kills || interrupted === 0; turn += 1) {
       await restart()
       const sending = sendMore(session, `turn-${turn}`, chance, ledger)

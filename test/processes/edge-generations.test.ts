@@ -30,7 +30,7 @@ const configured = (edges: readonly { url: string }[], more: Json = {}) => ({
 })
 
 describeAnyEngine('edges', (engine) => {
-  const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
+  const world = useWorld(engine, undefined, undefined, { hasTimedJobs: true })
   const open: EdgeServer[] = []
 
   const edge = async () => {
@@ -208,7 +208,7 @@ const lacking = lacks('kamailio')
 
 describe.skipIf(lacking)(`a real edge${lacking}`, () => {
   describeAnyEngine('stores the generation', (engine) => {
-    const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
+    const world = useWorld(engine, undefined, undefined, { hasTimedJobs: true })
 
     it('of each change', async () => {
       const edge = await startKamailio()

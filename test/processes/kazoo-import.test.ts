@@ -108,7 +108,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
     const query = { accept_charges: true }
     const phone = await admin.put(`${pathOf(accounts.C)}/devices`, { name: 'A new phone' }, { query })
     expect(phone.status).toBe(201)
-    // The server resumes its own rounds once the import is finished, and they write.
+    // The server resumes its scheduled jobs after the import, and they write.
     expect(await server.end()).toBe(0)
     const finished = await house.snapshot()
     for (const args of [[other.url], [other.url, '--finish'], ['--undo']]) {

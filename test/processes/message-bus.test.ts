@@ -38,7 +38,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
   afterAll(() => rabbit?.close())
 
   describeAnyEngine('the message bus', (engine) => {
-    const world = useWorld(engine, undefined, undefined, { hasTimedRounds: true })
+    const world = useWorld(engine, undefined, undefined, { hasTimedJobs: true })
     const path = '/v2/system_configs/events'
     const exchangeOf = (name: string) => `${name}.${engine}`
     const use = (amqp: Json) => world.configure('events', { amqp })
@@ -90,7 +90,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       try {
         await beginMove(db, { id: 'move', to: 'elsewhere' })
         await eventually(
-          () => db.all("SELECT name FROM leases WHERE name = 'round/message_bus'"),
+          () => db.all("SELECT name FROM leases WHERE name = 'scheduled-job/message_bus'"),
           (rows) => rows.length === 0,
         )
         const { id } = await world.device(world.acme)

@@ -241,7 +241,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
     const before = await store.cdrs.archivedMonths()
     const months = await store.cdrs.months()
     const lost = {
-      sql: 'DELETE FROM rounds WHERE name = $1',
+      sql: 'DELETE FROM scheduled_jobs WHERE name = $1',
       params: ['nobody'],
       expect: { rows: 1, orElse: leaseLost },
     }

@@ -87,17 +87,17 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
         await db.write({
           statements: [
             {
-              sql: "INSERT INTO rounds (name, done_at) SELECT 'level ' || current_setting('synchronous_commit'), 0 ON CONFLICT DO NOTHING",
+              sql: "INSERT INTO scheduled_jobs (name, done_at) SELECT 'level ' || current_setting('synchronous_commit'), 0 ON CONFLICT DO NOTHING",
               params: [],
             },
           ],
           stale: [],
         })
-        expect(await db.all("SELECT name FROM rounds WHERE name LIKE 'level %'")).toEqual([
+        expect(await db.all("SELECT name FROM scheduled_jobs WHERE name LIKE 'level %'")).toEqual([
           { name: `level ${strongest}` },
         ])
         await db.write({
-          statements: [{ sql: "DELETE FROM rounds WHERE name LIKE 'level %'", params: [] }],
+          statements: [{ sql: "DELETE FROM scheduled_jobs WHERE name LIKE 'level %'", params: [] }],
           stale: [],
         })
         await db.close()

@@ -271,7 +271,7 @@ describeEngines('a lease', (engine) => {
         runs += 1
         if (runs > 1) return
         clock.advance({ seconds: 16 })
-        await lose(signal, guard, await world.other.take(`round/${job.name}`))
+        await lose(signal, guard, await world.other.take(`scheduled-job/${job.name}`))
       },
     })
     scheduler.start()

@@ -75,6 +75,30 @@ describeEngines('storage upgrades', (engine) => {
     expect(await db.all('SELECT value, noted FROM claims')).toEqual([{ value: 'c', noted: 'g' }])
   })
 
+  it('keep when scheduled jobs ran last, and which of them are running, under the new names', async () => {
+    const db = open()
+    await upgradeStorage(db, clock, upgrades.slice(0, 1))
+    const lease = 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, 9)'
+    await db.write({
+      statements: [
+        { sql: "INSERT INTO rounds (name, done_at) VALUES ('cdr-retention', 42)", params: [] },
+        { sql: lease, params: ['round/mail', 'a', '{}'] },
+        { sql: lease, params: ['feed', 'b', '{}'] },
+      ],
+      stale: [],
+    })
+    await upgradeStorage(db, clock)
+    expect(await numbersOf(db)).toEqual(known)
+    expect(await db.all('SELECT name, done_at FROM scheduled_jobs ORDER BY name')).toEqual([
+      { name: 'cdr-retention', done_at: 42 },
+      { name: 'quantities', done_at: 0 },
+    ])
+    expect(await db.all('SELECT name, token, holder, expires_at FROM leases ORDER BY name')).toEqual([
+      { name: 'feed', token: 'b', holder: '{}', expires_at: 9 },
+      { name: 'scheduled-job/mail', token: 'a', holder: '{}', expires_at: 9 },
+    ])
+  })
+
   it('are undone whole when one fails', async () => {
     const db = open()
     const failing = further('CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)')

@@ -74,13 +74,13 @@ describeAnyEngine('telling a webhook', (engine) => {
     await rename(world.uli, 'Wilma')
     await attempts(made, 1)
     const { store } = world.server
-    const webhookRounds = () => store.all("SELECT name FROM leases WHERE name LIKE 'round/webhook%'")
+    const webhookJobs = () => store.all("SELECT name FROM leases WHERE name LIKE 'scheduled-job/webhook%'")
     const side = await openSide(world.config)
     const tables = await side.tables().finally(side.close)
     const db = await openDatabase(world.config)
     try {
       await beginMove(db, { id: 'move', to: 'elsewhere' })
-      await eventually(webhookRounds, (rows) => rows.length === 0)
+      await eventually(webhookJobs, (rows) => rows.length === 0)
       await closeStore(
         db,
         tables.map(({ name }) => name),

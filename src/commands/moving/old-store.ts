@@ -35,26 +35,26 @@ const orderEntries = async ({ store, leases }: OldStore) => {
   await lease.release()
 }
 
-const roundPauseMs = 200
+const jobPauseMs = 200
 // Longer jobs, such as tasks, are interrupted and continue on the new store.
-const longestRoundMs = 30_000
+const maxJobWaitMs = 30_000
 
 /** Waits for scheduled jobs in progress, so that sent mail is recorded as sent. */
-const awaitRounds = async ({ db, leases }: OldStore) => {
-  const end = performance.now() + longestRoundMs
+const awaitScheduledJobs = async ({ db, leases }: OldStore) => {
+  const end = performance.now() + maxJobWaitMs
   let running = await readScheduleLeases(db)
   for (;;) {
     const held = await Promise.all(running.map(({ name }) => leases.isHeld(name)))
     const tokens = new Set((await readScheduleLeases(db)).map(({ token }) => token))
     running = running.filter(({ token }, index) => held[index] && tokens.has(token))
     if (running.length === 0 || performance.now() > end) return
-    await sleep(roundPauseMs)
+    await sleep(jobPauseMs)
   }
 }
 
 /** The store stays closed when this process ends. */
 export const closeOldStore = async (old: OldStore, tables: readonly string[]) => {
-  await awaitRounds(old)
+  await awaitScheduledJobs(old)
   for (;;) {
     await orderEntries(old)
     await closeStore(old.db, tables)

@@ -41,8 +41,8 @@ const tables = {
     'kazoo_documents kazoo_findings kazoo_kept leases ledger_balances ledger_entries ' +
     'ledger_months ledger_postings localities long_runs migrations_performed monthly_tables ' +
     'number_pools number_searches numbers passkey_challenges payer_turns payment_disputes ' +
-    'payment_events quantities quantity_days quantity_moves records rounds running_calls ' +
-    'service_audit service_bills sign_in_buckets storage_upgrades topups transactions ' +
+    'payment_events quantities quantity_days quantity_moves records running_calls ' +
+    'scheduled_jobs service_audit service_bills sign_in_buckets storage_upgrades topups transactions ' +
     'webhook_deliveries webhook_failures webhook_replays websockets work'
   ).split(' '),
 }

@@ -1,6 +1,7 @@
 // Triggers in the old store reject writes of any process and version. The new store is at an unknown upgrade until it is complete,
 // so that no server starts on it.
 import type { Database, Engine, Row } from '../db.ts'
+import { scheduleLeases } from '../leases.ts'
 import { movedCode, movedText } from '../outages.ts'
 import { integer, json, shape, text } from '../table.ts'
 import { movingUpgrade, type Run, type Upgrade } from '../upgrades.ts'
@@ -31,10 +32,10 @@ const writeMark = async (run: Run, which: Mark, { id, to }: Move) => {
   await run(sql, [marks[which], id, JSON.stringify(to)])
 }
 
-const roundLease = shape({ name: text(), token: text() })
+const scheduleLease = shape({ name: text(), token: text() })
 
 export const readScheduleLeases = async ({ all }: Pick<Database, 'all'>) =>
-  roundLease.list(await all("SELECT name, token FROM leases WHERE name LIKE 'round/%'"))
+  scheduleLease.list(await all(`SELECT name, token FROM leases WHERE name LIKE '${scheduleLeases}%'`))
 
 export const hasUnorderedEntries = async ({ all }: Pick<Database, 'all'>) =>
   (await all('SELECT id FROM audit_log WHERE sequence IS NULL LIMIT 1')).length > 0

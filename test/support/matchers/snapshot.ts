@@ -11,7 +11,7 @@ const logTables = new Set([
   'writers',
   'told_keys',
   'leases',
-  'rounds',
+  'scheduled_jobs',
   'number_searches',
   'billing_progress',
   'balance_watch',

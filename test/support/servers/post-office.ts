@@ -79,8 +79,8 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       documentOf: async ({ id }) => Buffer.from(`document ${id}`),
       log,
     })
-    const [letters, ...rounds] = mailSchedule(post, queue) as [ScheduledJob, ...ScheduledJob[]]
-    return { letters, rounds: [letters, ...rounds], tidying: post.tidying, close: post.close }
+    const [letters, ...others] = mailSchedule(post, queue) as [ScheduledJob, ...ScheduledJob[]]
+    return { letters, jobs: [letters, ...others], tidying: post.tidying, close: post.close }
   }
   const posts = [postOn(store)]
   const [post] = posts as [ReturnType<typeof postOn>]

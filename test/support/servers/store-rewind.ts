@@ -3,13 +3,13 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 
 type Row = Record<string, SQLInputValue>
 
-// Leases and rounds are about what the server works on now, not about how the store was. A fold of counts that meets a
+// Leases and scheduled jobs are about what the server works on now, not about how the store was. A fold of counts that meets a
 // rewind finds its moves gone, and reads again.
 const tablesOf = (db: DatabaseSync) =>
   (
     db
       .prepare(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('writers', 'told_keys', 'leases', 'rounds')",
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('writers', 'told_keys', 'leases', 'scheduled_jobs')",
       )
       .all() as {
       name: string

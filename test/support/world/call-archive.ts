@@ -29,7 +29,7 @@ export const insertLegs = async ({ cdrs, commit }: Store, rows: readonly CdrRow[
 const oldest = { of: async () => ({ archive_after_months: 1 }) } as unknown as Settings
 
 /** A guard statement without effect. */
-export const guard = { sql: 'DELETE FROM rounds WHERE name = $1', params: ['nobody'] }
+export const guard = { sql: 'DELETE FROM scheduled_jobs WHERE name = $1', params: ['nobody'] }
 
 /** An archive in a directory, or in `objects`; or in a directory of which `changed` makes something else. */
 export const archiveAround = (

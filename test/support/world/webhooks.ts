@@ -26,7 +26,7 @@ export const useHooks = (engine: Engine) => {
       'crossbar.auth': { token_auth_expiry_s: 0 },
     },
     // Events go from the feed to hooks, and again to those that did not answer, as time passes.
-    hasTimedRounds: true,
+    hasTimedJobs: true,
   })
   let receiver: HookReceiver
   let made = 0

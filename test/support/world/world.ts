@@ -313,17 +313,17 @@ interface Changed {
    * Runs the scheduled jobs of the server as time passes. Other tests call `server.scheduler.runNow` for work
    * without a request.
    */
-  hasTimedRounds?: boolean
+  hasTimedJobs?: boolean
 }
 
 type Parts = Required<Omit<Changed, 'settings'>>
 
-const usualParts: Parts = { more: [], over: (db) => db, layers: quickLayers, hasTimedRounds: false }
+const usualParts: Parts = { more: [], over: (db) => db, layers: quickLayers, hasTimedJobs: false }
 
 const openServer = async (
   place: Place,
   outside: Partial<Config>,
-  { more, over, layers, hasTimedRounds }: Parts,
+  { more, over, layers, hasTimedJobs }: Parts,
   given?: Database,
 ) => {
   const clock = createTestClock()
@@ -333,7 +333,7 @@ const openServer = async (
     list: [...areas, ...more] as const,
     db: over(given ?? (await openDatabase(config))),
     layers,
-    onlyWokenJobs: !hasTimedRounds,
+    onlyWokenJobs: !hasTimedJobs,
   }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
@@ -432,7 +432,7 @@ const canCopy = (engine: Engine) => engine === 'sqlite' || inject('postgresTempl
 export const buildWorld = async (
   engine: Engine,
   outside: Outside = async () => ({}),
-  { hasTimedRounds = false, ...changed }: Changed = {},
+  { hasTimedJobs = false, ...changed }: Changed = {},
 ) => {
   const given = await outside()
   const isCopied =
@@ -440,7 +440,7 @@ export const buildWorld = async (
     !settingsOfFirstStart.some((name) => name in given) &&
     canCopy(engine)
   const { settings: firstSettings = {}, ...changedParts } = changed
-  const parts = { ...usualParts, ...changedParts, hasTimedRounds }
+  const parts = { ...usualParts, ...changedParts, hasTimedJobs }
   const { place, opened, people, make } = isCopied
     ? await openCopy(engine, given, parts)
     : await openNew(engine, given, firstSettings, parts)

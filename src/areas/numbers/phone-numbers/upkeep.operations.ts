@@ -17,7 +17,7 @@ interface Deps extends DepsOf<'store' | 'settings'> {
   findDevice(accountId: string, deviceId: string): Promise<object | undefined>
 }
 
-const upkeepAuthor: Author = { requestId: 'round/phone-numbers' }
+const upkeepAuthor: Author = { requestId: 'phone-numbers' }
 
 // Numbers of one write.
 const numbersPerUpkeep = 200

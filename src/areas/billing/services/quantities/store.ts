@@ -20,14 +20,14 @@ const moved = shape({
 const ownDayCounts = shape({ category: text(), item: text(), day: integer(), own: integer() })
 
 const reshape: Statement = {
-  sql: "UPDATE rounds SET done_at = done_at + 1 WHERE name = 'quantities'",
+  sql: "UPDATE scheduled_jobs SET done_at = done_at + 1 WHERE name = 'quantities'",
   params: [],
   expect: { rows: 1, orElse: conflict },
 }
 
 /** Fails unless the tree has its version from before. Folds, moves and removals exclude each other by it. */
 const takeTurn = (version: number): Statement => ({
-  sql: "UPDATE rounds SET done_at = done_at WHERE name = 'quantities' AND done_at = $1",
+  sql: "UPDATE scheduled_jobs SET done_at = done_at WHERE name = 'quantities' AND done_at = $1",
   params: [version],
   expect: { rows: 1, orElse: conflict },
 })
@@ -104,7 +104,9 @@ interface FoldTerms {
 export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store) => ({
   /** Changes whenever accounts move in the tree or leave it. */
   async treeVersion(): Promise<number> {
-    const turn = turns.first(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
+    const turn = turns.first(
+      await all(`SELECT ${turns.columns} FROM scheduled_jobs WHERE name = 'quantities'`),
+    )
     if (!turn) throw new Error('the quantities have no turns')
     return turn.doneAt
   },
