@@ -1,5 +1,4 @@
-// What `npm pack` adds to the files of the repository: Node strips no types below `node_modules`, so a package
-// has its code as a bundle in `lib/`. `build-package.mjs clear` removes it.
+// Builds the bundle in `lib/` for `npm pack`: Node strips no types in `node_modules`. `build-package.mjs clear` removes it.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

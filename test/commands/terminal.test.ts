@@ -1,4 +1,4 @@
-// What a terminal is shown of a file that the server has sent.
+// The output of a file from the server to a terminal.
 import { describe, expect, it } from 'vitest'
 import { printableText } from '../../cli/terminal.ts'
 

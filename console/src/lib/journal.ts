@@ -75,7 +75,7 @@ export const journalled: typeof fetch = async (input, init) => {
     status: undefined,
     answer: undefined,
   }
-  // What a screen reads again and again is listed once.
+  // Repeated reads of a screen are listed once.
   const others = exchanges.filter(
     (one) => noted.method !== 'GET' || one.method !== 'GET' || one.path !== path,
   )

@@ -42,7 +42,7 @@ export const refusalsToldIn = (text: string) =>
 
 const sessionCommands = `PASSWORD='the password that was shown'\n. examples/session.sh\n`
 
-/** What the first steps have set up, for pages that continue them. */
+/** The setup of the first steps, for pages that continue them. */
 export const setupOf = (blocks: readonly Block[]) => {
   const text = blocks.map((block) => block.text).join('\n')
   return /\$API\b|^call /m.test(text) && !text.includes('. examples/session.sh') ? sessionCommands : ''
