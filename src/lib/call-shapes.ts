@@ -96,7 +96,7 @@ export const CallRecording = closed(
 export const AccountCallRecording = closed({ account: CallRecording, endpoint: CallRecording })
 
 const forwardingFields = {
-  number: text(0, 35, { description: 'Where calls go' }),
+  number: text(0, 35, { description: 'Number that gets the calls' }),
   keep_caller_id: flag({ default: true, description: 'Show the caller instead of the forwarding endpoint' }),
   require_keypress: flag({ default: true, description: 'Ask the called party to press 1' }),
   direct_calls_only: flag({ default: false, description: 'Leave calls of groups and queues alone' }),

@@ -6,16 +6,16 @@ const timeout = (fallback: number, description: string) =>
   wholeNumber({ minimum: 10, maximum: 60_000, default: fallback }, description)
 
 const systemKeys = {
-  http_url: address('Where every call is posted'),
+  http_url: address('URL that receives each call'),
   authorization_header: Type.Optional(
-    Type.String({ maxLength: 4096, ...secret, description: 'Sent as it is in the header Authorization' }),
+    Type.String({ maxLength: 4096, ...secret, description: 'Value of the header Authorization' }),
   ),
   signing_secret: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 1024,
       ...secret,
-      description: 'Signs every call: X-Crosspoint-Signature',
+      description: 'Key that signs each call (X-Crosspoint-Signature)',
     }),
   ),
 }
@@ -23,20 +23,17 @@ const systemKeys = {
 export const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
   Type.Record(Type.String(), keys, {
     default: {},
-    description:
-      'Account ID of a billing provider’s vendor -> settings of its billing providers, instead of all others',
+    description: 'Settings by account ID of the vendor; they replace all others',
   })
 
 const httpSync = Type.Object(
   {
     ...systemKeys,
-    timeout_ms: timeout(10_000, 'How long an answer is waited for'),
+    timeout_ms: timeout(10_000, 'Timeout of a response'),
     vendors: vendors(
       Type.Object({
         ...systemKeys,
-        timeout_ms: Type.Optional(
-          wholeNumber({ minimum: 10, maximum: 60_000 }, 'How long an answer is waited for'),
-        ),
+        timeout_ms: Type.Optional(wholeNumber({ minimum: 10, maximum: 60_000 }, 'Timeout of a response')),
       }),
     ),
   },
@@ -47,20 +44,18 @@ const httpSync = Type.Object(
 )
 
 const stripeKeys = {
-  api_key: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 512, ...secret, description: 'The secret key' }),
-  ),
+  api_key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, ...secret, description: 'Secret key' })),
   publishable_key: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 512, description: 'Given to browsers that take a card' }),
+    Type.String({ minLength: 1, maxLength: 512, description: 'Key for browsers that read card data' }),
   ),
-  api_url: address('Instead of https://api.stripe.com'),
+  api_url: address('URL instead of https://api.stripe.com'),
   webhook_secret: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 512,
       ...secret,
       description:
-        'The signing secret of the endpoint /ingest/stripe/{account id of the vendor}; absent: there is none',
+        'Signing secret of the endpoint /ingest/stripe/{account ID of the vendor}; absent: no endpoint',
     }),
   ),
 }
@@ -68,7 +63,7 @@ const stripeKeys = {
 const stripe = Type.Object(
   {
     ...stripeKeys,
-    timeout_ms: timeout(10_000, 'How long each try of a call may take'),
+    timeout_ms: timeout(10_000, 'Timeout of each attempt'),
     vendors: vendors(Type.Object(stripeKeys)),
   },
   { additionalProperties: true, description: 'Bookkeepers of type `stripe`' },

@@ -9,20 +9,22 @@ export type AuthModuleName = (typeof authModuleNames)[number]
 
 const MultiFactor = closed(
   {
-    enabled: flag({ description: 'Whether a second factor is asked for' }),
-    configuration_id: text(1, 64, { description: 'The provider; absent: the nearest one above' }),
-    account_id: text(32, 32, { description: 'The account that holds the provider' }),
-    include_subaccounts: flag({ description: 'Also for the accounts below' }),
+    enabled: flag({ description: 'Require a second factor' }),
+    configuration_id: text(1, 64, {
+      description: 'ID of the provider; absent: the provider of the nearest parent account',
+    }),
+    account_id: text(32, 32, { description: 'Account of the provider' }),
+    include_subaccounts: flag({ description: 'Also apply to sub-accounts' }),
   },
-  { description: 'The second factor' },
+  { description: 'Second factor' },
 )
 
 const AuthModule = open({
-  enabled: flag({ description: 'Whether one may sign in this way' }),
-  log_failed_attempts: flag({ description: 'Keep refused sign-ins' }),
-  log_successful_attempts: flag({ description: 'Keep sign-ins' }),
+  enabled: flag({ description: 'Allow this sign-in method' }),
+  log_failed_attempts: flag({ description: 'Store failed sign-in attempts' }),
+  log_successful_attempts: flag({ description: 'Store successful sign-ins' }),
   token_auth_expiry_s: integer({
-    description: 'How long a token is good; not positive: tokens do not expire',
+    description: 'Lifetime of a token; 0 or less: it does not expire',
   }),
   scopes: list(scope, {
     maxItems: 200,
@@ -36,8 +38,8 @@ export type AuthModule = Static<typeof AuthModule>
 const authModule = (description: string) => ({ ...AuthModule, description })
 
 const modules = {
-  cb_api_auth: authModule('API keys, named ones too'),
-  cb_user_auth: authModule('User name and password, passkeys, acting as a user'),
+  cb_api_auth: authModule('API keys, including named ones'),
+  cb_user_auth: authModule('User name and password, passkeys, sign-in as another user'),
 } satisfies Record<AuthModuleName, typeof AuthModule>
 
 export const AuthModules = closed(modules, {

@@ -9,11 +9,11 @@ const kamailio = Type.Object(
       default: [],
       maxItems: 64,
       description:
-        'Where each edge takes JSON-RPC, as http://192.0.2.1:8080/RPC. It may be in a private network; none: no edge is asked',
+        'JSON-RPC URL of each edge, such as http://192.0.2.1:8080/RPC. It may be in a private network; empty: no edges',
     }),
     timeout_ms: wholeNumber(
       { minimum: 50, maximum: 30_000, default: 3000 },
-      'How long an edge is waited for; then it counts as unreachable, and what the others say holds',
+      'Timeout of an edge. After it, the edge counts as unreachable, and the results of the others apply',
     ),
     secret: Type.Optional(
       Type.String({
@@ -28,7 +28,7 @@ const kamailio = Type.Object(
   { default: {}, description: 'SIP edges that run Kamailio' },
 )
 
-const mediaSwitch = section('The machines that carry the calls', {
+const mediaSwitch = section('SIP edges that carry the calls', {
   adapter: choice(['none', 'kamailio'], {
     default: 'none',
     description:
@@ -37,13 +37,13 @@ const mediaSwitch = section('The machines that carry the calls', {
   kamailio,
   disabled_grace_s: wholeNumber(
     { minimum: 0, maximum: 86_400, default: 60 },
-    'Seconds after which the calls of a device, user, trunk or account that was disabled or removed end, except calls to emergency numbers. Its registrations end at once',
+    'Time after which the calls of a disabled or removed device, user, trunk or account end, except emergency calls. Its registrations end immediately',
   ),
   sip_hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
     default: [],
     maxItems: 256,
     description:
-      'Names, addresses and CIDRs at which phones and carriers reach the edges: no call of a customer is sent there',
+      'Names, addresses and CIDRs of the edges for phones and carriers. The server sends no call of a customer there',
   }),
 })
 

@@ -221,7 +221,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       run: ({ account }) => new ListResponse(tree(account, true, childRow)),
     }),
     get(`${anAccount}/descendants`, {
-      summary: 'List all accounts below',
+      summary: 'List all sub-accounts, at every level',
       ...listing,
       run: ({ account }) => new ListResponse(tree(account, false, descendantRow)),
     }),
@@ -237,7 +237,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     ...(['parents', 'tree'] as const).map((name) =>
       get(`${anAccount}/${name}`, {
-        summary: 'List the accounts above, top first, as far as the caller may see',
+        summary: 'List the parent accounts that the caller may see, top first',
         ...listing,
         run: ancestors,
       }),
@@ -252,7 +252,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       run: ({ account }) => ({ api_key: accounts.apiKeyOf(account) }),
     }),
     put(`${anAccount}/api_key`, {
-      summary: 'Make a new API key',
+      summary: 'Create a new API key; the old one stops working',
       resource: 'accounts',
       allow: accountAdminPerson,
       namedKeys: 'unlimited',
@@ -265,7 +265,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       },
     }),
     post(`${anAccount}/move`, {
-      summary: 'Move an account, with all below it, under another parent',
+      summary: 'Move an account and its sub-accounts under another parent',
       resource: 'accounts',
       allow: ancestorOnly,
       body: AccountMove,

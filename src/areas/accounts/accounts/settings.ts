@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { choice } from '../../../lib/schema.ts'
 import { flag, section, settingsDocument } from '../../../settings/keys.ts'
 
-const accountsSection = section('Defaults of new accounts, and who may move and list accounts', {
+const accountsSection = section('Defaults of new accounts, and permissions to move and list accounts', {
   account_realm_suffix: Type.Optional(
     Type.String({
       minLength: 1,
@@ -10,9 +10,12 @@ const accountsSection = section('Defaults of new accounts, and who may move and 
       description: 'Suffix of generated realms; absent: the realm of the master account',
     }),
   ),
-  ensure_unique_name: flag(true, 'Refuse an account name that is taken'),
+  ensure_unique_name: flag(true, 'Refuse an account name that another account has'),
   allow_sibling_listing: flag(true, 'Let accounts list their siblings'),
-  allow_subaccounts_for_direct: flag(true, 'Let clients directly under the master account have sub-accounts'),
+  allow_subaccounts_for_direct: flag(
+    true,
+    'Allow direct sub-accounts of the master account to have sub-accounts',
+  ),
   allow_move: choice(['superduper', 'tree'], {
     default: 'superduper',
     description:
@@ -20,8 +23,7 @@ const accountsSection = section('Defaults of new accounts, and who may move and 
   }),
   default_timezone: Type.Optional(
     Type.String({
-      description:
-        'For accounts without a value, if no reseller above has one; absent: that of the master account',
+      description: 'Timezone of accounts that have none and inherit none; absent: that of the master account',
     }),
   ),
 })

@@ -67,13 +67,13 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
       },
     }),
     get(oneKey, {
-      summary: 'Read what a named API key may do',
+      summary: 'Read a named API key and its permissions',
       record: { kind: 'api_key' },
       ...ofOne,
       run: ({ subject: key }) => view(key),
     }),
     patch(oneKey, {
-      summary: 'Change what a named API key may do, at once and for its sessions too',
+      summary: 'Change the permissions of a named API key; its sessions get them immediately',
       ...ofOne,
       body: ApiKey,
       judge: async ({ data, subject: key }) => keys.judge(data, key),

@@ -29,23 +29,23 @@ export const loginAttemptRoutes = ({ attempts, settings, store }: Deps): Route[]
 
   return [
     get(onSecurity, {
-      summary: 'List the attempts to sign in to an account',
+      summary: 'List the sign-in attempts of an account',
       ...listed,
       run: ({ path, query }) => listing(query, { accountId: path.account_id }),
     }),
     get(`${onSecurity}/{attempt_id}`, {
-      summary: 'Read an attempt to sign in',
+      summary: 'Read a sign-in attempt',
       ...read,
       run: async ({ path }) => one(await attempts.get(path.account_id, path.attempt_id)),
     }),
     get(onMultiFactor, {
-      summary: 'List the attempts to pass the second factor of an account',
+      summary: 'List the second-factor attempts of an account',
       ...listed,
       run: ({ path, query }) =>
         listing(query, { accountId: path.account_id, ownerId: attempts.secondFactors }),
     }),
     get(`${onMultiFactor}/{attempt_id}`, {
-      summary: 'Read an attempt to pass the second factor',
+      summary: 'Read a second-factor attempt',
       ...read,
       run: async ({ path }) => one(await attempts.getSecondFactor(path.account_id, path.attempt_id)),
     }),

@@ -67,7 +67,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] 
     }),
     ...ofAccounts.routes,
     get(userQrCode, {
-      summary: "The QR code of a user's second factor, until its first code was shown",
+      summary: "Read the QR code of a user's second factor, until its first code is entered",
       resource: 'users',
       allow: userOrAdmin,
       subject: users.inPath,
@@ -79,7 +79,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Deps): Route[] 
         }),
     }),
     del(userQrCode, {
-      summary: 'Forget the second factor of a user who lost it',
+      summary: 'Reset the second factor of a user who lost it',
       resource: 'users',
       allow: accountAdminPerson,
       subject: users.inPath,

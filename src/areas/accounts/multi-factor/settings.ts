@@ -6,8 +6,7 @@ const passkeys = section('Passkeys', {
     Type.String({
       minLength: 1,
       maxLength: 253,
-      description:
-        'The domain that passkeys belong to; without it, the host of the request, if it is in hosts',
+      description: 'Domain of the passkeys; absent: the host of the request, if it is in hosts',
     }),
   ),
   rp_name: Type.String({
@@ -20,20 +19,17 @@ const passkeys = section('Passkeys', {
     default: [],
     maxItems: 50,
     description:
-      'Where passkeys of rp_id are used, as browsers say it (https://console.example.com); empty: https at rp_id',
+      'Web origins that use the passkeys of rp_id (https://console.example.com); empty: https at rp_id',
   }),
   hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
     default: [],
     maxItems: 1000,
     description: 'Further hosts of this server, each with separate passkeys',
   }),
-  challenge_s: wholeNumber(
-    { minimum: 30, maximum: 3600, default: 300 },
-    'Seconds within which a challenge has to be answered',
-  ),
+  challenge_s: wholeNumber({ minimum: 30, maximum: 3600, default: 300 }, 'Validity of a challenge'),
   most_per_user: wholeNumber(
     { minimum: 1, maximum: 50, default: 20, unit: 'passkeys' },
-    'Passkeys that a user may have',
+    'Maximum passkeys of a user',
   ),
 })
 

@@ -11,21 +11,21 @@ const counts = (description: string) =>
   })
 
 const keys = {
-  records: countSetting('records', 'Records of one kind that an account may have'),
-  records_of_kind: counts('The same for one kind: device, user, alert, number, task and the like'),
-  sub_accounts: countSetting('accounts', 'Accounts below one, at whatever depth'),
-  file_bytes: bytes('Total of logos, icons, texts and photos'),
-  task_input_bytes: bytes('Total of the inputs of all tasks of an account'),
+  records: countSetting('records', 'Maximum records of each kind of an account'),
+  records_of_kind: counts('Maximum records by kind, such as device, user, alert, number, task'),
+  sub_accounts: countSetting('accounts', 'Maximum sub-accounts, at all levels'),
+  file_bytes: bytes('Maximum total of logos, icons, texts and photos'),
+  task_input_bytes: bytes('Maximum total of the task inputs of an account'),
 }
 
-const quotas = section('Quotas of accounts; a request that exceeds one is refused', {
+const quotas = section('Quotas of accounts; the server refuses a request that exceeds one', {
   record_bytes: wholeNumber(
     { minimum: 1000, maximum: 16_000_000, default: 1_000_000, unit: 'bytes' },
-    'JSON text of any record, for every caller',
+    'Maximum JSON text of a record, for every caller',
   ),
   record_values: wholeNumber(
     { minimum: 100, maximum: 1_000_000, default: 20_000, unit: 'values' },
-    'Values of any record, for every caller; objects and arrays within others count twice',
+    'Maximum values of a record, for every caller; objects and arrays in others count twice',
   ),
   records: { ...keys.records, default: 100_000 },
   records_of_kind: { ...keys.records_of_kind, default: { webhook: 100, resource: 200, connectivity: 200 } },
@@ -35,7 +35,7 @@ const quotas = section('Quotas of accounts; a request that exceeds one is refuse
   accounts: Type.Record(
     Type.String({ maxLength: 32 }),
     Type.Partial(Type.Object(keys), { additionalProperties: true }),
-    { default: {}, description: 'Account ID -> quotas of this account' },
+    { default: {}, description: 'Quotas by account ID' },
   ),
 })
 

@@ -41,21 +41,21 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
 
   return [
     get('/v2/security', {
-      summary: 'List the ways to sign in that have settings',
+      summary: 'List the sign-in methods that have settings',
       allow: anyToken,
       answers: AvailableMethods,
       run: () => ({ available_auth_methods: authModuleNames }),
     }),
     get(onAccount, {
-      summary: 'Read how one may sign in to an account',
+      summary: 'Read the sign-in settings of an account',
       allow: accountMember,
       answers: SecurityView,
       run: async ({ account }) => answer(await security.view(account)),
     }),
-    post(onAccount, { summary: 'Replace how one may sign in to an account', ...changing }),
-    patch(onAccount, { summary: 'Change how one may sign in to an account', ...changing }),
+    post(onAccount, { summary: 'Replace the sign-in settings of an account', ...changing }),
+    patch(onAccount, { summary: 'Change the sign-in settings of an account', ...changing }),
     del(onAccount, {
-      summary: 'Inherit how one may sign in to an account',
+      summary: 'Remove the sign-in settings of an account; the inherited ones apply again',
       ...unlimited,
       subject: ({ account }) => security.get(account),
       run: async ({ author, subject: record }) => {
@@ -64,7 +64,7 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
       },
     }),
     get(loginLock, {
-      summary: 'Whether failed sign-ins locked an account',
+      summary: 'Read whether failed sign-ins locked an account',
       allow: ownReseller,
       answers: LockStatus,
       run: async ({ account }) => ({

@@ -85,7 +85,7 @@ const keyRoutes = (tokens: Tokens): Route[] => {
       },
     }),
     put(oneKey, {
-      summary: 'Sign with a new key from now on; older keys still verify what they signed',
+      summary: 'Rotate the signing key; tokens of older keys stay valid',
       allow: superduper,
       subject,
       answers: Key,
@@ -169,7 +169,8 @@ export const signInRoutes = ({ signIn, login, impersonate, tokens, accounts, use
     run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
   }),
   put('/v2/multi_factor/qrcode', {
-    summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
+    summary:
+      'Set up an authenticator app: read the QR code, then send the first code for a session and recovery codes',
     ...signingIn,
     ...byDigest,
     answers: Enrolment,
@@ -180,7 +181,7 @@ export const signInRoutes = ({ signIn, login, impersonate, tokens, accounts, use
     },
   }),
   put('/v2/multi_factor/passkeys/options', {
-    summary: 'What a browser asks for a passkey with, whosever it is',
+    summary: 'Read the options for a sign-in with any passkey',
     allow: anyone,
     answers: PasskeyOptions,
     fails: [notConfigured],
@@ -196,7 +197,7 @@ export const signInRoutes = ({ signIn, login, impersonate, tokens, accounts, use
       opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
   }),
   put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
-    summary: 'Act as a user',
+    summary: 'Sign in as a user',
     allow: impersonator,
     namedKeys: 'none',
     subject: users.inPath,
@@ -236,7 +237,7 @@ export const signInRoutes = ({ signIn, login, impersonate, tokens, accounts, use
     run: ({ actor }) => signIn.tokenInfo(actor),
   }),
   del('/v2/token_auth', {
-    summary: 'Log out: the token of this request ends',
+    summary: 'Sign out: the token of this request ends',
     allow: anyToken,
     namedKeys: 'any',
     answers: anyObject(),
@@ -311,7 +312,7 @@ const onRecovery = '/v2/user_auth/recovery'
 
 export const recoveryRoutes = (recovery: Recovery): Route[] => [
   put(onRecovery, {
-    summary: 'Ask for a mail that leads to a new password',
+    summary: 'Request an email with a link to set a new password',
     ...byUser,
     body: RecoveryRequest,
     answers: RecoveryAnswer,
@@ -322,7 +323,7 @@ export const recoveryRoutes = (recovery: Recovery): Route[] => [
     },
   }),
   post(onRecovery, {
-    summary: 'Sign in with the reset id of a mail',
+    summary: 'Sign in with the reset ID of a recovery email',
     ...byUser,
     body: Redemption,
     tellsOnce: true,

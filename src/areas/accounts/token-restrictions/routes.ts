@@ -17,14 +17,14 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
 
   return [
     get(onAccount, {
-      summary: 'Read what tokens of an account may be used for',
+      summary: 'Read the token restrictions of an account',
       allow: accountMember,
       subject: existing,
       answers: TokenRestrictions,
       run: ({ subject: record }) => one(record),
     }),
     post(onAccount, {
-      summary: 'Restrict what tokens of an account may be used for',
+      summary: 'Set the token restrictions of an account',
       ...unlimited,
       subject: found,
       body: TokenRestrictions,
@@ -33,7 +33,7 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
         one(await restrictions.replace(author, account, record, data)),
     }),
     del(onAccount, {
-      summary: 'Lift the restrictions of an account',
+      summary: 'Remove the token restrictions of an account',
       ...unlimited,
       subject: existing,
       answers: TokenRestrictions,

@@ -173,7 +173,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
 
   return [
     get(photo, {
-      summary: 'The photo of a user: as it is, or as base64 text',
+      summary: 'Read the photo of a user: raw, or as base64 text',
       ...ofUser,
       answers: Photo,
       produces: [...imageTypes, 'application/octet-stream', 'application/base64'],
@@ -197,7 +197,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
       run: ({ author, subject: user }) => photos.remove(author, user),
     }),
     get(vcard, {
-      summary: 'A user as a vCard 3.0',
+      summary: 'Read a user as vCard 3.0',
       ...ofUser,
       answers: anyText(),
       produces: ['text/x-vcard', 'text/directory'],

@@ -108,7 +108,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       },
     }),
     del(oneUser, {
-      summary: 'Delete a user, and what they own when `object_types` says so',
+      summary: 'Delete a user, and the records of the types in `object_types` that the user owns',
       allow: accountMember,
       subject,
       query: { object_types: '`all`, or a JSON list of the types that go with the user' },

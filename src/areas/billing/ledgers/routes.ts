@@ -119,7 +119,7 @@ export const ledgerRoutes = (
 
   return [
     get(base, {
-      summary: 'Read what each ledger of an account comes to in some time',
+      summary: 'Read the sum of each ledger of an account in a time range',
       isLong: true,
       allow: accountMember,
       query: openWindowQuery,
@@ -130,13 +130,13 @@ export const ledgerRoutes = (
       },
     }),
     get(`${base}/available`, {
-      summary: 'List the ledgers there are',
+      summary: 'List the names of the ledgers',
       allow: accountMember,
       answers: listOf(LedgerKind),
       run: () => availableLedgers,
     }),
     get(`${base}/total`, {
-      summary: 'Read what an account has; metadata.currency is that of all money',
+      summary: 'Read the balance of an account; metadata.currency is the currency',
       allow: accountMember,
       answers: Amount,
       run: async ({ account }) => {
@@ -148,7 +148,7 @@ export const ledgerRoutes = (
       },
     }),
     get(`${base}/summary/{month}`, {
-      summary: 'Read the book of a month (YYYYMM), and the same by account',
+      summary: 'Read the ledgers of a month (YYYYMM), in total and by account',
       isLong: true,
       allow: accountMember,
       answers: anyObject(),
@@ -173,7 +173,7 @@ export const ledgerRoutes = (
       run: async ({ account, path }) =>
         answer({ data: entryJson(await ledgers.get(account.id, path.entry_id, path.source)) }),
     }),
-    put(`${base}/credit`, { summary: 'Give money to an account', ...booking, run: book(1) }),
-    put(`${base}/debit`, { summary: 'Take money from an account', ...booking, run: book(-1) }),
+    put(`${base}/credit`, { summary: 'Credit an account', ...booking, run: book(1) }),
+    put(`${base}/debit`, { summary: 'Debit an account', ...booking, run: book(-1) }),
   ]
 }

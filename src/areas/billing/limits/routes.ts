@@ -92,14 +92,14 @@ export const limitRoutes = (limits: LimitsOfAccounts): Route[] => {
       run: ({ subject: { record } }) => (record ? shownOperator(record) : {}),
     }),
     post(ofOperator, {
-      summary: 'Replace what the operator allows this account',
+      summary: 'Replace the operator limits of an account',
       ...operating,
       body: OperatorLimits,
       judge,
       run: replaceOperator,
     }),
     patch(ofOperator, {
-      summary: 'Change some of what the operator allows this account; null takes away',
+      summary: 'Change operator limits of an account; null removes one',
       ...operating,
       body: OperatorLimits,
       judge,
@@ -139,7 +139,7 @@ export const allotmentRoutes = ({ allotments, limits }: RouteDeps): Route[] => {
 
   return [
     get(base, {
-      summary: 'Read how many seconds of calls are included for an account',
+      summary: 'Read the included call seconds of an account',
       allow: accountMember,
       answers: Allotments,
       run: ({ account }) => allotments.of(account),
@@ -154,7 +154,7 @@ export const allotmentRoutes = ({ allotments, limits }: RouteDeps): Route[] => {
         allotments.replace(author, account, record, data),
     }),
     get(`${base}/consumed`, {
-      summary: 'Read how much of what is included is used',
+      summary: 'Read how many of the included seconds are used',
       allow: accountMember,
       query: {
         created_from: 'Gregorian seconds, instead of the current cycles',

@@ -7,14 +7,14 @@ const numberPrefix = (fallback?: string) =>
     maxLength: 32,
     pattern: '^[A-Za-z0-9/._-]*$',
     ...(fallback === undefined ? {} : { default: fallback }),
-    description: 'In front of the year and the number of invoices and credit notes',
+    description: 'Text before the year and number of invoices and credit notes',
   })
 
 const invoices = section('Invoices and credit notes', {
   number_prefix: numberPrefix(''),
   due_days: wholeNumber(
     { minimum: 0, maximum: 365, default: 14 },
-    'Days after its issue at which an invoice is due',
+    'Days from the issue of an invoice to its due date',
   ),
   font: Type.Optional(
     Type.String({
@@ -34,14 +34,13 @@ const dunning = section('Steps for unpaid invoices', {
   attempt_days: Type.Array(Type.Integer({ minimum: 1, maximum: 365 }), {
     default: [3, 7, 14],
     maxItems: 20,
-    description: 'Days after the first refusal on which a payment is tried again, in ascending order',
+    description: 'Days after the first refusal on which the server retries a payment, in ascending order',
   }),
-  grace_days: dunningDays(7, 'Days after the last try until the account is delinquent'),
-  uncollectible_days: dunningDays(60, 'Days after that until the invoice is uncollectible; 0: it stays open'),
+  grace_days: dunningDays(7, 'Days after the last attempt until the account is delinquent'),
+  uncollectible_days: dunningDays(60, 'Days from then until the invoice is uncollectible; 0: it stays open'),
   of_balances: Type.Boolean({
     default: false,
-    description:
-      'The same for invoices that are paid from a balance, counted from the day on which they are due',
+    description: 'Also apply these steps to invoices that are paid from a balance, from their due date',
   }),
 })
 

@@ -91,20 +91,20 @@ export const rateRoutes = (rates: Rates): Route[] => {
         made(await rates.create(author, data, queryText(query, 'ratedeck_id'))),
     }),
     get(`${ratesPath}/ratedecks`, {
-      summary: 'Name the ratedecks',
+      summary: 'List the ratedecks',
       ...admin,
       answers: Ratedecks,
       run: () => rates.decks(),
     }),
     get(`/v2/${ofNumber}`, {
-      summary: 'Tell what calls to a number cost',
+      summary: 'Read the price of calls to a number',
       allow: anyToken,
       query: { ...deckQuery, ...questionQuery },
       ...asking,
       run: async (call) => lookUp(call.actor.account, call, await deckFor(call)),
     }),
     get(`/v2/accounts/{account_id}/${ofNumber}`, {
-      summary: 'Tell what calls of an account to a number cost',
+      summary: 'Read the price of calls from an account to a number',
       allow: accountMember,
       query: questionQuery,
       ...asking,

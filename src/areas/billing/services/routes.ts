@@ -133,17 +133,20 @@ export const servicesRoutes = (services: Services): Route[] => {
 
   return [
     get(base, {
-      summary: 'Read the services of an account: what it has, by which plans, at what price',
+      summary: 'Read the services of an account: quantities, plans and prices',
       ...current,
     }),
     // Paths of Kazoo 4.
-    get(`${plansBase}/current`, { summary: 'Read the services of an account, as at `services`', ...current }),
+    get(`${plansBase}/current`, {
+      summary: 'Read the services of an account; the same as `services`',
+      ...current,
+    }),
     get(`${plansBase}/available`, {
-      summary: 'List the plans that the reseller of an account sells, as at `services/available`',
+      summary: 'List the plans that the reseller of an account sells; the same as `services/available`',
       ...available,
     }),
     post(base, {
-      summary: 'Assign and take away plans, set overrides, or say which account pays',
+      summary: 'Assign or remove plans, set overrides, or set the paying account',
       allow: accountAdmin,
       body: ServicesChange,
       judge: judgeChange,
@@ -189,13 +192,13 @@ export const servicesRoutes = (services: Services): Route[] => {
       ...available,
     }),
     get(`${base}/editable`, {
-      summary: 'Read what plans can price',
+      summary: 'List the items that plans can price',
       allow: accountMember,
       answers: anyObject(),
       run: editable,
     }),
     get('/v2/services/editable', {
-      summary: 'Read what plans can price',
+      summary: 'List the items that plans can price',
       allow: anyToken,
       answers: anyObject(),
       run: editable,
@@ -217,7 +220,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: ({ actor, data }) => services.quoteForNobody(actor.account, data),
     }),
     get(`${base}/manual`, {
-      summary: 'Read the counts that are set by hand',
+      summary: 'Read the manual quantities of an account',
       allow: ownReseller,
       answers: Quantities,
       run: async ({ account }) => (await services.find(account))?.doc.manual ?? {},
@@ -230,7 +233,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: (call) => services.setManual(call, call.data, mannerOf(call)),
     }),
     patch(`${base}/manual`, {
-      summary: 'Set some counts by hand; null takes one away',
+      summary: 'Change manual quantities of an account; null removes one',
       allow: ownReseller,
       subject: stored('manual'),
       body: Quantities,
@@ -275,7 +278,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: (call) => services.assign(call, call.path.plan_id, call.data, mannerOf(call)),
     }),
     del(`${base}/{plan_id}`, {
-      summary: 'Take a plan away',
+      summary: 'Remove a plan from an account',
       ...selling,
       run: (call) => services.unassign(call, call.path.plan_id),
     }),
@@ -284,7 +287,7 @@ export const servicesRoutes = (services: Services): Route[] => {
 
 export const synchronizationRoutes = (synchronization: Synchronization): Route[] => [
   post('/v2/accounts/{account_id}/services/synchronization', {
-    summary: 'Tell every bookkeeper of an account what is on its invoices',
+    summary: 'Send the invoices of an account to its billing providers',
     allow: ownReseller,
     answers: anyObject(),
     run: async ({ account }) => {
@@ -300,17 +303,17 @@ export const planRoutes = (plans: Plans) =>
     called: ['a service plan', 'service plans'],
     row: PlanRow,
     routes: {
-      list: { allow: accountMember, summary: 'List the service plans that an account sells by' },
-      create: { allow: accountAdmin, summary: 'Make a service plan' },
+      list: { allow: accountMember, summary: 'List the service plans of an account that sells' },
+      create: { allow: accountAdmin, summary: 'Create a service plan' },
       read: { allow: accountMember },
       replace: {
         allow: accountAdmin,
-        summary: 'Replace a service plan: the next bill of every account that has it follows',
+        summary: 'Replace a service plan; it applies from the next bill of each account that has it',
       },
-      patch: { allow: accountAdmin, summary: 'Change parts of a service plan' },
+      patch: { allow: accountAdmin, summary: 'Change fields of a service plan' },
       delete: {
         allow: accountAdmin,
-        summary: 'Remove a service plan that no account has',
+        summary: 'Delete a service plan that no account has',
         fails: [datastoreConflict],
       },
     },

@@ -4,10 +4,10 @@ import { flag, section, settingsDocument, wholeNumber } from '../../../settings/
 const priority = (fallback: number, description: string) =>
   wholeNumber({ default: fallback, unit: 'rank' }, description)
 
-const servicesSection = section('Plans, charges and standing', {
+const servicesSection = section('Plans, charges and payment status', {
   enforce_good_standing: flag(
     false,
-    'Refuse charges of accounts that are not in good standing, and of accounts below them',
+    'Refuse charges of accounts that are not in good standing, and of their sub-accounts',
   ),
   master_account_bookkeeper: Type.Optional(
     Type.String({
@@ -31,7 +31,7 @@ const servicesSection = section('Plans, charges and standing', {
     false,
     'Customers without a charging billing provider may top up themselves: the credit is not paid',
   ),
-  should_save_master_audit_logs: flag(false, 'Keep audit entries of the master account too'),
+  should_save_master_audit_logs: flag(false, 'Also store audit entries of the master account'),
   currency: Type.String({
     default: 'USD',
     pattern: '^[A-Z]{3}$',
@@ -39,7 +39,7 @@ const servicesSection = section('Plans, charges and standing', {
   }),
   sync_buffer_period: wholeNumber(
     { minimum: 0, maximum: 86_400, default: 600, unit: 'seconds' },
-    'Seconds in which changes of an invoice are collected before they are sent to its billing provider',
+    'Time in which changes of an invoice are collected before the server sends them to the billing provider',
   ),
 })
 

@@ -59,7 +59,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
 
   return [
     get(appsPath, {
-      summary: 'List the apps that the caller sees of an account: all of them for admins',
+      summary: 'List the apps of an account that the caller can see; admins see all',
       allow: accountMember,
       answers: AppRow,
       list: true,
@@ -67,13 +67,13 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
         new ListResponse(shortListing((await apps.list(actor, account)).map(appRow))),
     }),
     get(blacklist, {
-      summary: 'Read which apps an account and all below it do not see',
+      summary: 'Read the apps that are hidden from an account and its sub-accounts',
       allow: accountAdmin,
       answers: Blacklist,
       run: async ({ account }) => blacklistOf(await apps.find(account.id)),
     }),
     post(blacklist, {
-      summary: 'Say which apps an account and all below it do not see',
+      summary: 'Set the apps that are hidden from an account and its sub-accounts',
       allow: accountAdmin,
       subject: ({ account }) => apps.said(account),
       isKept: ({ record }: AppsSubject) => (record?.doc.blacklist.length ?? 0) > 0,
@@ -96,7 +96,7 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       run: async (call) => shown(call, await apps.install(call, call.data)),
     }),
     post(oneApp, {
-      summary: 'Say who has an app that is installed',
+      summary: 'Set the users of an installed app',
       ...installed,
       body: Installation,
       run: async (call) => shown(call, await apps.allow(call, call.data)),
@@ -111,13 +111,13 @@ export const appsStoreRoutes = (apps: AppsStore): Route[] => {
       },
     }),
     get(`${oneApp}/icon`, {
-      summary: 'The icon of an app',
+      summary: 'Read the icon of an app',
       resource: 'apps_store',
       ...pictures,
       run: async (call) => pictureAnswer((await described(call)).icon, call.visitor, 'icon'),
     }),
     get(`${oneApp}/screenshot/{index}`, {
-      summary: 'A screenshot of an app, the first is 0',
+      summary: 'Read a screenshot of an app; the first has index 0',
       resource: 'apps_store',
       ...pictures,
       run: async (call) => {

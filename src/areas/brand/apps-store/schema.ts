@@ -32,15 +32,15 @@ const image = (description: string) =>
 
 const Words = Type.Object(
   {
-    label: optionalText(128, 'How the app is called'),
-    description: optionalText(2048, 'What it is for, in a sentence'),
+    label: optionalText(128, 'Name of the app'),
+    description: optionalText(2048, 'Purpose, in one sentence'),
     extended_description: Type.Optional(
-      Type.String({ maxLength: 16_384, ...multiline, description: 'The same at length' }),
+      Type.String({ maxLength: 16_384, ...multiline, description: 'Long description' }),
     ),
     features: Type.Optional(
       Type.Array(Type.String({ maxLength: 512 }), {
         maxItems: 50,
-        description: 'What it can do, point by point',
+        description: 'List of features',
       }),
     ),
   },
@@ -49,38 +49,38 @@ const Words = Type.Object(
 
 export const AppDescription = Type.Object(
   {
-    name: optionalText(64, 'What clients know it by; absent: its id'),
+    name: optionalText(64, 'Name in clients; absent: the ID'),
     i18n: Type.Optional(
       keyedBy('^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$', Words, {
-        description: 'Language (`en-US`) -> words',
+        description: 'Texts by language (`en-US`)',
       }),
     ),
     tags: Type.Optional(
-      Type.Array(Type.String({ maxLength: 64 }), { maxItems: 20, description: 'What clients sort apps by' }),
-    ),
-    icon: Type.Optional(
-      image('An address, or a picture as a data URL in base64 (PNG, JPEG, GIF, WebP, ICO)'),
-    ),
-    screenshots: Type.Optional(
-      Type.Array(image('As icon'), { maxItems: 10, description: 'What it looks like' }),
-    ),
-    api_url: address('Where the app finds its API; absent: clients take the one they know'),
-    source_url: address('Where the app is loaded from; absent: clients bring it along'),
-    masqueradable: setting(true, 'Whether it can be used for a sub-account'),
-    published: setting(true, 'Whether it is visible'),
-    allowed_users: Type.Optional(
-      choice(['all', 'admins'], {
-        description:
-          'Users of the app in accounts that neither installed nor uninstalled it; absent: none before it is installed',
+      Type.Array(Type.String({ maxLength: 64 }), {
+        maxItems: 20,
+        description: 'Tags for sorting and filtering',
       }),
     ),
-    author: optionalText(256, 'Who made it'),
-    license: optionalText(256, 'Under which license it comes'),
-    version: optionalText(64, 'Which version it is'),
-    price: Type.Optional(Type.Number({ minimum: 0, ...unit('dollars'), description: 'Told, not charged' })),
+    icon: Type.Optional(image('A URL, or an image as a base64 data URL (PNG, JPEG, GIF, WebP, ICO)')),
+    screenshots: Type.Optional(Type.Array(image('As icon'), { maxItems: 10, description: 'Screenshots' })),
+    api_url: address('URL of the API for the app; absent: the API of the client'),
+    source_url: address('URL of the app; absent: part of the client'),
+    masqueradable: setting(true, 'Can be used for a sub-account'),
+    published: setting(true, 'Visible to accounts'),
+    allowed_users: Type.Optional(
+      choice(['all', 'admins'], {
+        description: 'Users of the app in accounts that neither installed nor uninstalled it; absent: none',
+      }),
+    ),
+    author: optionalText(256, 'Author'),
+    license: optionalText(256, 'License'),
+    version: optionalText(64, 'Version'),
+    price: Type.Optional(
+      Type.Number({ minimum: 0, ...unit('dollars'), description: 'Shown only, not charged' }),
+    ),
     urls: Type.Optional(
       Type.Object(
-        { documentation: address('What describes it'), howto: address('What shows it') },
+        { documentation: address('Documentation'), howto: address('Instructions') },
         { additionalProperties: true, description: 'URL of more information' },
       ),
     ),

@@ -2,11 +2,11 @@ import { keyedBy } from '../../../lib/schema.ts'
 import { section, settingsDocument } from '../../../settings/keys.ts'
 import { AppDescription, appIdForm } from './schema.ts'
 
-const appsStore = section('Apps of web clients, which accounts install', {
+const appsStore = section('Apps of web clients that accounts can install', {
   apps: keyedBy(appIdForm, AppDescription, {
     default: {},
     maxProperties: 200,
-    description: 'Id -> app. An id is never given to another app: accounts have installed it',
+    description: 'App by ID. Never reuse an ID for another app: accounts have installed it',
   }),
 })
 

@@ -148,7 +148,7 @@ const levelRoutes = (
 
   return [
     get(all, {
-      summary: 'List the notices that are sent',
+      summary: 'List the email templates',
       allow: reads,
       answers: NotificationRow,
       list: true,
@@ -156,7 +156,7 @@ const levelRoutes = (
         new ListResponse(shortListing((await notifications.all(levelOf(call))).map(notificationRow))),
     }),
     put(all, {
-      summary: 'Set an account’s version of a notice',
+      summary: 'Create an email template of an account',
       allow: writes,
       body: NewNotification,
       answers: NotificationRecord,
@@ -168,13 +168,13 @@ const levelRoutes = (
       },
     }),
     del(all, {
-      summary: 'Remove all versions of an account: the inherited notices apply again',
+      summary: 'Remove all email templates of an account; the inherited ones apply again',
       allow: writes,
       answers: Removed,
       run: (call) => notifications.removeAll(call.author, levelOf(call)),
     }),
     get(log, {
-      summary: 'List the attempts to deliver mails',
+      summary: 'List the delivery attempts of emails',
       allow: reads,
       query: attemptQuery,
       answers: AttemptRow,
@@ -186,13 +186,13 @@ const levelRoutes = (
       },
     }),
     get(anAttempt, {
-      summary: 'Read an attempt to deliver a mail',
+      summary: 'Read a delivery attempt of an email',
       allow: reads,
       answers: DeliveryAttempt,
       run: async (call) => attemptData(await notifications.attempt(homeOf(call).id, call.path.smtplog_id)),
     }),
     get(one, {
-      summary: 'Read a notice: its settings, or one of its bodies',
+      summary: 'Read an email template: its settings, or one of its bodies',
       record: { kind: 'notification' },
       allow: reads,
       subject,
@@ -202,7 +202,7 @@ const levelRoutes = (
         isBodyType(request.accepts) ? bodyFile(found, request.accepts) : view(found),
     }),
     post(one, {
-      summary: 'Change how a notice is sent, or one of its bodies',
+      summary: 'Change the settings of an email template, or one of its bodies',
       allow: writes,
       subject,
       body: Notification,
@@ -216,7 +216,7 @@ const levelRoutes = (
       },
     }),
     del(one, {
-      summary: 'Remove an account’s version of a notice: the inherited one applies again',
+      summary: 'Remove an email template of an account; the inherited one applies again',
       allow: writes,
       subject,
       answers: NotificationRecord,
@@ -226,7 +226,7 @@ const levelRoutes = (
       },
     }),
     post(`${one}/preview`, {
-      summary: 'Send a notice, or a draft of it, to a few people',
+      summary: 'Send a sample of an email template or of a draft, to at most five addresses',
       resource: 'notifications',
       allow: writes,
       subject,

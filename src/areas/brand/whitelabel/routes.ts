@@ -78,7 +78,7 @@ export const whitelabelRoutes = (whitelabels: Whitelabels, visibility: BrandVisi
       run: async ({ author, subject: record }) => removed(await whitelabels.remove(author, record)),
     }),
     get(onDomain, {
-      summary: 'Read the whitelabel settings that hold at a host: for sign-in pages, without a token',
+      summary: 'Read the whitelabel settings of a host, for sign-in pages without a token',
       allow: anyone,
       answers: WhitelabelRecord,
       run: async (call) => shownTo(call, await visibility.at(call.path.domain, call.visitor)),
@@ -92,14 +92,14 @@ const domainQuery = { domain: 'The domain, before it is saved in the settings' }
 
 export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[] => [
   get(domainsOfAccount, {
-    summary: 'The DNS records that an account has to set up for its domain',
+    summary: 'List the DNS records that an account must set up for its domain',
     allow: anyone,
     query: domainQuery,
     answers: ExpandedDomains,
     run: ({ path, request }) => domains.expanded(request.value('domain'), path.account_id),
   }),
   post(domainsOfAccount, {
-    summary: 'Look up the DNS records of the domain: found and required values',
+    summary: 'Compare the DNS records of the domain with the required values',
     allow: accountMember,
     query: { ...domainQuery, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
     answers: DomainChecks,
@@ -110,7 +110,7 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
     },
   }),
   get(domainsOfSystem, {
-    summary: 'The DNS records that have to be set up for a domain',
+    summary: 'List the DNS records that must be set up for a domain',
     allow: anyone,
     query: { domain: 'The domain' },
     answers: ExpandedDomains,

@@ -2,21 +2,21 @@ import { Type } from 'typebox'
 import { section, settingsDocument, wholeNumber } from '../../../settings/keys.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
 
-const whitelabel = section('What resellers set up in DNS', {
+const whitelabel = section('DNS records of resellers', {
   domains: Type.Optional({
     ...WhitelabelDomains,
     description:
-      'DNS records that a reseller has to set up: by type, then by host; {{domain}} stands for the reseller’s domain. Absent: a built-in template is shown',
+      'DNS records that a reseller must set up, by type, then by host; {{domain}} is the domain of the reseller. Absent: a built-in template',
   }),
   check_domains_hours: wholeNumber(
     { unit: 'hours', default: 24, minimum: 0, maximum: 744 },
-    'How often the DNS records of each brand are looked up, so that a record that became wrong is reported (domain.failed); 0: never',
+    'Interval of the DNS check of each brand; a wrong record emits the event domain.failed; 0: no check',
   ),
   spf_mechanisms: Type.Array(Type.String({ maxLength: 256 }), {
     default: [],
     maxItems: 20,
     description:
-      'Required content of a sender’s SPF record, so that receivers accept its email from this server',
+      'Mechanisms that the SPF record of a sender must have, so that receivers accept its email from this server',
   }),
 })
 

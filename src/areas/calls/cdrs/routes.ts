@@ -37,7 +37,7 @@ const recordsOf = ({ stream, sent }: Pick<Call, 'stream' | 'sent'>) =>
 
 export const cdrIntakeRoutes = (intake: Intake): Route[] => [
   put('/v2/cdrs', {
-    summary: 'Store call detail records, one JSON object per line or a list. Stored records stay unchanged',
+    summary: 'Store call detail records, one JSON object per line or a list; stored records stay unchanged',
     allow: superduper,
     body: CdrRecords,
     judgesItself: true,
@@ -210,7 +210,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
       run: async (call) => cdrs.summary(await scopeOf(call)),
     }),
     get(`${cdrsOfAccount}/legs/{interaction_id}`, {
-      summary: 'Read all legs of an interaction, named by its id or by the id of a leg',
+      summary: 'Read all legs of an interaction by its ID or the ID of a leg',
       allow: accountMember,
       answers: list(Cdr),
       fails: [missingParameter, callArchiveUnreachable],
@@ -230,7 +230,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Deps): Route[] => 
       run: async (call) => cdrs.document(call.account.id, call.path.cdr_id, await costViewOf(call)),
     }),
     get(cdrsOfDevice, {
-      summary: 'Refused: a device is selected with filter_custom_channel_vars.authorizing_id',
+      summary: 'Refused: use filter_custom_channel_vars.authorizing_id on the list of the account',
       allow: accountMember,
       answers: open({}),
       run: () => {

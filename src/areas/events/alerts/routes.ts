@@ -30,7 +30,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
       new ListResponse(shortListing((await alerts.list(actor, account)) as unknown as Json[])),
   }),
   put(all, {
-    summary: 'Tell people something, of this account or of others',
+    summary: 'Create an alert for users of this account or of others',
     allow: superduper,
     subject: () => alerts.assertEnabled(),
     body: Alert,
@@ -52,7 +52,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
     run: async ({ actor, account, path }) => one(await alerts.get(actor, account, path.alert_id)),
   }),
   del(oneAlert, {
-    summary: 'Clear an alert; a recipient among many hides it for themselves',
+    summary: 'Clear an alert; if others get it too, it is hidden for the caller only',
     allow: accountMember,
     answers: AlertRecord,
     run: async ({ author, actor, account, path }) =>

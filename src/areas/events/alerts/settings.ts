@@ -1,13 +1,16 @@
 import { flag, section, settingsDocument } from '../../../settings/keys.ts'
 
-const alerts = section('Making alerts', {
-  enabled: flag(true, 'Alerts can be created, also by the server; if off, only older ones are shown'),
+const alerts = section('Whether new alerts are created', {
+  enabled: flag(
+    true,
+    'Allow new alerts, from operators and the server; if off, only existing ones are shown',
+  ),
 })
 
-const alertChecks = section('Which alerts are shown', {
-  check_port_requests: flag(true, 'Show alerts about numbers that are ported'),
+const alertChecks = section('Kinds of alerts that are shown', {
+  check_port_requests: flag(true, 'Show alerts about number porting'),
   check_port_action_required: flag(true, 'Show alerts about required actions'),
-  check_financials: flag(true, 'Show alerts about the money of accounts that are sold something'),
+  check_financials: flag(true, 'Show alerts about the balance and payments of accounts with plans'),
   check_low_balance: flag(true, 'Show alerts about a low balance'),
   check_payment_token: flag(true, 'Show alerts about missing or expiring payment methods'),
   check_system_alerts: flag(true, 'Show alerts of operators'),

@@ -25,7 +25,7 @@ export const auditRoutes = (audit: Audit): Route[] => [
     run: ({ path, query }) => auditAnswer(audit, query, { accountId: path.account_id }),
   }),
   get(`${base}/{entry_id}`, {
-    summary: 'Read one change: who, when, from where, and what from what to what',
+    summary: 'Read one change: author, time, address, old and new values',
     allow: accountAdmin,
     outlivesAccount: true,
     answers: AuditEntry,

@@ -77,7 +77,7 @@ export const eventRoutes = (feed: Feed, streams: Streams, typeNames: ReadonlySet
 
   return [
     get('/v2/accounts/{account_id}/events', {
-      summary: 'Read or follow what was committed in an account, oldest first',
+      summary: 'Read or follow the events of an account, oldest first',
       allow: accountAdmin,
       query,
       answers: Event,

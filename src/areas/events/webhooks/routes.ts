@@ -96,13 +96,13 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       run: () => new ListResponse(shortListing(webhooks.kinds())),
     }),
     get('/v2/webhooks/samples', {
-      summary: 'Name the kinds of webhooks of which there are samples',
+      summary: 'List the kinds of webhooks that have samples',
       allow: anyone,
       answers: SampleNames,
       run: () => answer({ data: sampleNames }),
     }),
     get('/v2/webhooks/samples/{sample_id}', {
-      summary: 'Show sample events of a kind of webhook',
+      summary: 'Read sample events of a kind of webhook',
       allow: anyone,
       answers: Sample,
       list: true,
@@ -113,17 +113,16 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       },
     }),
     patch(onAccount, {
-      summary: 'Enable the webhooks of an account that were switched off because they failed',
+      summary: 'Enable the webhooks of an account that failures disabled',
       ...reEnabling('account'),
     }),
     patch('/v2/accounts/{account_id}/descendants/webhooks', {
-      summary:
-        'Enable the webhooks of an account, and of all below it, that were switched off because they failed',
+      summary: 'Enable the webhooks that failures disabled, in an account and its sub-accounts',
       resource: 'webhooks',
       ...reEnabling('subtree'),
     }),
     get(`${onAccount}/attempts`, {
-      summary: 'List the attempts to tell the webhooks of an account',
+      summary: 'List the delivery attempts of the webhooks of an account',
       allow: accountAdmin,
       query: windowQuery,
       answers: Attempt,
@@ -131,7 +130,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       run: ({ path, query }) => attempts(query, { accountId: path.account_id }),
     }),
     get(`${oneHook}/attempts`, {
-      summary: 'List the attempts to tell a webhook',
+      summary: 'List the delivery attempts of a webhook',
       ...onHook,
       query: windowQuery,
       answers: Attempt,
@@ -139,13 +138,13 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Deps) => {
       run: ({ path, query }) => attempts(query, { accountId: path.account_id, hookId: path.webhook_id }),
     }),
     post(`${oneHook}/test`, {
-      summary: 'Send a sample to a webhook',
+      summary: 'Send a sample event to a webhook',
       ...onHook,
       answers: Attempt,
       run: async ({ subject: hook }) => answer({ data: await webhooks.test(hook) }),
     }),
     post(`${oneHook}/replay`, {
-      summary: 'Tell a webhook again of one event, or of all behind a sequence',
+      summary: 'Send a webhook one event again, or all events after a sequence',
       ...onHook,
       body: Replay,
       status: 202,

@@ -43,13 +43,13 @@ export const websocketRoutes = (directory: Directory): Route[] => {
 
   return [
     get('/v2/websockets', {
-      summary: 'List what can be subscribed to over WebSocket',
+      summary: 'List the events that clients can subscribe to over WebSocket',
       allow: anyone,
       answers: Bindings,
       run: () => availableBindings,
     }),
     get(onAccount, {
-      summary: 'List the open WebSockets of an account, whichever process they are open to',
+      summary: 'List the open WebSockets of an account, in all server processes',
       allow: accountAdmin,
       answers: OpenWebSocket,
       list: true,

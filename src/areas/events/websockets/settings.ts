@@ -7,41 +7,41 @@ const seconds = (fallback: number, description: string) =>
   wholeNumber({ minimum: 1, maximum: 86_400, default: fallback }, description)
 
 const blackhole = section(
-  'Events over WebSocket. A connection keeps the values with which it was opened. The bucket of its commands is `blackhole` of token_buckets',
+  'Events over WebSocket. Changes apply to new connections. Commands are throttled by the bucket `blackhole` of token_buckets',
   {
-    max_connections: count(5000, 'connections', 'WebSockets of a process; further ones are 429'),
+    max_connections: count(5000, 'connections', 'Maximum WebSockets of a process; further ones get 429'),
     max_connections_per_ip: count(
       200,
       'connections',
-      'The same from one IPv4 address or IPv6 /64, behind reverse_proxies too',
+      'Maximum from one IPv4 address or IPv6 /64, also through reverse_proxies',
     ),
     max_unanswered_commands: count(
       50,
       'commands',
-      'Commands of a connection that wait for their answer; more are not read until then',
+      'Maximum unanswered commands of a connection; the server reads no further ones until then',
     ),
-    max_subscriptions: count(1000, 'bindings', 'What a connection may be subscribed to'),
+    max_subscriptions: count(1000, 'bindings', 'Maximum subscriptions of a connection'),
     max_queued_messages: count(
       500,
       'messages',
-      'Events that wait for a slow reader; further ones are dropped for it',
+      'Maximum waiting events of a slow client; further ones are dropped',
     ),
     max_queued_bytes: wholeNumber(
       { minimum: 10_000, maximum: 100_000_000, default: 1_000_000, unit: 'bytes' },
-      'The same in bytes',
+      'Maximum waiting events in bytes',
     ),
     max_dropped_messages: count(
       1000,
       'messages',
-      'Events dropped in a row, after which the connection is closed with 1013',
+      'Dropped events in a row after which the server closes the connection with 1013',
     ),
     idle_timeout_s: seconds(
       3600,
-      'Time after which a connection without subscriptions and requests is closed',
+      'Time after which the server closes a connection without subscriptions and requests',
     ),
     ping_interval_s: seconds(
       30,
-      'Time after which a silent client is pinged; after the same time without a response it is disconnected',
+      'Time after which the server pings a silent client; after the same time without a response, it disconnects the client',
     ),
   },
 )

@@ -145,7 +145,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       run: (call) => (call.query.has('prefix') ? search(call) : listed(call)),
     }),
     post(`${numbersPath}/fix`, {
-      summary: 'Repair what is kept of the numbers of an account',
+      summary: 'Repair the stored data of the numbers of an account',
       allow: accountMember,
       answers: NumberList,
       list: 'keyed',
@@ -155,7 +155,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       },
     }),
     post(`${numbersPath}/fix/{phone_number}`, {
-      summary: 'Repair what is kept of a number',
+      summary: 'Repair the stored data of a number',
       allow: accountMember,
       answers: open({}),
       fails: stateFailures,
@@ -194,7 +194,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       },
     }),
     put(`${oneNumber}/activate`, {
-      summary: 'Put a phone number into service for the account',
+      summary: 'Activate a phone number for the account',
       resource: 'phone_numbers',
       ...creating,
       price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
@@ -213,7 +213,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       run: createBy(plan.port),
     }),
     get(`${oneNumber}/identify`, {
-      summary: 'Tell which account a phone number belongs to',
+      summary: 'Read which account a phone number belongs to',
       resource: 'phone_numbers',
       allow: accountMember,
       answers: NumberOwner,
@@ -258,7 +258,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
   return [
     put(collection, { summary: 'Create numbers', ...taken, run: createBy(plan.create) }),
     put(`${collection}/activate`, {
-      summary: 'Put numbers into service for the account',
+      summary: 'Activate numbers for the account',
       ...taken,
       price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
       run: createBy(plan.activate),
@@ -302,13 +302,13 @@ const classifiers = '/v2/accounts/{account_id}/phone_numbers/classifiers'
 
 export const numberPlanningRoutes = (planning: NumberPlanning): Route[] => [
   get(classifiers, {
-    summary: 'List the kinds of numbers',
+    summary: 'List the classes of numbers',
     allow: accountMember,
     answers: Classifiers,
     run: () => planning.named(),
   }),
   get(`${classifiers}/{number}`, {
-    summary: 'Tell the kind of a number',
+    summary: 'Read the class of a number',
     allow: accountMember,
     answers: Classification,
     run: ({ path }) => planning.classify(path.number),

@@ -20,9 +20,9 @@ const numberFeatureKeys = {
   features: Type.Object(
     {
       allow: featureNames('Features that numbers may have; absent: all'),
-      deny: featureNames('Features that numbers may not have; absent: local ones have no external features'),
+      deny: featureNames('Features that numbers may not have; absent: external features of local numbers'),
     },
-    { default: {}, additionalProperties: true, description: 'Which features numbers have' },
+    { default: {}, additionalProperties: true, description: 'Features of numbers' },
   ),
 }
 
@@ -34,11 +34,12 @@ const numberingKeys = {
     Type.Record(
       Type.String(),
       Type.Object({
-        prefix: Type.Optional(Type.String({ maxLength: 16, description: 'Put in front' })),
-        suffix: Type.Optional(Type.String({ maxLength: 16, description: 'Put behind' })),
+        prefix: Type.Optional(Type.String({ maxLength: 16, description: 'Text before the number' })),
+        suffix: Type.Optional(Type.String({ maxLength: 16, description: 'Text after the number' })),
       }),
       {
-        description: 'Pattern (RE2) -> text around its last group; in order, instead of the standard ones',
+        description:
+          'Texts around the last group of a pattern (RE2), by pattern in order; they replace the built-in ones',
       },
     ),
   ),
@@ -47,19 +48,21 @@ const numberingKeys = {
       Type.String(),
       Type.Object(
         {
-          regex: pattern('Pattern of numbers of this kind (RE2); its last group is printed'),
-          friendly_name: Type.Optional(Type.String({ maxLength: 128, description: 'Shown to people' })),
+          regex: pattern('Pattern of numbers of this class (RE2); its last group is printed'),
+          friendly_name: Type.Optional(Type.String({ maxLength: 128, description: 'Name in clients' })),
           pretty_print: Type.Optional(
             Type.String({
               maxLength: 64,
-              description: 'How they are printed: # takes a character, S skips one, * takes the rest',
+              description: 'Format of the number: # is one character, S skips one, * is the rest',
             }),
           ),
-          emergency: Type.Optional(Type.Boolean({ description: 'Told with the classification of a number' })),
+          emergency: Type.Optional(
+            Type.Boolean({ description: 'Emergency number; part of the classification' }),
+          ),
         },
         { additionalProperties: true },
       ),
-      { description: 'Kinds of numbers in order, instead of the standard ones' },
+      { description: 'Classes of numbers, in order; they replace the built-in ones' },
     ),
   ),
 }
@@ -79,12 +82,12 @@ const numberLifeKeys = {
   ),
   released_state: choice(['available', 'released'], {
     default: 'available',
-    description: 'State of a number that lost its owner',
+    description: 'State of a released number',
   }),
-  should_age: flag(false, 'Released numbers age before they are available'),
-  should_permanently_delete: flag(false, 'Released numbers leave the inventory'),
-  aging_expiry_d: expiryDays(90, 'Days that a number ages'),
-  discovery_expiry_d: expiryDays(1, 'Days that a discovered number is kept'),
+  should_age: flag(false, 'Released numbers wait before they are available'),
+  should_permanently_delete: flag(false, 'Released numbers are deleted'),
+  aging_expiry_d: expiryDays(90, 'Days that a released number waits'),
+  discovery_expiry_d: expiryDays(1, 'Retention of a discovered number'),
   local_feature_override: flag(false, 'Local numbers may have external features: cnam, e911, port, sms, mms'),
   sms_carriers: carriers('Carriers whose numbers may have the feature sms'),
   mms_carriers: carriers('Carriers whose numbers may have the feature mms'),
@@ -97,31 +100,31 @@ const numberManager = section('Phone numbers: format, carriers, states', {
   ...numberLifeKeys,
   maximum_search_quantity: wholeNumber(
     { minimum: 1, maximum: 500, default: 500, unit: 'numbers' },
-    'Numbers that a search finds at most',
+    'Maximum results of a number search',
   ),
   number_search_timeout_ms: wholeNumber(
     { minimum: 1, maximum: 60_000, default: 5000 },
-    'How long carriers are waited for',
+    'Timeout of carriers',
   ),
 })
 
 const numberInventory = section('The inventory service of the carrier `other`', {
   phonebook_url: address('The inventory service of the carrier `other`'),
-  default_country: country('The country (ISO 3166-1) whose numbers are ordered and released'),
+  default_country: country('Country of the numbers (ISO 3166-1)'),
   endpoints: Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String())], {
-      description: 'Hosts that ordered numbers are sent to',
+      description: 'Hosts that receive the calls of ordered numbers',
     }),
   ),
 })
 
-const numberLocality = section('Where numbers lie', {
-  url: address("Where localities are looked up; absent: the inventory service's address"),
+const numberLocality = section('Localities of numbers', {
+  url: address('Service for localities; absent: the address of the inventory service'),
 })
 
-const phoneNumbers = section('Prefixes of cities', {
-  phonebook_url: address('Where prefixes of cities are looked up; absent: in the imported localities'),
-  default_country: country('The country (ISO 3166-1) whose cities are looked up'),
+const phoneNumbers = section('Number prefixes of cities', {
+  phonebook_url: address('Service for the prefixes of cities; absent: the imported localities'),
+  default_country: country('Country of the cities (ISO 3166-1)'),
 })
 
 export const numberManagerSettings = settingsDocument('number_manager', numberManager)

@@ -21,7 +21,7 @@ const facts = () => ({
   runtime: `node ${process.version}`,
 })
 
-const route = { summary: 'Read what this server is', answers: About, run: facts }
+const route = { summary: 'Read the version and state of this server', answers: About, run: facts }
 
 export const aboutArea = area({
   name: 'about',

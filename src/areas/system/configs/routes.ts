@@ -66,7 +66,8 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
       run: async ({ account }) => view(await configs.subject(account, unnamed)),
     }),
     get(one, {
-      summary: "Read a settings document of an account over its reseller's and the system's",
+      summary:
+        'Read a settings document of an account, with values inherited from its reseller and the system',
       record: { kind: 'account_config' },
       allow: accountMember,
       subject,

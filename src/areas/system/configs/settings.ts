@@ -14,7 +14,7 @@ const clusterDocuments = [
   'sysconf',
 ]
 
-const configs = section('What accounts see of the settings of their reseller and of the system', {
+const configs = section('Settings of the reseller and the system that accounts can see', {
   hidden_documents: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
     default: clusterDocuments,
     description:

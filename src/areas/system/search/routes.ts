@@ -63,7 +63,7 @@ export const searchRoutes = (search: Search): Route[] => {
 
   const routesAt = (path: string, place: string, allow: Policy, accountIdOf: (call: Call) => string) => [
     get(path, {
-      summary: `Search below ${place}`,
+      summary: `Search the sub-accounts of ${place}`,
       allow,
       query,
       answers: Found,
@@ -71,7 +71,7 @@ export const searchRoutes = (search: Search): Route[] => {
       run: (call) => one(call, accountIdOf(call)),
     }),
     get(`${path}/multi`, {
-      summary: `Search below ${place} by several fields at once`,
+      summary: `Search the sub-accounts of ${place} by several fields`,
       allow,
       query: multiQuery,
       answers: FoundBy,

@@ -155,7 +155,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
 }
 
 const refusal = {
-  summary: 'System settings belong to no account: always 404',
+  summary: 'Refused with 404: system settings belong to no account',
   allow: accountMember,
   answers: anyObject(),
   run: ({ request }: Pick<Call, 'request'>) => {

@@ -92,7 +92,7 @@ const accessListRoutes = (accounts: Accounts, devices: Devices): Route[] => [
   }),
   ...[get, post, del].map((method) =>
     method('/v2/accounts/{account_id}/users/{user_id}/access_lists', {
-      summary: 'Users have no access list: always refused',
+      summary: 'Refused: users have no access list',
       allow: accountMember,
       subject: refuse,
       answers: open({}),

@@ -59,8 +59,8 @@ const callflowRoutes = (callflows: Callflows) => {
       list: {
         query: { filter_numbers: 'Only the callflow that lists this number, or one of a JSON list of them' },
       },
-      read: { summary: 'Read a callflow, and what the ids in its flow are called' },
-      delete: { summary: 'Delete a callflow: its numbers lead nowhere then' },
+      read: { summary: 'Read a callflow, with the names of the records in its flow' },
+      delete: { summary: 'Delete a callflow; calls to its numbers fail from then on' },
     }),
     list: ({ account }) => listed(account),
     shown,

@@ -33,7 +33,7 @@ export const connectivityArea = area({
         routes: everyOperation(accountAdmin, {
           list: { summary: 'List the ids of the trunks of an account' },
           patch: { summary: 'Change trunks of an account' },
-          delete: { summary: 'Delete trunks of an account: their numbers lead nowhere then' },
+          delete: { summary: 'Delete trunks of an account; calls to their numbers fail from then on' },
         }),
         list: ({ account }) => ({
           ...collectionListing(trunks, account.id),

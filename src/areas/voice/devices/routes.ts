@@ -121,7 +121,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       run: async (call) => made(await devices.create(call, { ...call.data, owner_id: call.path.user_id })),
     }),
     get(`${onAccount}/status`, {
-      summary: 'Tell which devices of an account are registered',
+      summary: 'List the registration status of the devices of an account',
       isLong: true,
       allow: accountMember,
       answers: list(DeviceStatus),
@@ -149,7 +149,7 @@ export const deviceRoutes = (devices: Devices, records: Records) => {
       },
     }),
     post(`${oneDevice}/sync`, {
-      summary: 'Tell a device to fetch its settings again',
+      summary: 'Make a device load its settings again',
       resource: 'devices',
       allow: ownerOrAdmin,
       query: { reboot: { flag: 'true restarts the device' } },

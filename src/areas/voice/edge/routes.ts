@@ -35,7 +35,7 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     run: async ({ actor, query }) => lasting(await edge.decide(actor, edgeQueryIn(query)), maxAgeSeconds),
   }),
   get('/v2/edge/carrier', {
-    summary: 'Tell an edge proxy whether calls from an address may come in',
+    summary: 'Check whether an address may send calls to an edge',
     allow: superduper,
     price: { is: 'free' },
     query: {
@@ -50,7 +50,7 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     },
   }),
   get('/v2/edge/export', {
-    summary: 'Tell an edge proxy all that holds in a realm, and where in the feed of events that was',
+    summary: 'Export the records of a realm for an edge, with the event sequence of the export',
     isLong: true,
     tellsSecrets: true,
     allow: anyToken,
@@ -67,7 +67,7 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     },
   }),
   post('/v2/edge/reports', {
-    summary: 'Take the records of calls and the refusals of an edge. What was taken before changes nothing',
+    summary: 'Store call records and refusals of an edge; a repeated report changes nothing',
     allow: superduper,
     price: { is: 'free' },
     body: EdgeReports,

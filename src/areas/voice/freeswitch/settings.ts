@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { readableSecret } from '../../../lib/secrets.ts'
 import { section, settingsDocument } from '../../../settings/keys.ts'
 
-const ingest = section('Where switches post call records', {
+const ingest = section('Intake of call records from switches', {
   freeswitch_secret: Type.Optional(
     Type.String({
       minLength: 16,
@@ -10,7 +10,7 @@ const ingest = section('Where switches post call records', {
       ...readableSecret,
       pattern: '^[A-Za-z0-9._~-]*$',
       description:
-        'The last part of the address that FreeSWITCH posts call records to; absent: none is taken',
+        'Last part of the URL to which FreeSWITCH posts call records; absent: the server refuses them',
     }),
   ),
 })

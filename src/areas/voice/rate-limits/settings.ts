@@ -12,7 +12,7 @@ const period = ({ invites, registrations, total_packets }: EffectiveLimits['per_
       registrations: counter(registrations, 'REGISTER packets'),
       total_packets: counter(total_packets, 'Packets of any kind, replies included'),
     },
-    { default: {}, description: 'How many an edge lets through in this time' },
+    { default: {}, description: 'Maximum in this time' },
   )
 
 const limits = ({ per_minute, per_second }: EffectiveLimits, description: string) =>
@@ -26,8 +26,8 @@ const { account, device } = standardSystemLimits
 const frontier = section('SIP packet limits if neither account nor device has limits', {
   rate_limits: Type.Object(
     {
-      account: limits(account, 'Accounts without limits'),
-      device: limits(device, 'Devices for which neither they nor their account has limits'),
+      account: limits(account, 'For accounts without their own limits'),
+      device: limits(device, 'For devices without limits of the device or the account'),
     },
     { default: {}, description: 'Access rules for edges' },
   ),

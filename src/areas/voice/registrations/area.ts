@@ -14,7 +14,7 @@ const ended = (unreachable: readonly string[]) => answer({ data: 'ok', metadata:
 
 const registrationRoutes = (registrations: Registrations): Route[] => [
   get(all, {
-    summary: 'List which devices of an account are registered, and where',
+    summary: 'List the registered devices of an account and their addresses',
     isLong: true,
     allow: accountMember,
     answers: list(Registration),
@@ -44,7 +44,7 @@ const registrationRoutes = (registrations: Registrations): Route[] => [
     run: async ({ account }) => ended(await registrations.endAll(account)),
   }),
   del(`${all}/{username}`, {
-    summary: 'Forget the registrations of a device, by its SIP user name',
+    summary: 'Delete the registrations of a device, by its SIP user name',
     allow: accountAdmin,
     answers: anyText(),
     fails: edgeFails,

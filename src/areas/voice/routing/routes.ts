@@ -9,7 +9,7 @@ import { maxCalls, RouteAnswer, RunningCalls, RunningCallsAnswer } from './schem
 
 export const routingRoutes = (routing: Routing): Route[] => [
   get('/v2/edge/route', {
-    summary: 'Tell an edge proxy whom a call rings',
+    summary: 'Route a call for an edge',
     allow: anyToken,
     price: { is: 'free' },
     query: {
@@ -39,8 +39,7 @@ const callsIn = (sent: unknown): readonly unknown[] => {
 
 export const runningCallRoutes = (running: RunningCallRegister): Route[] => [
   post('/v2/edge/calls', {
-    summary:
-      'Reserve credit or a trunk for calls over carriers that begin, and say how long running ones may last',
+    summary: 'Reserve credit or a trunk for new carrier calls, and limit the duration of calls in progress',
     allow: superduper,
     price: { is: 'free' },
     body: RunningCalls,

@@ -102,7 +102,7 @@ const migrationPath = `${migrationsPath}/{migration_id}` as const
 
 const migrationRoutes = (migrations: Migrations): Route[] => [
   get(migrationsPath, {
-    summary: 'List the migrations that can be performed',
+    summary: 'List the available migrations',
     allow: accountAdmin,
     answers: MigrationList,
     run: () => migrations.list(),
@@ -115,7 +115,7 @@ const migrationRoutes = (migrations: Migrations): Route[] => [
     run: ({ account, path }) => migrations.read(account, path.migration_id),
   }),
   post(migrationPath, {
-    summary: 'Run a migration; 202 if it takes more than two seconds and continues in the background',
+    summary: 'Run a migration; the response is 202 if it continues in the background after two seconds',
     allow: accountAdmin,
     body: MigrationOrder,
     judge: async ({ request }) => reachProblems((name) => request.value(name)),

@@ -69,7 +69,7 @@ const taskListing = (tasks: Tasks, accountId: string): Listing<[TaskRecord, Task
 
 const collectionRoutes = (tasks: Tasks): Route[] => [
   get('/v2/tasks', {
-    summary: 'Tell what tasks can do',
+    summary: 'List the categories and actions of tasks',
     allow: anyone,
     query: { category: 'Only this category', action: 'Only this action of the category' },
     answers: TaskHelp,
@@ -121,7 +121,7 @@ const routesBelow = <const Root extends string>(
 
   return [
     put(root, {
-      summary: 'Make a task: CSV body, JSON records, or no input',
+      summary: 'Create a task with a CSV body, JSON records or no input',
       allow: make,
       query: {
         category: 'Description of the task',
@@ -155,7 +155,7 @@ const routesBelow = <const Root extends string>(
       },
     }),
     get(oneTask, {
-      summary: 'Read a task, or one of its CSVs',
+      summary: 'Read a task, or its input or output as CSV',
       record: { kind: 'task', owner: 'actor' },
       ...aboutOne,
       query: { csv_name: 'in.csv or out.csv; a client that accepts CSV gets out.csv unless it names one' },
@@ -183,13 +183,13 @@ const routesBelow = <const Root extends string>(
       },
     }),
     patch(`${oneTask}/stop`, {
-      summary: 'Stop a task: no further row happens',
+      summary: 'Stop a task; it runs no further rows',
       ...operatingOne,
       run: async ({ author, subject: task }) =>
         new ApiResponse({ data: {}, metadata: await tasks.halt(author, task), pageSize: 1 }),
     }),
     put(`${oneTask}/retry`, {
-      summary: 'Make a new task from the failed rows of one that has ended',
+      summary: 'Create a new task from the failed rows of a finished one',
       ...operatingOne,
       query: { dry_run: { flag: 'As the old task unless given' } },
       fails: [invalidTaskRequest],
@@ -200,13 +200,13 @@ const routesBelow = <const Root extends string>(
       },
     }),
     put(`${oneTask}/continue`, {
-      summary: 'Make a new task from the rows that a stopped one never reached',
+      summary: 'Create a new task from the remaining rows of a stopped one',
       ...operatingOne,
       fails: [invalidTaskRequest],
       run: async (call) => made(await tasks.continue(call.subject, remakeOf(call))),
     }),
     del(oneTask, {
-      summary: 'Delete a task that does not run',
+      summary: 'Delete a task that is not running',
       ...aboutOne,
       fails: [badIdentifierList],
       run: async ({ author, actor, subject: task }) =>

@@ -78,7 +78,7 @@ export const workRoutes = (queue: Queue): Route[] => {
 
   return [
     get('/v2/work', {
-      summary: 'List what the server has to do after commits, and how it ended',
+      summary: 'List background jobs and their results',
       allow: superduper,
       query: jobQuery,
       answers: WorkRecord,
@@ -92,7 +92,7 @@ export const workRoutes = (queue: Queue): Route[] => {
       run: async ({ path }) => workJson(await read(path)),
     }),
     post(`${jobPath}/retry`, {
-      summary: 'Try a job that waits at once; 404 when it does not wait',
+      summary: 'Run a waiting job now; 404 if it is not waiting',
       allow: superduper,
       answers: WorkRecord,
       async run({ author, path }) {

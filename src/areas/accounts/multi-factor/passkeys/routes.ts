@@ -33,7 +33,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
       run: ({ path }) => new ListResponse(collectionListing(passkeys, path.account_id, path.user_id)),
     }),
     put(`${onUser}/options`, {
-      summary: 'What a browser makes a new passkey with',
+      summary: 'Read the options for a new passkey of a browser',
       allow: userItself,
       subject: users.inPath,
       answers: PasskeyOptions,
@@ -44,7 +44,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
       },
     }),
     put(onUser, {
-      summary: 'Register a passkey that a browser has made',
+      summary: 'Register a passkey that a browser created',
       allow: userItself,
       subject: users.inPath,
       body: NewPasskey,
@@ -63,14 +63,14 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
       run: ({ subject: passkey }) => one(passkey),
     }),
     patch(onePasskey, {
-      summary: 'Call a passkey by another name',
+      summary: 'Rename a passkey',
       ...ofOne,
       body: PasskeyName,
       run: async ({ author, subject: passkey, data }) =>
         one(await passkeys.rename(author, passkey, data.name)),
     }),
     del(onePasskey, {
-      summary: 'Forget a passkey',
+      summary: 'Delete a passkey',
       ...ofOne,
       run: async ({ author, subject: passkey }) => {
         await passkeys.remove(author, passkey)

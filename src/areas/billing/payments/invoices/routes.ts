@@ -168,14 +168,14 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
       },
     }),
     post(`${invoicePath}/void`, {
-      summary: 'Take back an invoice that was not paid',
+      summary: 'Void an unpaid invoice',
       allow: ownReseller,
       answers: InvoiceAnswer,
       run: async ({ author, account, path }) =>
         whole(await invoices.cancel(author, account, path.invoice_id)),
     }),
     post(`${invoicePath}/pay`, {
-      summary: 'Pay an invoice at once: charged where its bookkeeper charges, else from the balance',
+      summary: 'Pay an invoice now: by its billing provider if that charges, else from the balance',
       allow: accountAdmin,
       answers: InvoiceAnswer,
       fails: [...moneyFailures, notEnoughCredit],
@@ -195,7 +195,7 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
       },
     }),
     put(notes, {
-      summary: 'Give back part of an invoice, or all that is left of it',
+      summary: 'Create a credit note for an invoice or a part of it',
       allow: ownReseller,
       body: CreditRequest,
       judge: async ({ data }) => decimalProblems('amount', data.amount),

@@ -33,7 +33,7 @@ const booked = new Set(['transaction', 'ledger'])
 export const topupRoutes = (topups: Topups, resellerOf: ResellerOf): Route[] => [
   post(base, {
     summary:
-      'Add money to an account: charged where its bookkeeper charges, else as a credit of its reseller',
+      'Top up an account: charged by its billing provider if that charges, else a credit from its reseller',
     allow: accountAdmin,
     body: TopupRequest,
     judge: async ({ data }: { data: { amount?: unknown } }) =>

@@ -92,7 +92,7 @@ export const transactionRoutes = (
 
   return [
     get(base, {
-      summary: 'List the money that moved, or was to move, at bookkeepers',
+      summary: 'List the payments and refunds of an account',
       allow: accountMember,
       query: openWindowQuery,
       answers: TransactionRow,
@@ -101,7 +101,7 @@ export const transactionRoutes = (
         new ListResponse(listing(call.account.id, await usualTimeWindow(deps, call.query))),
     }),
     get(`${base}/current_balance`, {
-      summary: 'Read what an account has',
+      summary: 'Read the balance of an account',
       allow: accountMember,
       answers: Balance,
       run: async ({ account }) => ({ balance: dollarsOfUnits(await ledgers.balance(account.id)) }),
@@ -118,7 +118,7 @@ export const transactionRoutes = (
       },
     }),
     get(`${base}/subscriptions`, {
-      summary: 'List what an account pays every month, by bookkeeper',
+      summary: 'List the monthly payments of an account, by billing provider',
       isLong: true,
       allow: accountMember,
       answers: list(Subscription),
@@ -138,18 +138,18 @@ export const transactionRoutes = (
         answer({ data: transactionJson(await transactions.get(path.account_id, path.transaction_id)) }),
     }),
     put(`${base}/sale`, {
-      summary: 'Take money from an account by its bookkeeper',
+      summary: 'Charge an account through its billing provider',
       ...moving,
       run: async (call) => movedAnswer(await manual.sale(call.author, call.account, call.data, mayAct(call))),
     }),
     put(`${base}/refund`, {
-      summary: 'Give an account money back by its bookkeeper',
+      summary: 'Refund a payment through the billing provider of an account',
       ...moving,
       run: async (call) =>
         movedAnswer(await manual.refund(call.author, call.account, call.data, mayAct(call))),
     }),
     put(`${base}/{transaction_id}`, {
-      summary: 'Money moves by sale and refund only: always 403',
+      summary: 'Refused with 403: create a sale or a refund instead',
       allow: accountMember,
       answers: anyObject(),
       run: () => {

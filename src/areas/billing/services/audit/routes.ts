@@ -81,7 +81,7 @@ export const serviceAuditRoutes = (audit: ServiceAudit, deps: DepsOf<'settings' 
 
   return [
     get(`${base}/audit`, {
-      summary: 'List what changed on the invoices of an account',
+      summary: 'List changes of the invoices of an account',
       allow: accountMember,
       query: windowQuery,
       answers: AuditRow,
@@ -96,9 +96,9 @@ export const serviceAuditRoutes = (audit: ServiceAudit, deps: DepsOf<'settings' 
       answers: AuditAnswer,
       run: async ({ path }) => answer({ data: whole(await audit.get(path.account_id, path.audit_id)) }),
     }),
-    get(`${base}/audit/summary`, { summary: 'Read what moved, by category and day', ...summing }),
+    get(`${base}/audit/summary`, { summary: 'Read changes of quantities by category and day', ...summing }),
     get(`${base}/audit/summary/{service_category}`, {
-      summary: 'Read what moved in a category or of an item, the newest day first',
+      summary: 'Read changes of quantities in a category or of an item, newest day first',
       ...summingOne,
     }),
     get(`${base}/audit_summary`, { summary: 'The same as audit/summary', ...summing }),

@@ -42,13 +42,13 @@ export const paymentTokenRoutes = (tokens: PaymentTokenLookup): Route[] => {
   const common = { allow: accountAdmin, answers: PaymentToken }
   return [
     get(base, {
-      summary: 'List what an account pays with',
+      summary: 'List the payment methods of an account',
       allow: accountAdmin,
       answers: list(PaymentToken),
       run: ({ account }) => tokens.list(account.id),
     }),
     put(base, {
-      summary: 'Keep a payment method that a browser has handed to the gateway',
+      summary: 'Store a payment method that a browser gave to the payment processor',
       ...common,
       body: NewPaymentToken,
       fails,
@@ -58,7 +58,7 @@ export const paymentTokenRoutes = (tokens: PaymentTokenLookup): Route[] => {
       },
     }),
     put(`${base}/setup`, {
-      summary: 'Get what a browser needs to hand a payment method to the gateway',
+      summary: 'Read the values that a browser needs to give a payment method to the payment processor',
       allow: accountAdmin,
       answers: PaymentSetup,
       fails,
@@ -70,14 +70,14 @@ export const paymentTokenRoutes = (tokens: PaymentTokenLookup): Route[] => {
       run: async ({ path }) => answer({ data: await tokens.get(path.account_id, path.token_id) }),
     }),
     post(`${base}/{token_id}`, {
-      summary: 'Charge this payment method from now on',
+      summary: 'Make this payment method the default',
       ...common,
       body: closed({ default: must(flag({ enum: [true] })) }),
       run: async ({ author, account, path }) =>
         answer({ data: await tokens.prefer(author, account, path.token_id) }),
     }),
     del(`${base}/{token_id}`, {
-      summary: 'Forget a payment method, here and at the gateway',
+      summary: 'Delete a payment method, here and at the payment processor',
       ...common,
       fails,
       run: async ({ author, account, path }) =>

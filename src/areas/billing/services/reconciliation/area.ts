@@ -15,7 +15,7 @@ export const reconciliationArea = area({
       offers: reconciliation,
       routes: [
         post('/v2/accounts/{account_id}/services/reconciliation', {
-          summary: 'Count the items of an account again and correct its quantities',
+          summary: 'Count the items of an account again, and correct its quantities',
           allow: ownReseller,
           answers: anyObject(),
           run: async ({ author, account }) => {

@@ -79,7 +79,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       run: ({ subject: record }) => view(record),
     }),
     post(oneEmail, {
-      summary: 'Change a sender address, or upload the private key that its mail is signed with (PEM)',
+      summary: 'Change a sender address, or upload the private key that signs its email (PEM)',
       allow: accountAdmin,
       subject,
       prepare: storedSenderFields,

@@ -47,7 +47,7 @@ export const brandFileRoutes = ({ whitelabels, files, visibility, accounts }: Ar
 
     return [
       get(onAccount, {
-        summary: `The ${kind} of an account's brand`,
+        summary: `Read the ${kind} of an account's brand`,
         ...reading,
         run: async ({ path, visitor }) => fileAnswer(await files.get(path.account_id, kind), visitor),
       }),
@@ -62,7 +62,7 @@ export const brandFileRoutes = ({ whitelabels, files, visibility, accounts }: Ar
         },
       }),
       get(onDomain, {
-        summary: `The ${kind} that is shown at a host`,
+        summary: `Read the ${kind} of the brand of a host`,
         resource: 'whitelabel',
         ...reading,
         run: async ({ path, visitor }) => {
@@ -71,7 +71,7 @@ export const brandFileRoutes = ({ whitelabels, files, visibility, accounts }: Ar
         },
       }),
       post(onDomain, {
-        summary: `Set the ${kind} that is shown at a host, for the account that has it or one above`,
+        summary: `Set the ${kind} of the brand of a host, for its account or a parent account`,
         resource: 'whitelabel',
         allow: anyToken,
         subject: ownedByDomain,

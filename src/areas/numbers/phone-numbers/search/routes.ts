@@ -68,7 +68,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
 
   return [
     get('/v2/phone_numbers', {
-      summary: 'Search for numbers: of the own account, or without a token where a reseller allows it',
+      summary: 'Search for numbers; without a token only if a reseller allows it',
       allow: anyone,
       query: { ...searchQuery, ...resellerQuery },
       answers: list(FoundNumberDetails),
@@ -76,7 +76,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       run: async (call) => search.inDetail(await rootVisit(call), searchQueryIn(call.query)),
     }),
     get(`${searchPath}/carriers_info`, {
-      summary: 'Tell which carriers there are and what may be done with them',
+      summary: 'List the carriers and their options',
       allow: accountMember,
       query: resellerQuery,
       answers: CarriersInfo,
@@ -100,13 +100,13 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       },
     }),
     post(`${searchPath}/check`, {
-      summary: 'Ask the carriers about numbers',
+      summary: 'Check at the carriers whether numbers are available',
       ...inQuestion,
       answers: NumberChecks,
       run: (call) => search.check(visitOf(call), call.data.numbers ?? []),
     }),
     post(`${searchPath}/locality`, {
-      summary: 'Tell where numbers are',
+      summary: 'Read the locality of numbers',
       ...inQuestion,
       answers: keyed(NumberLocality),
       fails: [initFailed],
