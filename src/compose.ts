@@ -193,13 +193,13 @@ const lastMilliseconds = 2000
 const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
 
 const ignoredPassword =
-  'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one'
+  'CROSSPOINT_ADMIN_PASSWORD is ignored: the admin got another password at the first start. To set a new one, run `crosspoint account admin --reset USERNAME`'
 
 const moveWarning = async (store: Store) => {
   const move = await readMove(store)
   return (
     move &&
-    `the store is being moved to ${move.to}, or was moved there: this server only reads. \`crosspoint move --cancel\` lets it write again`
+    `the store is being moved to ${move.to}, or was moved there: this server only reads. To enable writes again, run \`crosspoint move --cancel\``
   )
 }
 

@@ -39,7 +39,8 @@ const firstStarts = (store: Store) =>
 
 const validated = <S extends TSchema>(schema: S, data: Json) => {
   const { value, problems } = createValidation(schema)(data)
-  if (hasProblems(problems)) throw new Error(`the first account cannot be made: ${JSON.stringify(problems)}`)
+  if (hasProblems(problems))
+    throw new Error(`the first account cannot be created: ${JSON.stringify(problems)}`)
   return value
 }
 

@@ -194,13 +194,13 @@ const passwordFor = async (terminal: Terminal, username: string) => {
 export const compareKazoo = async (terminal: Terminal, source: string, asked: Asked) => {
   const { account, username } = asked
   if (account === undefined || username === undefined)
-    throw new Mistake('who signs in is named by --account and --username, both of them')
+    throw new Mistake('--account and --username are both required to sign in')
   const credentials = { account, username, password: await passwordFor(terminal, username) }
   const there = await signIn(terminal, source, credentials, asked.code)
   const here = await signIn(terminal, asked.server, credentials, asked.code)
   if (there.accountId !== here.accountId)
     throw new Mistake(
-      `the account ${printable(account)} is ${there.accountId} there and ${here.accountId} here: these are not the same systems`,
+      `the account ${printable(account)} has the ID ${there.accountId} in Kazoo and ${here.accountId} here: compare a system with its own copy`,
     )
   const sides = { there: there.client, here: here.client }
   const compared = await compareAll(terminal, sides, there.accountId, asked)

@@ -67,9 +67,9 @@ const createRoundPrinter = () => {
       const now = performance.now()
       if (changed === 0 && now - printed < aliveMs) return
       printed = now
-      printStatus(`${formatCount(changed)} changes taken over in ${seconds.toFixed(1)} s; Ctrl-C ends it`)
+      printStatus(`${formatCount(changed)} changes imported in ${seconds.toFixed(1)} s; press Ctrl-C to stop`)
     },
-    onTrouble: (why: string) => printStatus(`${why}; it is tried again; Ctrl-C ends it`),
+    onTrouble: (why: string) => printStatus(`${why}; retrying; press Ctrl-C to stop`),
   }
 }
 
@@ -82,7 +82,7 @@ const createDifferencePrinter = () => {
     const before = counts.get(check) ?? 0
     counts.set(check, before + 1)
     if (before < differencesShown) printStatus(printable(`${check}: ${place}: ${reason}`))
-    else if (before === differencesShown) printStatus(`${check}: there are more, which are only counted`)
+    else if (before === differencesShown) printStatus(`${check}: more differences are only counted`)
   }
 }
 
@@ -184,7 +184,7 @@ const perform = (source: Source, options: ImportOptions) =>
 const undo = () =>
   withImporter(async ({ imports }) => {
     await imports.undo()
-    printStatus('the store is what it was before the import')
+    printStatus('the store is back in its state before the import')
     return status.done
   })
 

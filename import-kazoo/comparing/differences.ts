@@ -85,8 +85,8 @@ export const questions: readonly Question[] = [
 /** Keys that are not compared, with the reason. */
 export const disregarded: readonly { keys: RegExp; why: string }[] = [
   { keys: /^(?:_|pvt_)/, why: 'private and read-only marks are each system’s own' },
-  { keys: /^kazoo_import$/, why: 'what the import has set aside' },
-  { keys: /^(?:ui_metadata)$/, why: 'who wrote a record last, in the words of a console' },
+  { keys: /^kazoo_import$/, why: 'values that the import has preserved' },
+  { keys: /^(?:ui_metadata)$/, why: 'the last author of a record, as a console shows it' },
 ]
 
 const isDisregarded = (path: string) => {

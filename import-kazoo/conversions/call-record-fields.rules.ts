@@ -125,7 +125,7 @@ const fitOf = (schema: FieldSchema, depth: number): Fit => {
   if (type === 'integer' || type === 'number') return numberFit(schema)
   if (type === 'boolean') return flagFit
   if (type === 'object') return objectFit(schema, depth)
-  throw new Error(`no value is made to fit the type ${type}`)
+  throw new Error(`no sample value for the type ${type}`)
 }
 
 /** Fields that an open schema does not name are kept; undefined: the schema has no such field. */

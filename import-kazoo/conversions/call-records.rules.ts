@@ -307,7 +307,7 @@ const unlessRejected = <T>(convert: () => T): T | Rejection => {
 const legOf = (document: KazooDocument, context: CallContext): ConvertedCall => {
   const { callId, record, note, notes } = settled(document, context)
   const { time } = interactionOf(record)
-  if (!hasMonth(time)) throw new Rejection('interaction_time: is no time of a call')
+  if (!hasMonth(time)) throw new Rejection('interaction_time: is not a valid time of a call')
   const id = `${monthOfGregorian(time)}-${callId}`
   if (id !== document.id) note('call_record_moved', { field: '_id', old: document.id, new: id })
   const leg = { accountId: context.accountId, record }

@@ -236,7 +236,7 @@ const endOf = ({ fields, needsHand }: MonthConversion) => {
   if (status === 'completed') return { status, result: { status: 'succeeded', ...answerIn(fields) } }
   if (status === 'failed') return { status, result: { status: 'declined', ...answerIn(fields) } }
   needsHand('payment_pending', { field: 'status', old: status ?? '', new: `failed: ${unknownAtImport}` })
-  const message = 'it was not known how it ended when it was imported'
+  const message = 'its result was unknown when it was imported'
   return { status: 'failed', result: { status: 'declined', reason: unknownAtImport, message } }
 }
 

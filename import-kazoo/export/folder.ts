@@ -67,11 +67,10 @@ export const openExportFolder = async (path: string): Promise<ExportFolder> => {
 }
 
 const meanings = {
-  password_missing:
-    'users have to choose a new password: of the old one nothing is stored that a Kazoo takes',
+  password_missing: 'users must choose a new password: the stored one cannot be used by Kazoo',
   second_factor_missing: 'users must set up their second factor again',
-  webhook_on: 'webhooks are on: while both systems run, both of them call',
-  payment_pending: 'payments are open: of these the bookkeeper has to be asked',
+  webhook_on: 'webhooks are enabled: while both systems run, both send them',
+  payment_pending: 'payments are open: check them at the billing provider',
 } as const
 
 type Code = keyof typeof meanings
@@ -118,9 +117,9 @@ export const exportReportText = (directory: string, report: ExportReport) =>
   [
     `${directory}: ${formatCount(report.databases)} databases`,
     ...section('documents', countLines(report.documents)),
-    ...section('left out: a Kazoo has nothing like it', countLines(report.leftOut)),
+    ...section('left out: Kazoo has no equivalent', countLines(report.leftOut)),
     ...section(
-      'left for a person',
+      'needs manual work',
       report.needsHand.map(({ code, count }) => countLine(count, `${code}: ${meanings[code]}`)),
     ),
     '',

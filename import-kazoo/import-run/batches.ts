@@ -98,7 +98,7 @@ const createArrivals = ({
 
   const importerOf = (as: string) => {
     const importer = adoptions[as]
-    if (!importer) throw new Error(`no area takes in what is called ${as}`)
+    if (!importer) throw new Error(`no area imports ${as}`)
     return importer
   }
 

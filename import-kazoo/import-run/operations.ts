@@ -73,7 +73,7 @@ const followPauseMs = 2000
 /** Refuses before anything changes. */
 const requireWhole = ({ plan, elsewhere, allowMissing }: Facts) => {
   if (plan.masterId === undefined)
-    throw new Refusal('the source has no account that could be the master account')
+    throw new Refusal('the source contains no master account (an account without a parent)')
   const [first] = elsewhere
   if (first && !allowMissing)
     throw new Refusal(
@@ -87,7 +87,7 @@ const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states
     const state = await states.read()
     if (state?.status === 'finished')
       throw new Refusal(
-        `the import from ${state.source} is finished: what was changed here since would be lost by another one`,
+        `the import from ${state.source} is finished: another one would overwrite later changes`,
       )
     return state
   }
@@ -129,7 +129,7 @@ const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states
         }
         const account = await store.records.find(masterId, 'account', masterId)
         if (account && account.tally > 0)
-          throw new Refusal('an import needs a store without accounts below the master account')
+          throw new Refusal('an import needs a store whose master account has no sub-accounts')
         await states.write(set, { status: 'under_way', source: source.facts.title, begun, narrowing })
       }),
   }
@@ -224,7 +224,7 @@ export const createImport = (deps: ImportDeps) => {
     /** Retries while the source cannot be read. */
     follow: (source: Source, signal: AbortSignal, { onRound, onTrouble, ...manner }: FollowOptions = {}) =>
       alone(async () => {
-        if (!source.facts.canFollow) throw new Refusal('dumps do not change: there is nothing to follow')
+        if (!source.facts.canFollow) throw new Refusal('dumps do not change: use --follow with a database')
         const look = await open(source, manner)
         let isFirst = true
         while (!signal.aborted) {

@@ -56,8 +56,8 @@ export interface Report {
 }
 
 const severityTitles = {
-  stop: 'Stops the import',
-  needs_hand: 'Waits for a person',
+  stop: 'Stop the import',
+  needs_hand: 'Need manual work',
   repaired: 'Repaired',
   left_out: 'Left out',
 } as const
@@ -142,9 +142,9 @@ export const reportText = (report: Report, { isPlan }: { isPlan: boolean }) =>
     `From ${report.source}: ${formatCount(report.accounts)} accounts`,
     '',
     ...section('Databases', countLines(report.databases)),
-    ...section('Databases of which nothing is taken over, with their documents', listedLines(report.listed)),
+    ...section('Databases that are not imported, with their documents', listedLines(report.listed)),
     ...section(isPlan ? 'Will be imported' : 'Imported', countLines(report.imported)),
-    ...section(isPlan ? 'Will be kept as it is' : 'Kept as it is', countLines(report.kept)),
+    ...section(isPlan ? 'Will be preserved unchanged' : 'Preserved unchanged', countLines(report.kept)),
     ...section('Left out', countLines(report.leftOut)),
     ...section('Refused', countLines(report.rejected)),
     ...Object.entries(severityTitles).flatMap(([severity, title]) =>

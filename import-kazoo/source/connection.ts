@@ -182,7 +182,7 @@ const createSignedRequests = (
     new SourceTrouble(
       credentials
         ? `${host} does not accept this user name and password`
-        : `${host} wants a user name and a password: https://NAME:PASSWORD@${host}`,
+        : `${host} requires a user name and a password: https://NAME:PASSWORD@${host}`,
     )
 
   /** For servers that reject Basic credentials; false if there is no session. */
@@ -217,7 +217,7 @@ const createSignedRequests = (
     if (status === 401) throw refused()
     if (status === 403) throw new SourceTrouble(`${host}: these credentials may not read ${nameIn(path)}`)
     if (status >= 300 && status < 400)
-      throw new SourceTrouble(`${host} sends elsewhere: name the address that it leads to`)
+      throw new SourceTrouble(`${host} redirects: use the address that it redirects to`)
     throw new Fault(`status ${status}`)
   }
 }

@@ -81,7 +81,7 @@ async function* rowsOf(
   for await (const piece of pieces) for (const item of scanner.push(piece)) yield rowIn(item)
   const { text, isWhole } = scanner.end()
   const frame = isWhole ? objectIn(text) : undefined
-  if (!frame) throw new Fault('the answer broke off')
+  if (!frame) throw new Fault('the response ended early')
   onEnd(frame)
 }
 
@@ -228,7 +228,7 @@ const readFile = async (
     const answer = await connection.ask(`${documentPath(database, id)}/${encodeURIComponent(name)}`, '*/*')
     if (answer.status !== 200) {
       answer.leave()
-      throw new SourceTrouble(`${connection.host}: ${what} went while it was read`)
+      throw new SourceTrouble(`${connection.host}: ${what} was deleted while it was read`)
     }
     const bytes = await bytesIn(answer.pieces(), mostBytes)
     return bytes === 'too large' ? bytes : checkedFile(bytes, facts, `${connection.host}: ${what}`)
@@ -238,7 +238,7 @@ const readFile = async (
 const factsOf = async (connection: Connection): Promise<SourceFacts> => {
   const answer = await connection.text('/', 'its version')
   const { couchdb, bigcouch, version } = ('text' in answer && objectIn(answer.text)) || {}
-  if (couchdb === undefined) throw new SourceTrouble(`${connection.host} is no CouchDB`)
+  if (couchdb === undefined) throw new SourceTrouble(`${connection.host} is not a CouchDB server`)
   const title = bigcouch === undefined ? `CouchDB ${String(version)}` : `BigCouch ${String(bigcouch)}`
   return { title: `${title} at ${connection.host}`, canFollow: true }
 }
@@ -249,7 +249,7 @@ const namesFrom = async (connection: Connection): Promise<string[]> => {
   if (names.length === 0) throw new SourceTrouble(`${connection.host} does not list its databases`)
   if (names.some((name) => name.startsWith('shards/')))
     throw new SourceTrouble(
-      `${connection.host} shows the shards of one node: name the port that all nodes share (5984)`,
+      `${connection.host} lists the shards of one node: use the port of the cluster (5984)`,
     )
   return [...new Set(names)].sort()
 }

@@ -223,7 +223,7 @@ export const flawOfFile = (
     return `has ${bytes.length} bytes instead of ${length}`
   const told = /^md5-(.+)$/.exec(String(digest))?.[1]
   return told !== undefined && !isCompressed(type) && told !== hash('md5', bytes, 'base64')
-    ? 'is not what its digest says'
+    ? 'does not match its digest'
     : undefined
 }
 

@@ -7,7 +7,7 @@ const decoded = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new SourceTrouble('the user name or password in the address is not encoded for an address')
+    throw new SourceTrouble('the user name or password in the address must be percent-encoded')
   }
 }
 
@@ -15,7 +15,8 @@ const decoded = (text: string) => {
 const placeOf = (text: string): Place => {
   const url = URL.parse(text)
   if (!url) throw new SourceTrouble('the address of the source is not valid')
-  if (!/^https?:$/.test(url.protocol)) throw new SourceTrouble('the source has to be http, https or a path')
+  if (!/^https?:$/.test(url.protocol))
+    throw new SourceTrouble('the source must be an http or https URL, or a path')
   const { origin, host, pathname, username, password } = url
   return {
     base: `${origin}${pathname.replace(/\/+$/, '')}`,

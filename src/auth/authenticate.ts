@@ -107,7 +107,7 @@ export const noDigest = (cause: string, reason: string) =>
 const misshapen = (method: DigestMethod) =>
   noDigest(
     `Basic credentials are ACCOUNT_ID:DIGEST, with ${digestWanted(method)}`,
-    'misshapen Basic credentials',
+    'malformed Basic credentials',
   )
 
 // Base64 has many spellings of one text.
@@ -175,7 +175,7 @@ export const createAuthenticate = (deps: Deps) => {
     await assertInService(store, account)
     // Checked for each request: the account's settings may have changed since the password was checked.
     if (!(await admitsPassword(account, user)))
-      throw signInRefused('a password alone will not do', account.id)
+      throw signInRefused('a password alone is not enough', account.id)
     const scopes = await scopesOf(account, user)
     return {
       accountId: account.id,

@@ -65,7 +65,7 @@ export const weakKeyMarks: readonly string[] = allMarks
 /** The method and the layer of a key. */
 export const layerOfKey = (key: string) => {
   const found = allMarks.find(({ mark }) => key.startsWith(mark))
-  if (!found) throw new Error('this is no sign-in key')
+  if (!found) throw new Error('this is not a sign-in key')
   return found
 }
 

@@ -59,7 +59,7 @@ const pauseMilliseconds = 100
 const refusal = (dataDir: string) =>
   new Error(
     `this store was set up with the key of another machine: copy keys/server.key from there into ${dataDir}, ` +
-      'or start this server while another server of the store is running, which then hands the key over',
+      'or start this server while another server of the store is running: it sends the key',
   )
 
 const askForKey = async (store: Store, dataDir: string, fingerprint: string): Promise<Buffer> => {

@@ -34,7 +34,7 @@ export const readServerKey = (dataDir: string, name: KeyFile = 'server.key'): Bu
   const file = fileOf(dataDir, name)
   try {
     const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex')
-    if (key.length !== keyBytes) throw new Error(`${file} does not hold ${keyBytes} bytes in hex`)
+    if (key.length !== keyBytes) throw new Error(`${file} must contain ${keyBytes} bytes in hex`)
     return key
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined

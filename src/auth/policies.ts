@@ -180,7 +180,7 @@ export const isThroughAllowedProxy = (
   peer: string,
 ) => isAllowedProxy(account.doc, peer) && (user === undefined || isAllowedProxy(user.doc, peer))
 
-export const proxyRefusal = 'allowed_proxy_ips do not name where this connection comes from'
+export const proxyRefusal = 'allowed_proxy_ips does not contain the address of this connection'
 
 interface ProxyChange {
   actor: Actor
@@ -193,7 +193,7 @@ const changeProblem = (list: readonly unknown[], { actor, before, peer }: ProxyC
   if (!speaksForAccount(actor)) return { forbidden: { message: 'Only an admin may change this' } }
   const isOwn = before?.id === actor.accountId || (actor.user !== undefined && before?.id === actor.user.id)
   if (!isOwn || list.length === 0 || isAmong(list, peer)) return undefined
-  const message = `This request comes from ${peer}: its sender would be locked out`
+  const message = `This request comes from ${peer}, which the list would lock out. Add it to the list`
   return { invalid: { message, value: peer } }
 }
 

@@ -49,7 +49,7 @@ const isPlain = (text: string) => /^[\x20-\x7e]*$/.test(text) && !/["\\$]/.test(
 const written = (name: string, value: Value) => {
   if (value === true) return `#!define ${name}`
   if (typeof value === 'number') return `#!define ${name} ${value}`
-  if (!isPlain(value)) throw new Refusal(`${name} contains characters that Kamailio does not read literally`)
+  if (!isPlain(value)) throw new Refusal(`${name} contains characters that Kamailio interprets`)
   return `#!define ${name} "${value}"`
 }
 
@@ -100,7 +100,7 @@ export const writeEdgeFiles = ({ folder, isForced, owner }: Place, values: EdgeV
   const there = edgeFiles.filter((name) => existsSync(join(folder, name)))
   if (there.length > 0 && !isForced)
     throw new Refusal(
-      `nothing was written: ${folder} has ${there.join(', ')} already: use --force to overwrite them`,
+      `nothing was written: ${folder} already contains ${there.join(', ')}. Use --force to overwrite them`,
     )
   mkdirSync(folder, { recursive: true })
   for (const name of copied) writeFileSync(join(folder, name), templateOf(name))
@@ -149,7 +149,9 @@ const keyOf = ({ key, keyFile }: EdgeOptions) => {
 const listenersOf = ({ address, advertise, port, tls, websocket }: EdgeOptions) => {
   const own = address ?? ownAddress()
   if (own === undefined)
-    throw new Refusal('this machine has no address that others reach: name one with --address ADDRESS')
+    throw new Refusal(
+      'this machine has no address that other machines can reach: set one with --address ADDRESS',
+    )
   const listener = (protocol: string, at: number) =>
     `${protocol}:${own}:${at}${advertise === undefined ? '' : ` advertise ${advertise}:${at}`}`
   return [
@@ -207,7 +209,7 @@ export const writeKamailio = async (options: EdgeOptions) => {
   }
   const ownership = owner
     ? `owned by ${ownerName}`
-    : `owned by you; it must be owned by ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
+    : `owned by you; Kamailio needs the owner ${ownerName}: chown ${ownerName}: ${folder}/values.cfg`
   const text = json
     ? JSON.stringify(facts)
     : `${folder}: ${edgeFiles.length} files; requests at ${rpcUrl}, with the secret in values.cfg, ${ownership}`

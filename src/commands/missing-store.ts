@@ -46,7 +46,7 @@ export const checkForMissingStore = async (
     : existsSync(file)
       ? [
           `${file} is empty`,
-          `Restore a backup (move ${file} away first), or copy the store with its crosspoint.db-wal`,
+          `Restore a backup (rename ${file} first), or copy the store with its crosspoint.db-wal`,
         ]
       : [
           `${file} is missing`,

@@ -48,7 +48,7 @@ const requireThisVersion = async ({ databaseUrl, dataDir }: Config) => {
   const known = upgrades.at(-1)?.number ?? 0
   if (reached !== known)
     throw new Refusal(
-      `the store has upgrade ${reached}, this version is of ${known}: verify it with the version that wrote it`,
+      `the store is at upgrade ${reached}, this version needs ${known}: verify it with the version that wrote it`,
     )
 }
 

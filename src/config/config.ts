@@ -43,20 +43,20 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_PORT',
     fallback: '8000',
-    meaning: 'its port; 0 takes a free one, printed in the ready line',
+    meaning: 'port; 0: a free one, printed in the ready line',
     mistakeIn: must('a port, 0 to 65535', (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535),
   },
   { name: 'CROSSPOINT_DATA_DIR', fallback: './data', meaning: 'embedded store, keys, outbox' },
   {
     name: 'CROSSPOINT_DATABASE_URL',
     meaning:
-      'postgres://... instead of the embedded store; several hosts with commas: the one that takes writes',
+      'postgres://... instead of the embedded store; several hosts, separated by commas: the server uses the primary',
     mistakeIn: mistakeInPostgresUrl,
   },
   {
     name: 'CROSSPOINT_DATABASE_CONNECTIONS',
     fallback: '10',
-    meaning: 'to PostgreSQL, of this process at most: 5 to 10',
+    meaning: 'maximum connections of this process to PostgreSQL: 5 to 10',
     mistakeIn: must('5 to 10', /^([5-9]|10)$/),
   },
   {
@@ -70,17 +70,17 @@ export const settingsTable: readonly Setting[] = [
     meaning:
       'a directory or s3://bucket/prefix for call records of older months; unset: they stay in the store',
     mistakeIn: must(
-      'a directory, or s3://bucket/prefix in letters that need no escape',
+      'a directory, or s3://bucket/prefix without characters that need an escape',
       (text) => !text.includes('://') || bucketForm.test(text),
     ),
   },
-  { name: 'AWS_ACCESS_KEY_ID', meaning: 'of the call archive, where it is a bucket' },
-  { name: 'AWS_SECRET_ACCESS_KEY', meaning: 'belongs to it' },
-  { name: 'AWS_SESSION_TOKEN', meaning: 'belongs to it, where it is for a time' },
-  { name: 'AWS_REGION', fallback: 'us-east-1', meaning: 'of the bucket' },
+  { name: 'AWS_ACCESS_KEY_ID', meaning: 'access key of the bucket of the call archive' },
+  { name: 'AWS_SECRET_ACCESS_KEY', meaning: 'secret of the access key' },
+  { name: 'AWS_SESSION_TOKEN', meaning: 'session token of the access key, if it is temporary' },
+  { name: 'AWS_REGION', fallback: 'us-east-1', meaning: 'region of the bucket' },
   {
     name: 'AWS_ENDPOINT_URL_S3',
-    meaning: 'https://host:port of an S3-compatible store; unset: the one of Amazon in that region',
+    meaning: 'https://host:port of an S3-compatible store; unset: Amazon S3 in that region',
     mistakeIn: must(
       'a URL that begins with http:// or https://, without user, password, ? and #',
       (text) => httpUrl(text) === undefined && isBareUrl(text),
@@ -89,7 +89,7 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_MASTER_ACCOUNT',
     fallback: 'master',
-    meaning: 'name of the account made at the very first start',
+    meaning: 'name of the account that the first start creates',
     mistakeIn: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
   },
   {
@@ -101,12 +101,12 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_ADMIN_USERNAME',
     fallback: 'admin',
-    meaning: 'its first user',
+    meaning: 'name of its first user',
     mistakeIn: must('letters, digits and any of + @ . _ -', /^[+@.\w-]{1,256}$/),
   },
   {
     name: 'CROSSPOINT_ADMIN_PASSWORD',
-    meaning: 'its password, at the first start only; unset: generated and printed once',
+    meaning: 'password of that user, for the first start only; unset: generated and printed once',
   },
   {
     name: 'CROSSPOINT_SMTP_URL',
@@ -142,7 +142,7 @@ export const settingsTable: readonly Setting[] = [
     meaning: 'http://host:4318 of an OpenTelemetry collector; unset: no traces are recorded',
     mistakeIn: httpUrl,
   },
-  { name: 'OTEL_SERVICE_NAME', fallback: 'crosspoint', meaning: 'what traces call the server' },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'crosspoint', meaning: 'name of the server in traces' },
   {
     name: 'CROSSPOINT_DRAIN_SECONDS',
     fallback: '8',
@@ -173,7 +173,7 @@ const mistakeInBucket = (values: ReadonlyMap<string, string>): string | undefine
 
 const mistakeInThreads = (values: ReadonlyMap<string, string>): string | undefined =>
   values.has('CROSSPOINT_DATABASE_URL') && Number(values.get('CROSSPOINT_HTTP_THREADS') ?? 1) > 1
-    ? 'CROSSPOINT_HTTP_THREADS is for the embedded store: with CROSSPOINT_DATABASE_URL start several servers'
+    ? 'CROSSPOINT_HTTP_THREADS applies to the embedded store only: with CROSSPOINT_DATABASE_URL, start several servers'
     : undefined
 
 const callArchiveOf = (values: ReadonlyMap<string, string>): ObjectStorePlace | undefined => {

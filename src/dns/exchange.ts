@@ -49,7 +49,7 @@ export class DnsFault extends Error {
 export const silence = () => new DnsFault('silent', 'no name server answered in time')
 const unreachable = (reason?: unknown) =>
   new DnsFault('unreachable', 'the name server cannot be reached', reason)
-const malformed = () => new DnsFault('malformed', 'the name server sent something that is no answer')
+const malformed = () => new DnsFault('malformed', 'the name server sent an invalid response')
 
 /** Fits into one datagram everywhere (DNS flag day 2020). */
 const datagramBytes = 1232

@@ -129,7 +129,8 @@ const usable = (reply: DecodedPacket, mustKnow: boolean): DecodedPacket => {
   if (code !== noError && code !== noSuchName) {
     throw new DnsFault('refused', `the name server answered ${codeNames[code] ?? `with code ${code}`}`)
   }
-  if (mustKnow && !reply.flag_aa) throw new DnsFault('refused', 'the name server is none of this name')
+  if (mustKnow && !reply.flag_aa)
+    throw new DnsFault('refused', 'the name server is not responsible for this name')
   return reply
 }
 
@@ -191,7 +192,7 @@ export const createResolver = (
   }
 
   const find = async (question: LookUp, manner: LookUpOptions): Promise<LookUpResult> => {
-    if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is no name that DNS could hold')
+    if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is not a valid DNS name')
     // A new signal, because hundreds of listeners on one signal cause a warning.
     return gate(AbortSignal.any([manner.signal]), () => {
       const signal = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs)])

@@ -40,7 +40,7 @@ export const createRefusals = ({ store, afterwards }: { store: Store; afterwards
     tell(author: Author, happening: EventDraft) {
       if (isTold(keyOf({ happening }))) return
       const set = new ChangeSet(without(author)).happened(happening)
-      afterwards.run('telling of a refusal', () => store.commit(set))
+      afterwards.run('recording a refusal', () => store.commit(set))
     },
 
     /** Commits events of rejections by other systems; returns how many were new. */

@@ -53,7 +53,7 @@ export const createSequencer = ({ store, db, leases, log }: Deps) => {
       await placeAll()
     } catch (error) {
       // The next look tries again.
-      log.write('warn', 'what was committed could not be put in order', { error: describeError(error) })
+      log.write('warn', 'committed events could not be ordered', { error: describeError(error) })
     }
   }
 

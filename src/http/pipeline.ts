@@ -128,7 +128,7 @@ const readUnjudged = async (exchange: RequestContext) => {
 const refuseEncoded = ({ headers }: RequestContext['request']) => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
   if (encoding === 'identity') return
-  const message = 'bodies with a Content-Encoding are not taken: send it as it is'
+  const message = 'bodies with a Content-Encoding are not accepted: send the body uncompressed'
   throw failure(unsupportedMediaType, { accepted: ['identity'], message })
 }
 
@@ -236,7 +236,7 @@ const holdToPurpose: Step = (exchange) => {
   if (purpose === undefined || !route) return
   if (isPublic(exchange)) exchange.actor = undefined
   else if (route.spec.servesPurpose !== purpose) {
-    throw accessDenied('the token is good for a new password and nothing else')
+    throw accessDenied('the token can only be used to set a new password')
   }
 }
 
@@ -474,7 +474,7 @@ const answer = (exchange: RequestContext, route: Route, result: unknown) => {
   if (result instanceof LiveResponse) return sendLive(exchange, result, () => mayStill(exchange))
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListResponse !== list) {
-    throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
+    throw new Error(`${route.method} ${route.path} did not return the list that it declares`)
   }
   return respond(exchange, result)
 }

@@ -26,7 +26,8 @@ export const createAfterwards = (log: Log) => {
   return {
     /** Starts after the response, and after `pauseMs`. A failure is logged under `name`. */
     run(name: string, work: () => Promise<void>, pauseMs = 0) {
-      if (running.size >= maxFollowUps) return log.write('warn', `${name} was left out: too much waits`)
+      if (running.size >= maxFollowUps)
+        return log.write('warn', `${name} was skipped: too many events are waiting`)
       const run = perform(name, work, pauseMs).finally(() => running.delete(run))
       running.add(run)
     },

@@ -197,7 +197,7 @@ const performerOf = <Payload, Answer>(
 
   const postpone = async (job: Job<Payload>, error: unknown) => {
     const facts = { kind: kind.kind, id: job.id, account_id: job.accountId }
-    log.write('error', 'a job could not be carried out', { ...facts, error: describeError(error) })
+    log.write('error', 'a job failed', { ...facts, error: describeError(error) })
     const outcome = error instanceof Error ? error.message : String(error)
     const state = job.attempts + 1 < maxAttempts ? 'waiting' : 'failed'
     try {

@@ -32,8 +32,8 @@ const callerIdentity = (description: string) =>
 
 const CallerId = open(
   {
-    internal: callerIdentity('Shown on calls inside the account'),
-    external: callerIdentity('Shown on calls to the outside'),
+    internal: callerIdentity('Shown on internal calls'),
+    external: callerIdentity('Shown on external calls'),
     emergency: callerIdentity('Shown on calls to emergency services'),
     asserted: open(
       { name: text(0, 35), number: text(0, 35), realm: anyText() },

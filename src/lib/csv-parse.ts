@@ -33,7 +33,7 @@ const isBlank = (byte: number | undefined) => byte === space || byte === tab
 /** Other programs use these instead of a comma. */
 export const otherSeparator = /[;\t|]/
 
-export const commasOnly = 'cells must be separated by commas, and numbers have a decimal point'
+export const commasOnly = 'cells must be separated by commas, and numbers must have a decimal point'
 
 interface Span {
   from: number

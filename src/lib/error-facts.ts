@@ -4,7 +4,7 @@ export const messageOf = (error: unknown) =>
 
 /** A parser quotes the text, which may contain a secret. */
 export const messageOfReading = (error: unknown) =>
-  error instanceof SyntaxError ? 'it is no JSON' : messageOf(error)
+  error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)
 
 /** Such as ENOENT or 42P01. */
 export const codeOf = (error: unknown): unknown =>

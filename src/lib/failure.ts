@@ -279,7 +279,7 @@ export const recordTooLarge = named(
   413,
   'record_too_large',
   ({ kind, what, count, limit }: { kind: string; what: string; count: number; limit: number }) => ({
-    message: `A record of the kind ${kind} may hold at most ${limit} ${what}; this one has ${count}`,
+    message: `A record of the kind ${kind} can have at most ${limit} ${what}; this one has ${count}`,
     cause: kind,
     target: limit,
     value: count,
@@ -320,7 +320,7 @@ export const mediaSwitchUnreachable = named(
   503,
   'media_switch_unreachable',
   ({ edges }: { edges: readonly { host: string; reason: string }[] }) => ({
-    message: 'no edge of the media switch answers',
+    message: 'no SIP edge responded. See data.edges for each error',
     edges,
   }),
 )
@@ -332,7 +332,7 @@ export const datastoreUnreachable = fixed(503, 'datastore_unreachable')
 export const importInProgress = fixed(
   503,
   'import_under_way',
-  'records are being taken over from another system: nothing else is written until that is finished',
+  'writes are disabled while an import runs. Retry when `crosspoint import kazoo --finish` has completed',
 )
 
 export const storeMoved = fixed(
@@ -341,9 +341,17 @@ export const storeMoved = fixed(
   'the store is being moved or was moved: this server only reads. Retry at the server of the new store',
 )
 
-export const datastoreFull = fixed(507, 'datastore_full', 'the store has no room left: nothing was changed')
+export const datastoreFull = fixed(
+  507,
+  'datastore_full',
+  'the disk or database is full; the change was not saved. The operator must free space',
+)
 
-export const lostLease = fixed(503, 'lease_lost', 'another process took this work over')
+export const lostLease = fixed(
+  503,
+  'lease_lost',
+  'another server process took over this operation. Retry the request',
+)
 
 export const timedOut = fixed(500, 'timeout', 'the request took too long')
 

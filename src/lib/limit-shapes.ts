@@ -33,11 +33,11 @@ export const allotmentCycles = ['minutely', 'hourly', 'daily', 'weekly', 'monthl
 export type AllotmentCycle = (typeof allotmentCycles)[number]
 
 export const Allotment = open({
-  amount: must(seconds('Seconds that are included in a cycle')),
+  amount: must(seconds('Included seconds in a cycle')),
   cycle: must(choice(allotmentCycles)),
-  increment: seconds('Calls consume whole steps of this many seconds', 1),
-  minimum: seconds('Seconds that a call consumes at least'),
-  no_consume_time: seconds('Calls up to this long consume nothing'),
+  increment: seconds('Increment in seconds: calls consume whole multiples of it', 1),
+  minimum: seconds('Minimum seconds that a call consumes'),
+  no_consume_time: seconds('Calls of at most this duration consume nothing'),
   group_consume: list(text(1, 64), {
     maxItems: 64,
     description: 'Other allotments whose calls count for this one too',
@@ -61,8 +61,8 @@ const AllowedCallerId = text(1, 20, {
 export const OperatorLimits = open(
   {
     enabled: flag({ description: 'false: nothing is limited' }),
-    calls: channels('Calls at once'),
-    resource_consuming_calls: channels('Calls at once over carriers'),
+    calls: channels('Concurrent calls'),
+    resource_consuming_calls: channels('Concurrent carrier calls'),
     twoway_trunks: channels('Calls of either direction'),
     inbound_trunks: channels('Calls from outside'),
     outbound_trunks: channels('Calls to outside'),
@@ -76,8 +76,8 @@ export const OperatorLimits = open(
     }),
     allow_prepay: flag({ description: 'Calls are paid by the minute from the balance' }),
     allow_postpay: flag({ description: 'The balance may go below nothing' }),
-    max_postpay_amount: dollars('How far below nothing the balance may go'),
-    reserve_amount: dollars('Balance that must be left when a call begins'),
+    max_postpay_amount: dollars('Maximum negative balance'),
+    reserve_amount: dollars('Minimum balance at the start of a call'),
     soft_limit_inbound: flag({ description: 'Inbound calls beyond all limits are let through' }),
     soft_limit_outbound: flag({ description: 'Outbound calls beyond all limits are let through' }),
     allotments: Allotments,

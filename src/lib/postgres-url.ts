@@ -25,24 +25,24 @@ export const eachHostOf = (url: string): string[] => {
 export const hostIn = (url: string): string => partsOf(url)?.hosts.join(',') || 'the local socket'
 
 const mistakeInHost = (name: string): string | undefined => {
-  if (name === '') return 'names an empty host: postgres://user@a:5432,b:5432/name'
+  if (name === '') return 'contains an empty host: postgres://user@a:5432,b:5432/name'
   const found = host.exec(name)
-  if (!found) return `names the host "${name}", which is none: write host, host:port or [IPv6]:port`
+  if (!found) return `contains the invalid host "${name}": write host, host:port or [IPv6]:port`
   const port = found.groups?.port
   const isPort = port === undefined || (Number(port) > 0 && Number(port) <= 65_535)
-  return isPort ? undefined : `names the port ${port} of "${name}", which is none: 1 to 65535`
+  return isPort ? undefined : `contains the invalid port ${port} of "${name}": use 1 to 65535`
 }
 
 const mistakeInQuery = (query: URLSearchParams, isList: boolean): string | undefined => {
   if (query.has('password'))
-    return 'holds a password in its options: write it behind the user, user:password@host'
+    return 'contains a password in its options: write it after the user, user:password@host'
   const named = query.get('host')
   if (named !== null && (isList || named.includes(','))) {
-    return 'names several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name'
+    return 'contains several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name'
   }
   const wanted = query.get('target_session_attrs')
   if (wanted !== null && wanted !== 'read-write' && wanted !== 'primary') {
-    return `says target_session_attrs=${wanted}: the server that takes writes is always the one looked for, leave it out`
+    return `contains target_session_attrs=${wanted}: remove it, the server always uses the primary`
   }
   return undefined
 }
@@ -72,14 +72,14 @@ export const mistakeInPostgresUrl = (url: string): string | undefined => {
   const { hosts, after } = parts
   // The text before such an @ is part of a password.
   if (after.includes('@'))
-    return 'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40'
+    return 'contains an @ after its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40'
   const isList = hosts.length > 1
   // Without a host it is a local socket.
   const names = isList ? hosts : hosts.filter((name) => name !== '')
   const broken = names.map(mistakeInHost).find((mistake) => mistake !== undefined)
   if (broken) return broken
   const twice = hosts.find((name, index) => hosts.indexOf(name) !== index)
-  if (twice !== undefined) return `names the host "${twice}" twice`
+  if (twice !== undefined) return `contains the host "${twice}" twice`
   if (!eachHostOf(url).every(isReadable))
     return 'cannot be read: write it as postgres://user:password@host:5432/name, with / ? # @ % in user and password as %2F %3F %23 %40 %25'
   return mistakeInQuery(new URL(`postgres://host${after}`).searchParams, isList)

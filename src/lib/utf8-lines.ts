@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 /** The first line is 1. */
 export class NotUtf8 extends Error {
   constructor(line: number) {
-    super(`line ${line} is not UTF-8: the file has to be saved as UTF-8`)
+    super(`line ${line} is not UTF-8: save the file as UTF-8`)
   }
 }
 

@@ -83,7 +83,7 @@ const createComposer = ({ keyring, settings, senders, documentOf, log }: Deps) =
     try {
       return { message: signMessage(message, signing), signedBy }
     } catch (error) {
-      log.write('warn', 'a mail could not be signed', { key: signedBy, error: describeError(error) })
+      log.write('warn', 'an email could not be signed', { key: signedBy, error: describeError(error) })
       return { message, signedBy: '' }
     }
   }
@@ -149,10 +149,10 @@ export const createMailDelivery = (deps: Deps) => {
     const pause_ms = retryPausesMs[job.attempts] ?? maxPauseMs
     const dueAt = clock.now() + pause_ms
     if (isFinal || dueAt > goodUntil) {
-      log.write('error', 'a mail could not be delivered', facts)
+      log.write('error', 'an email could not be delivered', facts)
       return { state: 'failed', outcome: reason, statements: [attempt(job, mail, 'given_up', reason)] }
     }
-    log.write('warn', 'a mail is tried again later', { ...facts, pause_ms })
+    log.write('warn', 'an email will be sent again later', { ...facts, pause_ms })
     const statements = [attempt(job, mail, 'deferred', reason)]
     return { state: 'waiting', dueAt, isOutsideDown, outcome: reason, statements }
   }

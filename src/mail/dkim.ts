@@ -63,7 +63,7 @@ const foldedBase64 = (bytes: Buffer) => (bytes.toString('base64').match(/.{1,72}
 export const signMessage = (message: Buffer, { domain, selector, privateKey }: Signing): Buffer => {
   const key = createPrivateKey(privateKey)
   const algorithm = algorithms[key.asymmetricKeyType ?? '']
-  if (!algorithm) throw new Error(`DKIM knows no ${key.asymmetricKeyType} keys`)
+  if (!algorithm) throw new Error(`DKIM does not support ${key.asymmetricKeyType} keys`)
   // One character for each byte.
   const text = message.toString('latin1')
   const end = text.indexOf('\r\n\r\n')

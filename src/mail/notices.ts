@@ -79,9 +79,9 @@ export const notice = <const M extends Macros>(
 const sampleAccountId = '9a3c1f0e5b7d4c2a8e6f0b1d3c5a7e90'
 
 const commonMacros = {
-  'account.id': macro('Account id', 'The account that the notice is about', sampleAccountId),
-  'account.name': macro('Account name', 'The name of that account', 'Acme'),
-  'account.realm': macro('Account realm', 'The realm of that account', 'acme.example'),
+  'account.id': macro('Account id', 'Account of the email', sampleAccountId),
+  'account.name': macro('Account name', 'Name of the account', 'Acme'),
+  'account.realm': macro('Account realm', 'Realm of the account', 'acme.example'),
 } as const satisfies Macros
 
 export const userMacros = {
@@ -114,7 +114,7 @@ export const carriesSecret = ({ macros }: Notice) => Object.values(macros).some(
 
 export type CreationNotice = 'mail' | 'none'
 
-export const creationWishes = { send_email_on_creation: { flag: 'false: no mail is sent' } }
+export const creationWishes = { send_email_on_creation: { flag: 'false: no email is sent' } }
 
 export const creationNotice = ({ value }: { value(name: string): unknown }): CreationNotice =>
   String(value('send_email_on_creation')) === 'false' ? 'none' : 'mail'

@@ -34,7 +34,7 @@ const nowhere = /[@.]invalid\.?$/i
 
 const refuseNowhere = (recipient: string) => {
   if (!nowhere.test(recipient)) return
-  const message = `${recipient} leads nowhere: mail is not sent to names under .invalid`
+  const message = `${recipient} is not a real address: no email is sent to names under .invalid`
   // The code that the library uses for an address it cannot send to.
   throw Object.assign(new Error(message), { code: 'EENVELOPE' })
 }

@@ -193,7 +193,7 @@ export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
     let at = 0
     try {
       for await (const chunk of response.body ?? []) {
-        if (at + chunk.length > length) throw new ObjectStoreError(name, `${key}: the answer is too long`)
+        if (at + chunk.length > length) throw new ObjectStoreError(name, `${key}: the response is too long`)
         bytes.set(chunk, at)
         at += chunk.length
       }

@@ -26,7 +26,7 @@ const literalIn = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
 
 const requireAllowed = async (address: string, allowedHosts: AllowedHosts) => {
   if (isAllowedAddress(await allowedHosts(), address, address)) return
-  throw new PrivateHost(`${address} is no address of the internet`)
+  throw new PrivateHost(`${address} is not a public address`)
 }
 
 /** Looks up and checks names for sockets, which connect only to the checked addresses. */
@@ -34,7 +34,7 @@ const createGuardedLookup = (lookUpAll: LookUpAll, allowedHosts: AllowedHosts): 
   const find = async (host: string, options: LookupOptions) => {
     const [found, allowed] = await Promise.all([lookUpAll(host, { ...options, all: true }), allowedHosts()])
     const [first, ...others] = found.filter(({ address }) => isAllowedAddress(allowed, host, address))
-    if (!first) throw new PrivateHost(`${host} leads to no address of the internet`)
+    if (!first) throw new PrivateHost(`${host} resolves to no public address`)
     return [first, ...others] as const
   }
 
@@ -105,13 +105,13 @@ const decodedUserInfo = (text: string) => {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new OutgoingError('malformed', 'no http address')
+    throw new OutgoingError('malformed', 'not an http URL')
   }
 }
 
 const callTargetOf = (url: string): CallTarget => {
   const parsed = URL.parse(url)
-  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new OutgoingError('malformed', 'no http address')
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new OutgoingError('malformed', 'not an http URL')
   const { username, password, host } = parsed
   parsed.username = ''
   parsed.password = ''

@@ -7,7 +7,7 @@ export const noPaymentToken = failureKind(
 
 export const invalidBookkeeper = failureKind(
   'invalid_bookkeeper',
-  plain(500, 'invalid_bookkeeper', 'no bookkeeper of this account can move money'),
+  plain(500, 'invalid_bookkeeper', 'no billing provider of this account can charge or refund'),
 )
 
 export const processorError = failureKind(

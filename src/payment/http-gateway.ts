@@ -78,8 +78,8 @@ const syncFault = (fault: string): SyncOutcome => ({
   reason: fault,
   message:
     fault === 'not_configured'
-      ? 'system_configs/services.http_sync names no address'
-      : 'the bookkeeper did not answer',
+      ? 'system_configs/services.http_sync has no http_url'
+      : 'the billing provider did not respond',
 })
 
 const syncOutcomeOf = (answer: PostResult): SyncOutcome => {
@@ -87,7 +87,7 @@ const syncOutcomeOf = (answer: PostResult): SyncOutcome => {
   const { status, text } = answer
   if (status === 200) return { status: 'synced' }
   if (status === 402) return { status: 'delinquent', message: text.slice(0, 500) }
-  return { status: 'failed', reason: 'rejected', message: `the bookkeeper answered ${status}` }
+  return { status: 'failed', reason: 'rejected', message: `the billing provider responded with ${status}` }
 }
 
 export const createHttpGateway = (deps: Pick<GatewayDeps, 'outgoing' | 'settings' | 'clock'>): Gateway => {

@@ -83,7 +83,7 @@ export const outcomeOfIntent = ({
   if (status === 'processing') return { status: 'pending', id }
   return failed
     ? declineOf(failed)
-    : declined('authentication_required', 'the card asks its owner to confirm')
+    : declined('authentication_required', 'the card requires a confirmation by its owner')
 }
 
 export const outcomeOfRefund = ({ id, status, failure_reason: reason }: Stripe.Refund): PaymentOutcome => {

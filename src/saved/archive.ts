@@ -62,7 +62,7 @@ const receive = async (receiver: Receiver, { name, content }: FoundMember) => {
   if (name.startsWith(dataFolder) && isInside(name))
     return receiver.file(name.slice(dataFolder.length), content)
   if (pieceName.test(name)) return receiver.piece(content)
-  throw damaged('it holds what no backup holds')
+  throw damaged('it contains entries that do not belong in a backup')
 }
 
 /** Returns when all content has been verified. */
@@ -71,7 +71,7 @@ export const readArchive = async (source: AsyncIterable<Uint8Array>, receiver: R
   let sums: string | undefined
   for await (const { name, content } of readTar(source)) {
     if (sums !== undefined || (lines.length === 0) !== (name === manifestName))
-      throw damaged('its parts are not in their order')
+      throw damaged('its entries are in the wrong order')
     if (name === sumsName) {
       sums = await textOf(content)
       continue
@@ -80,7 +80,7 @@ export const readArchive = async (source: AsyncIterable<Uint8Array>, receiver: R
     await receive(receiver, { name, content: passing(content, (piece) => hash.update(piece)) })
     lines.push(lineOf(name, hash.digest('hex')))
   }
-  if (sums !== lines.join('')) throw damaged('its checksums do not agree with what it holds')
+  if (sums !== lines.join('')) throw damaged('its checksums do not match its content')
 }
 
 async function* passing(content: AsyncIterable<Uint8Array>, see: (piece: Uint8Array) => void) {

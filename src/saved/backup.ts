@@ -64,7 +64,7 @@ export const makeBackup = (
   checkRecipients(recipients)
   if (!readServerKey(config.dataDir))
     throw new Refusal(
-      `keys/server.key is not in ${config.dataDir}, and without it no backup can be read again: make it where a server runs`,
+      `keys/server.key is missing in ${config.dataDir}. A backup needs it: run this command on a machine with the key`,
     )
   return withStaging(config.dataDir, async (folder) => {
     const asOf = isoTime(clock.now())

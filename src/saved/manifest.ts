@@ -40,11 +40,11 @@ const parsed = (text: string): unknown => {
 export const readManifest = (text: string, known: number): Manifest => {
   const value = parsed(text)
   if (isObject(value) && typeof value.format === 'number' && value.format > format)
-    throw new Refusal('the backup was made by a newer Crosspoint: restore it with that')
+    throw new Refusal('the backup was made by a newer Crosspoint: restore it with that version')
   if (!isManifest(value) || value.format !== format) throw damaged('its manifest cannot be read')
   if (value.upgrade > known)
     throw new Refusal(
-      `the backup holds a store at upgrade ${value.upgrade}, this version knows ${known}: restore it with Crosspoint ${value.crosspoint} or newer`,
+      `the backup contains a store at upgrade ${value.upgrade}, this version supports ${known}: restore it with Crosspoint ${value.crosspoint} or newer`,
     )
   return value
 }

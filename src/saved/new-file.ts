@@ -21,7 +21,7 @@ const makeDraft = (draft: string) => {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
     throw new Refusal(
-      `${draft} is there: another backup is being written, or one was cut off; remove it then`,
+      `${draft} exists: another backup is running, or one was interrupted. In the second case, remove the file`,
     )
   }
 }

@@ -45,7 +45,7 @@ const engineOf = ({ databaseUrl }: Surroundings['config']) => (databaseUrl ? 'po
 const requireEmpty = async ({ config: { dataDir, databaseUrl }, environment }: Surroundings) => {
   if (databaseUrl) return checkEmptyPostgres({ url: databaseUrl, environment })
   const found = leftovers.map((ending) => join(dataDir, `${storeName}${ending}`)).find(existsSync)
-  if (found) throw new Refusal(`the store is not empty: ${found} is there; restore into an empty place`)
+  if (found) throw new Refusal(`the store is not empty: it contains ${found}. Restore into an empty store`)
 }
 
 const writeDurably = async (file: string, flags: 'wx' | 'a', content: AsyncIterable<Uint8Array>) => {
@@ -84,7 +84,7 @@ const unpack = async (content: AsyncIterable<Uint8Array>, folder: string): Promi
 const requireEngine = (manifest: Manifest, engine: Manifest['engine']) => {
   if (manifest.engine !== engine)
     throw new Refusal(
-      `the backup is one of ${engineNames[manifest.engine]}, the settings name ${engineNames[engine]}`,
+      `the backup is from ${engineNames[manifest.engine]}, but the settings are for ${engineNames[engine]}`,
     )
 }
 
@@ -95,7 +95,7 @@ const link = (from: string, to: string) => {
     linkSync(from, to)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
-    throw new Refusal(`${to} is there already: restore into an empty place`)
+    throw new Refusal(`${to} already exists: restore into an empty directory`)
   }
   syncFolder(dirname(to))
 }
@@ -105,7 +105,7 @@ const placeFiles = (folder: string, dataDir: string, files: readonly string[]) =
   const absent = files.filter((name) => {
     const same = isSame(join(dataDir, name), join(dataIn(folder), name))
     if (same === false)
-      throw new Refusal(`${join(dataDir, name)} is another one than that of the backup: move it away`)
+      throw new Refusal(`${join(dataDir, name)} differs from the file in the backup: rename it first`)
     return same === undefined
   })
   for (const name of absent) link(join(dataIn(folder), name), join(dataDir, name))

@@ -52,7 +52,7 @@ const encrypterFor = (recipients: readonly string[]) => {
     try {
       encrypter.addRecipient(recipient)
     } catch {
-      throw new Refusal(`${JSON.stringify(recipient)} is no recipient: one begins with age1`)
+      throw new Refusal(`${JSON.stringify(recipient)} is not a recipient: a recipient begins with age1`)
     }
   }
   return encrypter
@@ -79,13 +79,16 @@ const identitiesIn = (text: string) =>
 const decrypterWith = (identities: string) => {
   const decrypter = new Decrypter()
   const found = identitiesIn(identities)
-  if (found.length === 0) throw new Refusal('the file holds no identity: one begins with AGE-SECRET-KEY-')
+  if (found.length === 0)
+    throw new Refusal('the file contains no identity: an identity begins with AGE-SECRET-KEY-')
   for (const identity of found) {
     try {
       decrypter.addIdentity(identity)
     } catch {
       // Secret: not repeated.
-      throw new Refusal('the file holds what is no identity: one begins with AGE-SECRET-KEY-')
+      throw new Refusal(
+        'the file contains a line that is not an identity: an identity begins with AGE-SECRET-KEY-',
+      )
     }
   }
   return decrypter
@@ -93,7 +96,7 @@ const decrypterWith = (identities: string) => {
 
 const decrypted = async (source: AsyncIterable<Uint8Array>, identities: string | undefined) => {
   if (identities === undefined)
-    throw new Refusal('the backup is encrypted: name the file with your identity, --identity FILE')
+    throw new Refusal('the backup is encrypted: add --identity FILE with your identity')
   try {
     return piecesOf(await decrypterWith(identities).decrypt(webStreamOf(source)))
   } catch (error) {
@@ -142,7 +145,7 @@ export const disclose = async (
   const isEncrypted = beginsWith(outer.head, ageBeginning)
   const clear = isEncrypted ? await decrypted(outer.whole, identities) : outer.whole
   const inner = await lookAhead(telling(clear), zstdBeginning.length)
-  if (!beginsWith(inner.head, zstdBeginning)) throw new Refusal('the file is no backup of Crosspoint')
+  if (!beginsWith(inner.head, zstdBeginning)) throw new Refusal('the file is not a backup of Crosspoint')
   return telling(through(inner.whole, createZstdDecompress()))
 }
 
@@ -180,7 +183,7 @@ async function* refusing<T>(found: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* found
   } catch (error) {
-    throw error instanceof Refusal ? error : damaged('it is not a whole tar file')
+    throw error instanceof Refusal ? error : damaged('it is not a complete tar file')
   }
 }
 
@@ -188,7 +191,7 @@ async function* refusing<T>(found: AsyncIterable<T>): AsyncGenerator<T> {
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<FoundMember> {
   const found = webStreamOf(source).pipeThrough(createTarDecoder({ strict: true }))
   for await (const { header, body } of refusing(found)) {
-    if (header.type !== 'file') throw damaged('it holds what no backup holds')
+    if (header.type !== 'file') throw damaged('it contains entries that do not belong in a backup')
     yield { name: header.name, content: refusing(body) }
   }
 }

@@ -19,7 +19,7 @@ export interface Warning {
 }
 
 const maxWarnings = 100
-const unread = 'Nothing in this server reads this key'
+const unread = 'The server does not use this key'
 
 /** The possible shapes of a value: one of them matches. */
 type Shapes = readonly KeyedShape[]

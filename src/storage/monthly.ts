@@ -46,7 +46,7 @@ const monthForm = /^\d{6}$/
 
 const checked = (month: Month) => {
   // It becomes a part of SQL text.
-  if (!monthForm.test(String(month))) throw new Error(`${month} is no month`)
+  if (!monthForm.test(String(month))) throw new Error(`${month} is not a month`)
   return month
 }
 

@@ -23,14 +23,14 @@ const parting = 17
 
 const wordsOf = (server: number) => {
   const fitting = server < parting ? `${server} (none newer than ${parting - 1})` : `${server} or newer`
-  return `install the client programs of PostgreSQL ${fitting}, and have them first in PATH`
+  return `install the client programs of PostgreSQL ${fitting}, and put them first in PATH`
 }
 
 const versionOf = async (tool: Tool, server: number) => {
   try {
     const { stdout } = await runFile(tool, ['--version'])
     const version = / (\d+)[.\d]*/.exec(stdout)?.[1]
-    if (version === undefined) throw new Refusal(`${tool} does not tell its version: ${stdout.trim()}`)
+    if (version === undefined) throw new Refusal(`${tool} did not print its version: ${stdout.trim()}`)
     return Number(version)
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error
@@ -42,7 +42,7 @@ const versionOf = async (tool: Tool, server: number) => {
 export const checkTool = async (tool: Tool, server: number): Promise<void> => {
   const version = await versionOf(tool, server)
   if (version < server || (version >= parting && server < parting))
-    throw new Refusal(`${tool} is of PostgreSQL ${version}, the server of ${server}: ${wordsOf(server)}`)
+    throw new Refusal(`${tool} is from PostgreSQL ${version}, the server is ${server}: ${wordsOf(server)}`)
 }
 
 const credentials = /^(postgres(?:ql)?:\/\/)[^/?#]*@/
@@ -141,7 +141,7 @@ const lookInto = async (run: Run) => {
 }
 
 const requireStore = (upgrade: number | undefined) => {
-  if (upgrade === undefined) throw new Refusal('there is no store in this database')
+  if (upgrade === undefined) throw new Refusal('this database contains no store')
   return upgrade
 }
 
@@ -210,7 +210,7 @@ export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> 
     const { names } = await lookInto(run)
     if (names.length > 0)
       throw new Refusal(
-        `the database is not empty (it holds the table ${names[0]}): restore into an empty one`,
+        `the database is not empty (it contains the table ${names[0]}): restore into an empty one`,
       )
     await assertUtf8(client)
     await checkTool('pg_restore', await majorVersionOf(run))

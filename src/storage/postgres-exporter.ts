@@ -14,7 +14,7 @@ import type { Numbered } from './worker-link.ts'
 const literalOf = (value: Value | undefined) => {
   if (typeof value === 'number') return `(${value})`
   if (typeof value === 'string') return pg.escapeLiteral(value.replaceAll('\0', '\uffff'))
-  throw new Error('a value that no export has')
+  throw new Error('a value that cannot be exported')
 }
 
 const withLiterals = (sql: string, params: readonly Value[]) =>

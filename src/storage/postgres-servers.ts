@@ -25,7 +25,7 @@ export const createWatch = (patienceMilliseconds: number, isExcused?: Excuse) =>
     // The response may have come.
     if (patience.get(client) !== state) return
     if (excused) state.timer.refresh()
-    else streamOf(client).destroy(new Error('the database server does not answer'))
+    else streamOf(client).destroy(new Error('the database server does not respond'))
   }
 
   const start = (client: pg.Client): Patience => {
@@ -89,7 +89,7 @@ const standingOf = async (client: pg.Client, hasRivals: boolean): Promise<Standi
     standingSql,
   )
   const [row] = rows
-  if (!row) throw new Error('the server does not say what it is')
+  if (!row) throw new Error('the server does not report its role')
   const history = hasRivals ? await client.query<{ timeline: string | null }>(timelineSql) : undefined
   const timeline = Number.parseInt(history?.rows[0]?.timeline ?? '0', 16)
   return { pid: row.pid, isStandby: row.is_standby, takesWrites: row.takes_writes, timeline }
@@ -124,7 +124,7 @@ const search = async (
   await Promise.race([grace.promise, all])
   clearTimeout(timer)
   const [newest] = found.toSorted((one, other) => other.timeline - one.timeline)
-  if (!newest) throw new Error(`no server takes writes (${complaints.join('; ')})`)
+  if (!newest) throw new Error(`no server accepts writes (${complaints.join('; ')})`)
   return newest
 }
 
@@ -162,7 +162,7 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   const objectionTo = ({ isStandby, takesWrites, timeline }: Standing) => {
     // A proxy may connect to a standby for a while: stale rows would be cached. A read-only primary without another host is accepted.
     if (isStandby || (!takesWrites && hasRivals)) return readOnly
-    return timeline < (last?.timeline ?? 0) ? 'is of an older history: another was promoted' : undefined
+    return timeline < (last?.timeline ?? 0) ? 'has an older timeline: another server was promoted' : undefined
   }
 
   const probe = async (host: string): Promise<ReachedServer> => {

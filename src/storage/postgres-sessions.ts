@@ -43,7 +43,7 @@ export const assertUtf8 = async (client: pg.Client) => {
 }
 
 const lentOut =
-  'the address leads to a pooler that lends out sessions by transaction or statement, which lose notifications and prepared statements: name the server itself, or let the pooler pool by session'
+  'the URL is of a pooler in transaction or statement mode, which loses notifications and prepared statements: use the URL of the database server, or session mode'
 
 /** The pid of the handshake, which a pooler invents. Not in the types of pg. */
 const announcedPid = (client: pg.Client): unknown => Reflect.get(client, 'processID')

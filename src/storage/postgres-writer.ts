@@ -32,7 +32,7 @@ class BrokenBatch extends Error {
   readonly culprit: PendingWrite | undefined
 
   constructor(reason: unknown, culprit: PendingWrite | undefined) {
-    super('a transaction was broken off', { cause: reason })
+    super('a transaction was aborted', { cause: reason })
     this.reason = reason
     this.culprit = culprit
   }

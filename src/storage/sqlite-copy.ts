@@ -29,9 +29,9 @@ const lookInto = async <T>(file: string, look: (run: Run, found: StoreTables) =>
 }
 
 export const upgradeOfSqlite = async (file: string): Promise<number> => {
-  if (!existsSync(file)) throw new Refusal(`there is no store at ${file}`)
+  if (!existsSync(file)) throw new Refusal(`${file} does not exist: there is no store`)
   const upgrade = await lookInto(file, async (_run, found) => found.upgrade)
-  if (upgrade === undefined) throw new Refusal(`${file} is no store of Crosspoint`)
+  if (upgrade === undefined) throw new Refusal(`${file} is not a store of Crosspoint`)
   return upgrade
 }
 

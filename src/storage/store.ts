@@ -172,7 +172,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number) => 
     },
     /** The same for imported records: no gates and no signals. */
     async adopt(...sets: ChangeSet[]) {
-      if (isTelling(sets)) throw new Error('a change set that is adopted has something to tell')
+      if (isTelling(sets)) throw new Error('an adopted change set has signals')
       await write(sets)
     },
     hear(...added: readonly SignalHandler[]) {

@@ -49,7 +49,8 @@ export const keepState = async ({ all, scan }: Pick<Store, 'all' | 'scan'>): Pro
         `SELECT count(*) AS count FROM (SELECT 1 AS one FROM ${name} LIMIT ${maxRows}) AS first_rows`,
       ),
     )
-    if (kept.length + count >= maxRows) throw new TooMuch(`${name} holds more than a first start leaves`)
+    if (kept.length + count >= maxRows)
+      throw new TooMuch(`${name} contains more rows than after a first start`)
     for (const row of await scan(`SELECT * FROM ${name}`))
       kept.push(insert({ name, number: kept.length, content: JSON.stringify(row) }))
   }

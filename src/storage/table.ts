@@ -43,7 +43,8 @@ export const oneOf = <const T extends string>(values: readonly T[], name?: strin
   name,
   read(stored) {
     const value = values.find((one) => one === stored)
-    if (value === undefined) throw new Error(`a row holds ${stored} instead of one of: ${values.join(', ')}`)
+    if (value === undefined)
+      throw new Error(`a row contains ${stored} instead of one of: ${values.join(', ')}`)
     return value
   },
   write: (value) => value,
@@ -66,13 +67,13 @@ export const optional = <T>({ type, name, read, write }: Column<T>): Column<T | 
 const typeNames = { text: 'string', integer: 'number' } as const
 
 const plain = <T>(type: Column<T>['type'], value: unknown) => {
-  if (typeof value !== typeNames[type]) throw new Error(`${JSON.stringify(value)} is no ${type}`)
+  if (typeof value !== typeNames[type]) throw new Error(`${JSON.stringify(value)} is not of the type ${type}`)
   return value as T
 }
 
 const bindable = (value: unknown) => {
   if (typeof value === 'string' || typeof value === 'number') return value
-  throw new Error(`${JSON.stringify(value)} can be no column's value`)
+  throw new Error(`${JSON.stringify(value)} cannot be the value of a column`)
 }
 
 const textIn = (stored: Stored) => plain<string>('text', stored)
@@ -139,7 +140,9 @@ export const shape = <const C extends Columns>(columns: C): Shape<C> => {
   const check = (row: Row) => {
     for (const { field, column } of unconverted) {
       if (typeof row[field] !== typeNames[column.type])
-        throw new Error(`the column ${field} of a row is no ${column.type}: ${JSON.stringify(row[field])}`)
+        throw new Error(
+          `the column ${field} of a row is not of the type ${column.type}: ${JSON.stringify(row[field])}`,
+        )
     }
   }
 

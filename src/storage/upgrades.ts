@@ -58,7 +58,7 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
       )
     if (reached > known) {
       throw new Error(
-        `the store is at upgrade ${reached}, this version knows ${known}: run a newer Crosspoint`,
+        `the store is at upgrade ${reached}, this version supports ${known}: run a newer Crosspoint`,
       )
     }
     for (const upgrade of list.filter(({ number }) => number > reached)) {

@@ -50,7 +50,7 @@ describeAnyEngine('creating an account', (engine) => {
     })
     const { warnings, ...metadata } = answer.body.metadata
     expect(metadata).toEqual({ id: answer.data.id, ...readOnly })
-    expect(warnings).toEqual([{ path: 'shoe', message: 'Nothing in this server reads this key' }])
+    expect(warnings).toEqual([{ path: 'shoe', message: 'The server does not use this key' }])
     expect(answer.headers.location).toBe(`/v2/accounts/${answer.data.id}`)
     const read = await world.ross.get(`/v2/accounts/${answer.data.id}`)
     expect(read).toSucceedWith(answer.data)

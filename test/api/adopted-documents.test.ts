@@ -104,7 +104,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     expect(problemOf('logo', Buffer.from(qrPng('a logo')))).toBeUndefined()
     expect(problemOf('welcome', Buffer.from('<p>'))).toBeUndefined()
     for (const role of ['logo', 'icon', 'other'])
-      expect(problemOf(role, Buffer.from('<svg>'))).toBe('it is too large, or not of a kind that is shown')
+      expect(problemOf(role, Buffer.from('<svg>'))).toBe('it is too large, or its type cannot be shown')
   })
 
   it('make a sender address that cannot be used until it is confirmed', async () => {
@@ -150,7 +150,7 @@ describeAnyEngine('documents of a Kazoo', (engine) => {
     expect(problemOf(body)).toBeUndefined()
     expect(problemOf('{% if user %}')).toBe('it has conditions or filters')
     expect(problemOf('{{user.first_name|upper}}')).toBe('it has conditions or filters')
-    expect(problemOf('{{nobody.knows}}')).toBe('it uses names that the notice does not know')
+    expect(problemOf('{{nobody.knows}}')).toBe('it uses unknown macros')
     expect(problemOf('x'.repeat(200_001))).toBe('it is larger than 200000 bytes')
   })
 

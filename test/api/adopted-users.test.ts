@@ -21,7 +21,7 @@ describeEngines('adopted users', (engine) => {
   /** How many keys have been derived for what arrives. */
   const derivations = async () => {
     const { text } = await world.anonymous.get('/metrics')
-    return Number(/derivation_duration_seconds_count\{lane="background"\} (\d+)/.exec(text)?.[1] ?? 0)
+    return Number(/password_hash_duration_seconds_count\{priority="background"\} (\d+)/.exec(text)?.[1] ?? 0)
   }
 
   const user = (accountId: string, username: string | undefined, more: Partial<Arriving> = {}): Arriving => ({
@@ -201,7 +201,7 @@ describeEngines('adopted users', (engine) => {
     const problemOf = (file: ImportedFile) => taker.adoptionOf('user').fileProblem?.(file, place)
     const file = (bytes: Buffer) => ({ role: 'photo', contentType: 'image/png', bytes })
     expect(problemOf(file(png))).toBeUndefined()
-    expect(problemOf(file(Buffer.from('<svg>')))).toBe('it is no image of a known kind')
+    expect(problemOf(file(Buffer.from('<svg>')))).toBe('it is not an image of a known type')
     expect(problemOf(file(Buffer.alloc(2_000_001)))).toBe('it is larger than 2000000 bytes')
   })
 })

@@ -390,7 +390,7 @@ describeEngines('alerts', (engine) => {
       {
         id: number,
         title: 'Port request requires action',
-        message: `The number ${number} is not here yet: its port has to be completed, or the number released.`,
+        message: `The number ${number} is being ported in: complete the port, or release the number.`,
         category: 'port_action_required',
         metadata: { name: number, state: 'port_in' },
         from: [{ type: 'account', value: account.id }],
@@ -408,7 +408,7 @@ describeEngines('alerts', (engine) => {
     const path = `${alertsOf(account)}/${account.id}`
     expect(await categoriesOf(admin, account)).toContain('low_balance')
     expect(await world.unchanged(() => admin.delete(path))).toFailWith(403, 'forbidden', {
-      message: 'this alert is not clearable: it ends with its cause',
+      message: 'this alert cannot be cleared: it ends with its cause',
       cause: account.id,
     })
     expect(await categoriesOf(admin, account)).toContain('low_balance')

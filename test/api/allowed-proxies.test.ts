@@ -5,7 +5,7 @@ import { credentialsOf, describeAnyEngine, useWorld } from '../support/world/wor
 
 const refusal = {
   message: 'forbidden',
-  cause: 'allowed_proxy_ips do not name where this connection comes from',
+  cause: 'allowed_proxy_ips does not contain the address of this connection',
 }
 
 // Tests come from 127.0.0.1.

@@ -287,7 +287,7 @@ describeAnyEngine('the apps store', (engine) => {
     const lifted = await world.unchanged(() => admin.post(list, { blacklist: [reportsApp] }))
     expect(lifted).toFailWith(403, 'forbidden', {
       message: 'forbidden',
-      cause: `put on the blacklist by an account above: ${voipApp}`,
+      cause: `a parent account put these on the blacklist: ${voipApp}`,
     })
     expect(await admin.post(list, { blacklist: [voipApp] })).toSucceed()
     expect(await world.operator.post(list, { blacklist: [] })).toSucceedWith({ blacklist: [] })

@@ -433,7 +433,7 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
   })
 
   it('finds nothing without the secret', async () => {
-    const nothing = { status: 404, body: { status: 'error', reason: 'there is nothing here' } }
+    const nothing = { status: 404, body: { status: 'error', reason: 'not found' } }
     for (const path of [
       '/ingest/freeswitch/',
       '/ingest/freeswitch/wrong',

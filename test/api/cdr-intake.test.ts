@@ -168,12 +168,12 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
     ])
     const reasons = answer.data.rejected.map(({ reason }: { reason: string }) => reason)
     expect(reasons.slice(1)).toEqual([
-      'a record is an object',
+      'a record must be an object',
       'call_id: Field is required but missing',
       'custom_channel_vars.account_id: is missing',
       'custom_channel_vars.account_id: there is no such account',
       expect.stringMatching(/^duration_seconds: /),
-      'timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed',
+      'timestamp: is missing. Send timestamp, interaction_id or channel_created_time',
       'interaction_time: before the year 2000; use Gregorian seconds',
       'interaction_time: is in the future',
     ])
@@ -258,8 +258,8 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
       ...nothing,
       accepted: 2,
       rejected: [
-        { line: 2, reason: 'a record is an object' },
-        { line: 3, reason: 'a record is an object' },
+        { line: 2, reason: 'a record must be an object' },
+        { line: 3, reason: 'a record must be an object' },
         { line: 4, reason: 'billing_seconds: Value must be at least 0' },
       ],
       rejected_total: 3,

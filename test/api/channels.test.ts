@@ -195,7 +195,7 @@ describeAnyEngine('channels of edges', (engine) => {
       503,
       'media_switch_unreachable',
       {
-        message: 'no edge of the media switch answers',
+        message: 'no SIP edge responded. See data.edges for each error',
         edges: [{ host: second.host, reason: 'did not answer' }],
       },
     ] as const

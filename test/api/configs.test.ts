@@ -89,7 +89,7 @@ describeAnyEngine('configs of accounts', (engine) => {
     const warnings = [
       {
         path: 'colour',
-        message: 'Nothing in this server reads this key',
+        message: 'The server does not use this key',
       },
     ]
     const path = pathOf(world.acme, 'auth.password')

@@ -185,7 +185,7 @@ describeEngines('trunks', (engine) => {
     expect(others[0]?.data).toEqual({
       [at(flow)]: unique('The phone number is used by callflow', flow),
       [at('+14155550771')]: unique('The phone number is used by mobile', '+14155550771'),
-      [at(listed)]: unique('The phone number leads to another trunk', listed),
+      [at(listed)]: unique('The phone number is assigned to another trunk. Remove it there first', listed),
     })
     await operator.delete(path)
     await operator.delete(phone.path)
@@ -293,7 +293,7 @@ describeEngines('trunks', (engine) => {
     })
     expect(await attempt(other, [server()], { account: { auth_realm: one.realm } })).toEqual({
       'account.auth_realm': unique(
-        'The host name, or one above or below it, belongs to another account',
+        'The host name, a parent domain or a subdomain belongs to another account',
         one.realm,
       ),
     })

@@ -46,7 +46,7 @@ describeAnyEngine('rules for devices', (engine) => {
       const answer = await refuses(acme, { sip }, { 'sip.realm': ['unique'], 'sip.username': ['unique'] })
       expect(answer.data).toEqual({
         'sip.realm': unique(
-          'The host name, or one above or below it, belongs to another account',
+          'The host name, a parent domain or a subdomain belongs to another account',
           'RIVAL.test',
         ),
         'sip.username': unique('SIP credentials already in use', username),

@@ -257,7 +257,7 @@ describeEngines('what an edge reports', (engine) => {
         told: 2,
         rejected: [
           { line: 3, reason: 'number: Field is required but missing' },
-          { line: 4, reason: 'account_id: is not known' },
+          { line: 4, reason: 'account_id: unknown account' },
         ],
       },
     })

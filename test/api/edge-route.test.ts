@@ -528,7 +528,7 @@ describeAnyEngine('where an edge sends a call', (engine) => {
     expect(await ask(operator, { realm: 'nowhere.test', number: '100' })).toSucceedWith(unknown)
     expect(await ask(ada, { realm: 'acme.test', number: '100' })).toFailWith(403, 'forbidden', {
       message: 'forbidden',
-      cause: 'only accounts above a realm may ask about it',
+      cause: 'only parent accounts of a realm may query it',
     })
     expect(await ask(anonymous, { realm, number: '100' })).toFailWith(401, 'invalid_credentials')
   })

@@ -121,7 +121,7 @@ describeEngines('what an edge asks', (engine) => {
 
   it('is forbidden for the account itself, so that it cannot find out that it is blocked', async () => {
     const { ada, ross, uli, operator } = world
-    const forbidden = { message: 'forbidden', cause: 'only accounts above a realm may ask about it' }
+    const forbidden = { message: 'forbidden', cause: 'only parent accounts of a realm may query it' }
     for (const asker of [ada, uli, await world.keyHolder(world.acme)]) {
       expect(await ask(asker, { realm: 'acme.test' })).toFailWith(403, 'forbidden', forbidden)
       expect(await ask(asker, { realm: 'ACME.test', address: '10.0.0.1' })).toFailWith(
@@ -248,7 +248,7 @@ describeEngines('what an edge asks', (engine) => {
       const headers = { 'if-none-match': String(told.headers.etag) }
       expect(await other.get('/v2/edge', { query: asked, headers })).toFailWith(403, 'forbidden', {
         message: 'forbidden',
-        cause: 'credentials are for the keys of the operator',
+        cause: 'only the keys of operators may read credentials',
       })
     }
     const key = await world.keyHolder(world.master)

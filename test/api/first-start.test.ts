@@ -37,7 +37,7 @@ describeAnyEngine('the password of the first start', (engine) => {
       {
         level: 'warn',
         message:
-          'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one',
+          'CROSSPOINT_ADMIN_PASSWORD is ignored: the admin got another password at the first start. To set a new one, run `crosspoint account admin --reset USERNAME`',
         fields: undefined,
       },
     ])

@@ -82,7 +82,7 @@ describeAnyEngine('guarded fields', (engine) => {
     ])
       expect(await world.refused(act)).toFailWith(403, 'forbidden', {
         message: 'forbidden',
-        cause: 'lends_bookkeepers_to is changed by admins',
+        cause: 'only admins may change lends_bookkeepers_to',
       })
   })
 

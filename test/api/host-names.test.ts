@@ -6,7 +6,7 @@ import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts
 import type { Answer, Client } from '../support/world/client.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'
 
-const taken = 'The host name, or one above or below it, belongs to another account'
+const taken = 'The host name, a parent domain or a subdomain belongs to another account'
 const domainTaken = 'White label domain is already in use'
 const realmTaken = 'Account realm already in use'
 

@@ -162,7 +162,7 @@ describeAnyEngine('request bodies', (engine) => {
   })
 
   it('must not name a key twice', async () => {
-    const twice = jsonRefusal('an object key is given twice')
+    const twice = jsonRefusal('an object contains a key twice')
     const bodies = [
       '{"data":{"first_name":"A","first_name":"B"}}',
       '{"data":{},"data":{}}',

@@ -265,7 +265,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     expect(again.headers['idempotent-replayed']).toBe('true')
     const other = keyed({ ...crediting(account), data: credit(6) }, key)
     expect(await other.send()).toFailWith(409, 'idempotency_conflict', {
-      message: 'this key was used for another request',
+      message: 'Idempotency-Key was already used for a different request. Send a new key',
     })
     faults.mend()
     await eventually(

@@ -90,7 +90,7 @@ describeEngines('an Idempotency-Key', (engine) => {
       () => put(`${path}/ledgers/debit`, credit(5), key),
     ]) {
       expect(await world.unchanged(other)).toFailWith(409, 'idempotency_conflict', {
-        message: 'this key was used for another request',
+        message: 'Idempotency-Key was already used for a different request. Send a new key',
       })
     }
     expect(await total(path)).toBe(5)
@@ -231,7 +231,7 @@ describeEngines('an Idempotency-Key', (engine) => {
         409,
         'idempotency_conflict',
         {
-          message: 'the request was carried out, and its answer was lost',
+          message: 'the request was completed, but its response is no longer available',
           changes: [{ account_id: account.id, kind: 'user', id: made.data.id, action: 'created' }],
         },
       )

@@ -243,7 +243,7 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
           type: 'braintree',
           status: 'declined',
           reason: 'unknown_at_import',
-          message: 'it was not known how it ended when it was imported',
+          message: 'its result was unknown when it was imported',
         },
       },
       {

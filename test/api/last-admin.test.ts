@@ -5,7 +5,7 @@ import { createTestLog } from '../support/run/log.ts'
 import { type Client, clientWithToken, createTransport } from '../support/world/client.ts'
 import { describeEngines, type Person, useWorld } from '../support/world/world.ts'
 
-const message = 'The last enabled admin of the master account stays what it is: make another one before'
+const message = 'The last enabled admin of the master account cannot be changed: create another one first'
 
 const names = { first_name: 'Account', last_name: 'Admin' }
 

@@ -103,7 +103,7 @@ describeAnyEngine('ledgers', (engine) => {
     expect(await world.unchanged(() => book(account, 'credit', { ...data, amount: 7 }))).toFailWith(
       409,
       'datastore_conflict',
-      { message: 'this has been booked already' },
+      { message: 'this entry is already booked' },
     )
     expect(await total(account)).toBe(5)
   })

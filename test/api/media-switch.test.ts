@@ -130,7 +130,7 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
       503,
       'media_switch_unreachable',
       {
-        message: 'no edge of the media switch answers',
+        message: 'no SIP edge responded. See data.edges for each error',
         edges: reasons.map(([{ host }, reason]) => ({ host, reason })),
       },
     ] as const
@@ -177,7 +177,7 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
     first.talkNonsense(200)
     second.talkNonsense(403)
     expect(await world.rex.post(`${phone.path}/sync`)).toFailWith(
-      ...unreachable([first, 'malformed'], [second, 'answers with 403: is the secret right?']),
+      ...unreachable([first, 'malformed'], [second, 'responded with 403: check the secret']),
     )
     for (const path of ['registrations', 'registrations/count', 'channels', `devices/${phone.id}/channels`]) {
       const answer = await world.rex.get(`${world.rival.path}/${path}`)

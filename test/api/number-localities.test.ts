@@ -137,12 +137,12 @@ describeEngines('the localities of an operator', (engine) => {
     )
     const { status, output, errors } = await run('localities', 'import', file)
     expect(errors.split('\n')).toEqual([
-      "line 3: prefix 'abc': the prefix is no beginning of a number",
+      "line 3: prefix 'abc': is not the beginning of a number",
       "line 4: country 'ZZ' is unknown",
       'line 5: has 3 cells instead of 8',
       'line 8: the latitude is not within -90 and 90',
       'line 9: the longitude is not within -180 and 180',
-      "line 11: prefix '+0123': the prefix is no beginning of a number",
+      "line 11: prefix '+0123': is not the beginning of a number",
       '',
     ])
     expect([status, output]).toEqual([1, '3 localities imported; 6 lines skipped\n'])
@@ -168,7 +168,7 @@ describeEngines('the localities of an operator', (engine) => {
       return ended.errors
     }
     expect(await told()).toBe('crosspoint: nothing was changed: the file is empty\n')
-    expect(await told(`${header},more`, '1')).toContain("a column 'more' too much")
+    expect(await told(`${header},more`, '1')).toContain("an unknown column 'more'")
     expect(await told(header, 'abc,US,CA,X,,,,')).toContain('no locality to import')
     expect(await told(header, '415,US,CA,"X,,,,')).toContain('a quote is not closed')
     expect((await run('localities', 'import', join(folder, 'missing.csv'))).errors).toContain('no such file')

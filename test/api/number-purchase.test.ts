@@ -226,7 +226,7 @@ describeEngines('the pools of accounts', (engine) => {
       `+12025550106,${'f'.repeat(32)},`,
     )
     expect(filled.told.split('\n')).toEqual([
-      "line 6: 'unknown' is no account id",
+      "line 6: 'unknown' is not an account ID",
       "line 7: carrier 'local' has no pool",
       `there is no account ${'f'.repeat(32)}`,
       '4 numbers added to pools; 2 lines skipped',

@@ -50,7 +50,7 @@ describeAnyEngine('parallel PATCH requests without a precondition', (engine) => 
     const answers = await Promise.all(fields.map((field) => world.ada.patch(path, { [field]: 1 })))
     for (const answer of answers) expect(answer).toSucceed()
     // One warning each, however often the change was validated again.
-    const message = 'Nothing in this server reads this key'
+    const message = 'The server does not use this key'
     expect(answers.map(({ body }) => body.metadata.warnings)).toEqual(
       fields.map((path) => [{ path, message }]),
     )

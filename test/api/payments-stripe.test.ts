@@ -121,7 +121,7 @@ describeAnyEngine('cards', (engine) => {
       admin.put(`${account.path}/services/payment_tokens`, { payment_method: visa() }),
     )
     expect(answer).toFailWith(501, 'not_configured', {
-      message: 'bookkeeper default keeps no payment methods',
+      message: 'default stores no payment methods',
     })
   })
 
@@ -163,7 +163,7 @@ describeAnyEngine('cards', (engine) => {
     const { account, admin } = await withCard()
     expect(await world.unchanged(() => topUp(admin, account, 2.675))).toFailWith(400, 'validation error', {
       amount: {
-        multipleOf: { message: 'The bookkeeper moves whole multiples of 0.01', target: 0.01, value: 2.675 },
+        multipleOf: { message: 'Amounts must be whole multiples of 0.01', target: 0.01, value: 2.675 },
       },
     })
   })
@@ -175,7 +175,7 @@ describeAnyEngine('cards', (engine) => {
       402,
       'insufficient_funds',
       expect.objectContaining({
-        message: 'The payment was refused, nothing was booked: Your card was declined.',
+        message: 'The payment was refused, and nothing was booked: Your card was declined.',
         status: 'failed',
         bookkeeper: expect.objectContaining({
           results: [

@@ -102,7 +102,7 @@ describeEngines('payments', (engine) => {
     const { account, admin } = await customer('default')
     const own = () => topUp(admin, account, { amount: 99_999_999_999 })
     const refusal = {
-      message: 'no bookkeeper charges this account: only its reseller can add money to it',
+      message: 'no billing provider can charge this account. Ask the reseller to add credit',
       reason: 'topup_without_gateway',
     }
     expect(await world.unchanged(own)).toFailWith(403, 'forbidden', refusal)
@@ -196,7 +196,7 @@ describeEngines('payments', (engine) => {
       402,
       'insufficient_funds',
       expect.objectContaining({
-        message: 'The payment was refused, nothing was booked: Not enough money',
+        message: 'The payment was refused, and nothing was booked: Not enough money',
         amount: 5,
         status: 'failed',
         bookkeeper: expect.objectContaining({

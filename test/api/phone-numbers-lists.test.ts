@@ -198,7 +198,7 @@ describeAnyEngine('a collection of numbers', (engine) => {
       const answer = await world.unchanged(() => world.ross.request(method, to, { numbers }))
       expect(answer).toBreak({ numbers: ['maxItems'] })
       expect(answer.data.numbers.maxItems).toEqual({
-        message: 'maximum 10000 numbers allowed; a task takes more',
+        message: 'maximum 10000 numbers allowed; use a task for more',
         target: 10_000,
       })
     }

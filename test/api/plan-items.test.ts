@@ -171,7 +171,7 @@ describeAnyEngine('items of plans', (engine) => {
     }
     const book = (draft: boolean) => world.ross.put(`${world.acme.path}/ledgers/credit`, { ...entry, draft })
     expect(await world.unchanged(() => book(true))).toFailWith(400, 'validation error', {
-      draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } },
+      draft: { forbidden: { message: 'Entries are booked immediately: drafts are not possible' } },
     })
     expect((await book(false)).status).toBe(201)
   })

@@ -93,8 +93,7 @@ describeAnyEngine('phones', (engine) => {
     expect(others).toEqual([])
     expect(alert).toMatchObject({
       title: 'Provisioning Error',
-      message:
-        'The settings of the phone Desk (001122334455) could not be handed to the provisioning service.',
+      message: 'The settings of the phone Desk (001122334455) could not be sent to the provisioning service.',
       category: 'provisioner',
       level: 'error',
       metadata: {

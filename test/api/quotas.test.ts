@@ -249,7 +249,7 @@ describeEngines('quotas', (engine) => {
         expect(rest).toEqual({ cause: 'device', target: 3000 })
         expect(value).toBeGreaterThan(3000)
         expect(message).toBe(
-          `A record of the kind device may hold at most 3000 bytes of JSON text; this one has ${value}`,
+          `A record of the kind device can have at most 3000 bytes of JSON text; this one has ${value}`,
         )
       })
       const { path } = await world.device(account, large(1500))
@@ -270,7 +270,7 @@ describeEngines('quotas', (engine) => {
         const { value, message, ...rest } = refused.data
         expect(rest).toEqual({ cause: 'device', target: 500 })
         expect(value).toBeGreaterThan(500)
-        expect(message).toBe(`A record of the kind device may hold at most 500 values; this one has ${value}`)
+        expect(message).toBe(`A record of the kind device can have at most 500 values; this one has ${value}`)
       })
       const { path } = await world.device(account, { name: 'Many', custom: some(400) })
       await world.unchanged(async () =>

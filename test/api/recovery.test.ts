@@ -7,11 +7,11 @@ import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../supp
 const path = '/v2/user_auth/recovery'
 const uiUrl = 'https://ui.acme.test/login'
 const sentence =
-  'Request for password recovery handled: if the user exists and has a mail address, a mail is on its way'
+  'Request for password recovery handled: if the user exists and has an email address, an email will be sent'
 
 const forAPassword = {
   message: 'forbidden',
-  cause: 'the token is good for a new password and nothing else',
+  cause: 'the token can only be used to set a new password',
 }
 
 const resetIdIn = (mail: string | undefined) => /recovery=([0-9a-f]+)/.exec(textOf(mail ?? ''))?.[1] ?? ''

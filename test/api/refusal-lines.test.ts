@@ -61,7 +61,7 @@ describeAnyEngine('the log of refusals', (engine) => {
       refused('there is no such account', { account_id: undefined }),
     ])
     expect(await linesOf(() => logIn({ credentials: 'secret' }))).toEqual([
-      refused('the credentials are no digest', { account_id: undefined }),
+      refused('the credentials are not a digest', { account_id: undefined }),
     ])
     const key = () => world.anonymous.put('/v2/api_auth', { api_key: 'a'.repeat(64) })
     expect(await linesOf(key)).toEqual([

@@ -248,7 +248,7 @@ describeAnyEngine('security settings', (engine) => {
       auth_type: 'api_auth',
       auth_module: 'cb_api_auth',
       status: 'failed',
-      message: 'the API key is not for this network',
+      message: 'the API key is not valid from this network',
       client_ip: '127.0.0.1',
       client_headers: { host: expect.stringContaining('127.0.0.1') },
       crossbar_request_id: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -266,8 +266,8 @@ describeAnyEngine('security settings', (engine) => {
     const messages = (await attempts(3)).data.map(({ message }: { message: string }) => message)
     expect(messages.sort()).toEqual([
       'signed in',
-      'the API key is not for this network',
-      'this way to sign in is disabled',
+      'the API key is not valid from this network',
+      'this sign-in method is disabled',
     ])
   })
 

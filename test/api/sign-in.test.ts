@@ -160,8 +160,8 @@ describeAnyEngine('signing in with a user name and password', (engine) => {
 
   it('says so where the password itself is sent, or the other digest', async () => {
     const [md5, sha] = [
-      'credentials are no password: send the MD5 digest of username:password, the user name in lower case, as 32 hex digits',
-      'credentials are no password: send the SHA-1 digest of username:password, the user name in lower case, as 40 hex digits',
+      'credentials must not be the password itself: send the MD5 digest of username:password, the user name in lower case, as 32 hex digits',
+      'credentials must not be the password itself: send the SHA-1 digest of username:password, the user name in lower case, as 40 hex digits',
     ]
     const [account_name, method] = ['acme', 'sha']
     for (const [attempt, cause] of [

@@ -30,7 +30,7 @@ describeAnyEngine('system configs', (engine) => {
       {
         path: 'of.clients',
         message:
-          'No part of the server reads this document. Accounts read it under configs, unless hidden_documents of crossbar.configs contains its name',
+          'The server does not use this document. Accounts can read it under configs, unless hidden_documents of crossbar.configs contains its name',
       },
     ])
     expect(await world.operator.delete(path)).toSucceedWith({ id: 'of.clients', default: { a: 1 } })
@@ -149,7 +149,7 @@ describeAnyEngine('system configs', (engine) => {
   it('keeps keys that the schema does not know, and warns that nothing follows them', async () => {
     const warning = (path: string) => ({
       path,
-      message: 'Nothing in this server reads this key',
+      message: 'The server does not use this key',
     })
     const section = { mine: [1], rate_limits: { device: { per_hour: {}, 'a.b': 1 } } }
     const [here, node] = [`${all}/frontier`, 'one@two.test']
@@ -168,7 +168,7 @@ describeAnyEngine('system configs', (engine) => {
   it('warns of no key that is a name', async () => {
     const buckets = { max_bucket_tokens: 50, default: { max_bucket_tokens: 40 }, pqc: { tokens_fill: 1 } }
     const answer = await world.operator.post(`${all}/token_buckets`, { default: buckets })
-    const followed = 'Nothing in this server reads this key'
+    const followed = 'The server does not use this key'
     const warnings = [{ path: 'default.pqc.tokens_fill', message: followed }]
     expect(answer.body.metadata.warnings).toEqual(warnings)
     await world.operator.delete(`${all}/token_buckets`)

@@ -181,7 +181,7 @@ describeEngines('tasks', (engine) => {
     ] as const)('with %s is refused with what to change in it', async (_what, csv, hint) => {
       const answer = await world.refused(() => putCsv(world.operator, world.master, importing, csv))
       const hints = {
-        commas: 'cells must be separated by commas, and numbers have a decimal point',
+        commas: 'cells must be separated by commas, and numbers must have a decimal point',
         columns: 'remove the empty columns at the end of its lines',
       }
       const message = `${badCsv.csv.format.message}: ${hints[hint]}`
@@ -199,17 +199,17 @@ describeEngines('tasks', (engine) => {
       [
         'quoted cells with semicolons between them',
         '"prefix";"rate_cost"\n"49";"0,02"',
-        'cells must be separated by commas, and numbers have a decimal point',
+        'cells must be separated by commas, and numbers must have a decimal point',
       ],
       [
         'letters of another encoding',
         Buffer.from('prefix,rate_cost,description\r\n1,2,"two\r\nlines"\r\n44,3,M\xfcnchen\r\n', 'latin1'),
-        'line 4 is not UTF-8: the file has to be saved as UTF-8',
+        'line 4 is not UTF-8: save the file as UTF-8',
       ],
       [
         'a file that ends within a letter',
         Buffer.from('prefix,rate_cost,description\n1,2,Zür', 'utf8').subarray(0, -2),
-        'line 2 is not UTF-8: the file has to be saved as UTF-8',
+        'line 2 is not UTF-8: save the file as UTF-8',
       ],
     ])('is refused for %s', async (_what, csv, message) => {
       const answer = await putCsv(world.operator, world.master, importing, csv)
@@ -602,7 +602,7 @@ describeEngines('tasks', (engine) => {
         expect(late).toFailWith(404, 'bad_identifier', {
           message: 'bad identifier',
           cause: other.body.metadata.id,
-          reason: 'another task does these rows',
+          reason: 'another task runs these rows',
         })
         expect((await world.operator.get(pathOf(made))).body.metadata.continued_by).toBe(
           next.body.metadata.id,

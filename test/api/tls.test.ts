@@ -187,7 +187,7 @@ describeAnyEngine('TLS', (engine) => {
           problems: [
             {
               setting: 'ssl_cert',
-              message: 'The file does not hold a PEM certificate',
+              message: 'The file does not contain a PEM certificate',
               file: files.ssl_cert,
             },
           ],

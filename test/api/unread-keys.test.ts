@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
-const message = 'Nothing in this server reads this key'
+const message = 'The server does not use this key'
 
 describeAnyEngine('keys that nothing reads', (engine) => {
   const world = useWorld(engine)
@@ -132,7 +132,7 @@ describeAnyEngine('keys that nothing reads', (engine) => {
       await world.ada.delete(brand)
       return body.metadata.warnings
     }
-    const message = 'This is not the id of this account, nor of an account above or below it'
+    const message = 'Must be the ID of this account, a parent account or a sub-account'
     for (const id of ['0'.repeat(32), 'support', world.rival.id])
       expect(await warningsFor(id)).toEqual([{ path: 'port.authority', message }])
     for (const id of [world.acme.id, world.reseller.id]) expect(await warningsFor(id)).toBeUndefined()

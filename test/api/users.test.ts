@@ -40,7 +40,7 @@ describeAnyEngine('users', (engine) => {
       created: now,
       modified: now,
       is_password_expired: false,
-      warnings: [{ path: 'shoe', message: 'Nothing in this server reads this key' }],
+      warnings: [{ path: 'shoe', message: 'The server does not use this key' }],
     })
     expect(answer.headers.location).toBe(`${users()}/${id}`)
     expect(await world.ada.get(`${users()}/${id}`)).toSucceedWith(answer.data)

@@ -249,7 +249,7 @@ describeAnyEngine('whitelabel domains', (engine) => {
     const { data } = await admin.post(path)
     const checks = Object.values<{ matches: boolean; error?: string }>(data.A)
     expect(checks.filter(({ matches }) => matches)).toHaveLength(28)
-    expect(data.A[`two words.${domain}`].error).toBe('this is no name that DNS could hold')
+    expect(data.A[`two words.${domain}`].error).toBe('this is not a valid DNS name')
     expect(data.LOC[domain].error).toBe('records of type LOC are not looked up')
     dns.behave({ silent: true })
     const silent = await admin.post(path)

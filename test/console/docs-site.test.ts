@@ -39,7 +39,10 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
     // Axe takes seconds for the list of all operations.
     if (isFullRun) await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'Read the version and state of this server', exact: true }).first())
+    await pressOn(
+      page,
+      page.getByRole('link', { name: 'Read the version and state of this server', exact: true }).first(),
+    )
     await page.locator('#getAbout[open]').getByText('"used_memory": 150000000').first().waitFor()
   })
 

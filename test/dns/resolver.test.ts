@@ -242,8 +242,8 @@ describe('name servers in trouble', () => {
   it.each([
     ['nothing', [], 'unreachable: the name server cannot be reached'],
     ['half a message', [0, 40, 1, 2, 3], 'unreachable: the name server cannot be reached'],
-    ['no message', [0, 3, 1, 2, 3], 'malformed: the name server sent something that is no answer'],
-    ['an empty message', [0, 0], 'malformed: the name server sent something that is no answer'],
+    ['no message', [0, 3, 1, 2, 3], 'malformed: the name server sent an invalid response'],
+    ['an empty message', [0, 0], 'malformed: the name server sent an invalid response'],
   ])('give no answer: %s comes by TCP', async (_what, bytes, told) => {
     const server = createServer((socket) => {
       socket.on('error', () => socket.destroy())
@@ -259,7 +259,7 @@ describe('name servers in trouble', () => {
   it('are not asked for what is no name', async () => {
     for (const name of ['', '.', 'a..b', `${'x'.repeat(64)}.test`, 'a b.test', 'ä.test', 'x.'.repeat(130)]) {
       expect(await faultOf(lookUpAt([one], { name, type: 'A' }))).toBe(
-        'no_name: this is no name that DNS could hold',
+        'no_name: this is not a valid DNS name',
       )
     }
     expect(one.asked).toEqual([])

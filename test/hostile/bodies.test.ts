@@ -232,7 +232,7 @@ describeAnyEngine('the contents of a body', (engine) => {
     await world.configure('crossbar', { max_body_values: 1000, max_form_fields: 10 })
     const message = (text: string) => ({ invalid: { message: text, target: 'body' } })
     const values = JSON.stringify({ data: { ...user, list: Array(1000).fill(1) } })
-    const tooManyValues = { json: message('holds more than 1000 values') }
+    const tooManyValues = { json: message('contains more than 1000 values') }
     expect(await send(values, json)).toFailWith(400, 'validation error', tooManyValues)
     const tooManyFields = { form: message('has more than 10 fields') }
     expect(await send('a=1&'.repeat(11), form)).toFailWith(400, 'validation error', tooManyFields)

@@ -119,7 +119,7 @@ describe('a signed mail', () => {
     expect(smtp.mails).toHaveLength(2)
     expect(smtp.mails[1]?.message).not.toMatch(/^DKIM-Signature/m)
     expect(office?.entries.map(({ level, message }) => [level, message])).toEqual([
-      ['warn', 'a mail could not be signed'],
+      ['warn', 'an email could not be signed'],
     ])
     expect((await office?.attempts())?.at(-1)).toMatchObject({ outcome: 'delivered', signed_by: '' })
   })

@@ -180,7 +180,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(headerOf(smtp.mails[0]?.message, 'Message-ID')).toBe(`<${tried[0]?.message_id}>`)
     expect(headerOf(smtp.mails[0]?.message, 'Date')).toBe('Mon, 05 Jan 2026 12:00:00 +0000')
     expect(entries.map(({ level, message }) => [level, message])).toEqual(
-      Array(4).fill(['warn', 'a mail is tried again later']),
+      Array(4).fill(['warn', 'an email will be sent again later']),
     )
     expect(errors()).toEqual([])
   })
@@ -203,7 +203,7 @@ describeAnyEngine('the mail queue', (engine) => {
     expect(errors()).toEqual([
       {
         level: 'error',
-        message: 'a mail could not be delivered',
+        message: 'an email could not be delivered',
         fields: {
           notice: 'email_verification',
           to: 'ada@acme.test',

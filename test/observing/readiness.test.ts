@@ -63,7 +63,7 @@ describeAnyEngine('readiness', (engine) => {
     expect(await ready(world)).toEqual({ status: 200, text: 'ready' })
     const release = await holdUp(world)
     const { text } = await turns(world, 503)
-    expect(text).toMatch(/has not answered for 5 s$|another process has been writing for too long$/)
+    expect(text).toMatch(/has not responded for 5 s$|another process has been writing for too long$/)
     expect((await world.anonymous.get('/healthz')).status).toBe(200)
     await release()
     expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
@@ -170,29 +170,37 @@ describe('whether a server is ready', () => {
     const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
     expect(await obstacle()).toBeUndefined()
     state.outages = 1
-    state.obstacle = 'it has no room left'
-    expect(await obstacle()).toBe('the store cannot be written: it has no room left')
+    state.obstacle = 'its disk is full'
+    expect(await obstacle()).toBe('the store cannot be written: its disk is full')
   })
 
   it.each([
-    ['57P03', 'the database system is starting up', 'the store cannot be read: it starts, ends or recovers'],
+    [
+      '57P03',
+      'the database system is starting up',
+      'the store cannot be read: it is starting, stopping or recovering',
+    ],
     [
       '57P03',
       'the database system is in recovery mode',
-      'the store cannot be read: it starts, ends or recovers',
+      'the store cannot be read: it is starting, stopping or recovering',
     ],
     [
       '',
-      'no server takes writes (a:5432: the database system is shutting down)',
-      'the store cannot be read: it starts, ends or recovers',
+      'no server accepts writes (a:5432: the database system is shutting down)',
+      'the store cannot be read: it is starting, stopping or recovering',
     ],
     [
       '53300',
       'sorry, too many clients already',
-      'the store cannot be read: it has no memory or no connections left',
+      'the store cannot be read: it is out of memory or connections',
     ],
-    ['58030', 'could not read file "base/1/2": I/O error', 'the store cannot be read: its disk fails'],
-    ['ECONNREFUSED', 'connect ECONNREFUSED 192.0.2.7:5432', 'the store does not answer'],
+    [
+      '58030',
+      'could not read file "base/1/2": I/O error',
+      'the store cannot be read: its disk reports errors',
+    ],
+    ['ECONNREFUSED', 'connect ECONNREFUSED 192.0.2.7:5432', 'the store does not respond'],
   ])('reports why a store cannot be read (%s %s), without details', async (code, message, says) => {
     const { state, store } = countedStore()
     state.fault = failure(datastoreUnreachable, {}, Object.assign(new Error(message), { code }))
@@ -203,9 +211,9 @@ describe('whether a server is ready', () => {
   it('reports the trouble that the store has found', async () => {
     const { state, store } = countedStore()
     const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
-    state.obstacle = 'it has no room left'
+    state.obstacle = 'its disk is full'
     state.trouble = 'standby_missing'
-    expect(await obstacle()).toBe('the store cannot be written: its synchronous standby does not confirm')
+    expect(await obstacle()).toBe('the store cannot be written: the synchronous standby does not confirm')
   })
 
   it('is not waited for longer than its timeout, and has one check at a time', async () => {
@@ -213,8 +221,8 @@ describe('whether a server is ready', () => {
     const gate = Promise.withResolvers<void>()
     state.gate = gate.promise
     const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined, patienceMs: 30 })
-    expect(await obstacle()).toBe('the store has not answered for 1 s')
-    expect(await obstacle()).toBe('the store has not answered for 1 s')
+    expect(await obstacle()).toBe('the store has not responded for 1 s')
+    expect(await obstacle()).toBe('the store has not responded for 1 s')
     expect(state.asked).toBe(1)
     gate.resolve()
     expect(await eventually(obstacle, (found) => found === undefined)).toBeUndefined()
@@ -230,12 +238,12 @@ describe('whether a server is ready', () => {
     expect(await obstacle()).toBe(says)
   })
 
-  it('is over at once when the server is about to end', async () => {
+  it('is over at once when the server is shutting down', async () => {
     const { store } = countedStore()
     const ending = life()
     const { obstacle } = createReadiness({ store, life: ending, freeBytes: undefined })
     expect(await obstacle()).toBeUndefined()
     ending.isEnding = true
-    expect(await obstacle()).toBe('the server is about to end')
+    expect(await obstacle()).toBe('the server is shutting down')
   })
 })

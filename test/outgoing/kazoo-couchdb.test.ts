@@ -309,7 +309,7 @@ describe('Credentials', () => {
   it('that are missing are asked for', async () => {
     const { kazoo } = await stage({ credentials: { ...credentials, by: 'basic' } })
     expect(await troubleOf(openSource(`http://${kazoo.host}`))).toBe(
-      `${kazoo.host} wants a user name and a password: https://NAME:PASSWORD@${kazoo.host}`,
+      `${kazoo.host} requires a user name and a password: https://NAME:PASSWORD@${kazoo.host}`,
     )
   })
 
@@ -350,20 +350,20 @@ describe('What is no CouchDB', () => {
     'is reported as no CouchDB: %s',
     async (body) => {
       const host = await answering(200, body)
-      expect(await troubleOf(openSource(`http://${host}`))).toBe(`${host} is no CouchDB`)
+      expect(await troubleOf(openSource(`http://${host}`))).toBe(`${host} is not a CouchDB server`)
     },
   )
 
   it('or sends elsewhere is not followed', async () => {
     const host = await answering(301, '', { location: 'https://elsewhere.example/?key=secret' })
     expect(await troubleOf(openSource(`http://${host}`))).toBe(
-      `${host} sends elsewhere: name the address that it leads to`,
+      `${host} redirects: use the address that it redirects to`,
     )
   })
 
   it('or only the shards of a node is not read', async () => {
     const { open } = await stage({}, new Map([['shards/00000000-1fffffff/accounts.1393267', []]]))
     const source = await open()
-    expect(await troubleOf(source.databases())).toContain('shows the shards of one node')
+    expect(await troubleOf(source.databases())).toContain('lists the shards of one node')
   })
 })

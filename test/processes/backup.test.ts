@@ -120,7 +120,7 @@ describeSavable('a backup', (engine) => {
       expect(await place.commands.here('restore', encrypted)).toEqual({
         status: 1,
         output: '',
-        errors: 'crosspoint: the backup is encrypted: name the file with your identity, --identity FILE\n',
+        errors: 'crosspoint: the backup is encrypted: add --identity FILE with your identity\n',
       })
       const another = join(places.folder, 'another-identity')
       writeFileSync(another, `${await generateIdentity()}\n`)
@@ -157,7 +157,7 @@ describeSavable('a backup', (engine) => {
       writeFileSync(join(place.dataDir, 'keys', 'server.key'), `${'0'.repeat(64)}\n`)
       const other = await place.commands.here('restore', file)
       expect(other.status).toBe(1)
-      expect(other.errors).toContain('keys/server.key is another one than that of the backup')
+      expect(other.errors).toContain('keys/server.key differs from the file in the backup')
       expect(readdirSync(place.dataDir)).toEqual(['keys'])
     })
 
@@ -182,7 +182,7 @@ describeSavable('a backup', (engine) => {
         content.writeUInt8((content.at(-1) ?? 0) ^ 1, content.length - 1)
         return { ...member, content }
       })
-      expect(await refusal()).toContain('its checksums do not agree with what it holds')
+      expect(await refusal()).toContain('its checksums do not match its content')
 
       const newer = (change: object) => (member: { name: string; content: Buffer }) =>
         member.name === 'manifest.json'
@@ -193,15 +193,15 @@ describeSavable('a backup', (engine) => {
           : member
       await rebuilt(file, bad, newer({ upgrade: 999, crosspoint: '9.1.0' }))
       expect(await refusal()).toMatch(
-        /the backup holds a store at upgrade 999, this version knows \d+: restore it with Crosspoint 9\.1\.0 or newer/,
+        /the backup contains a store at upgrade 999, this version supports \d+: restore it with Crosspoint 9\.1\.0 or newer/,
       )
       await rebuilt(file, bad, newer({ format: 2 }))
       expect(await refusal()).toContain('made by a newer Crosspoint')
       await rebuilt(file, bad, newer({ engine: engine === 'sqlite' ? 'postgres' : 'sqlite' }))
-      expect(await refusal()).toMatch(/checksums do not agree/)
+      expect(await refusal()).toMatch(/checksums do not match/)
 
       writeFileSync(bad, 'hello\n')
-      expect(await refusal()).toContain('the file is no backup of Crosspoint')
+      expect(await refusal()).toContain('the file is not a backup of Crosspoint')
     })
 
     it('never puts a file outside of the data directory', async () => {
@@ -213,7 +213,7 @@ describeSavable('a backup', (engine) => {
       const { status, errors } = await place.commands.here('restore', bad)
       expect({ status, errors }).toEqual({
         status: 1,
-        errors: 'crosspoint: the backup is damaged: it holds what no backup holds\n',
+        errors: 'crosspoint: the backup is damaged: it contains entries that do not belong in a backup\n',
       })
       expect(existsSync(join(place.dataDir, '..', 'escaped'))).toBe(false)
     })
@@ -261,7 +261,7 @@ describeSavable('a backup', (engine) => {
       expect(readdirSync(origin.dataDir).filter((name) => name.startsWith('staging-'))).toEqual([])
       writeFileSync(`${interrupted}.partial`, '')
       const { errors } = await origin.commands.here('backup', interrupted)
-      expect(errors).toContain(`${interrupted}.partial is there`)
+      expect(errors).toContain(`${interrupted}.partial exists`)
     })
 
     inFullRun(() => {
@@ -302,7 +302,7 @@ describeSavable('a backup', (engine) => {
       const place = await places.make()
       expect(await place.commands.here('backup', join(places.folder, 'none'))).toMatchObject({
         status: 1,
-        errors: expect.stringContaining('keys/server.key is not in'),
+        errors: expect.stringContaining('keys/server.key is missing in'),
       })
       mkdirSync(join(place.dataDir, 'keys'))
       writeFileSync(join(place.dataDir, 'keys', 'server.key'), `${'0'.repeat(64)}\n`)

@@ -157,9 +157,7 @@ describe.runIf(citusPrograms)(title, () => {
     const [worker] = cluster.workers
     await onDatabase(url, `SELECT citus_set_coordinator_host('127.0.0.1', ${cluster.coordinator.port})`)
     await onDatabase(url, `SELECT citus_add_node('127.0.0.1', ${worker?.port})`)
-    expect(await refusalIn(url)).toBe(
-      'crosspoint: there is no store in this database: start the server once\n',
-    )
+    expect(await refusalIn(url)).toBe('crosspoint: this database contains no store: start the server once\n')
   }, 120_000)
 
   it('counts a call that is sent twice once', async () => {

@@ -193,7 +193,7 @@ describe('crosspoint edge kamailio', () => {
       const script = [...command, ...words('early')].join(' ')
       const output = execFileSync('unshare', ['--mount', 'sh', '-c', script], { env, encoding: 'utf8' })
       expect(output).toBe(
-        `${place}: 10 files; requests at http://127.0.0.1:5080/RPC, with the secret in values.cfg, owned by you; it must be owned by kamailio: chown kamailio: ${place}/values.cfg\n`,
+        `${place}: 10 files; requests at http://127.0.0.1:5080/RPC, with the secret in values.cfg, owned by you; Kamailio needs the owner kamailio: chown kamailio: ${place}/values.cfg\n`,
       )
       expect(readFileSync(join(place, 'values.cfg'), 'utf8')).toContain('chown kamailio: values.cfg')
     },
@@ -223,7 +223,7 @@ describe('crosspoint edge kamailio', () => {
     const odd = await write('third', '--rpc-secret', 'a"$b')
     expect([odd.status, odd.errors]).toEqual([
       1,
-      'crosspoint: RPC_SECRET contains characters that Kamailio does not read literally\n',
+      'crosspoint: RPC_SECRET contains characters that Kamailio interprets\n',
     ])
     const keyless = await runHere({}, ['edge', 'kamailio', '--write', join(folder, 'third')])
     expect([keyless.status, keyless.errors]).toEqual([

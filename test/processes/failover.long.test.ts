@@ -52,7 +52,7 @@ describe.runIf(engines.includes('postgres'))('two servers on a primary and its s
     const refused = await admin.put(`${accountPath}/devices`, { name: 'held up' })
     expect(refused.status).toBe(503)
     expect(await readiness(server)).toBe(
-      '503 the store cannot be written: its synchronous standby does not confirm',
+      '503 the store cannot be written: the synchronous standby does not confirm',
     )
     expect((await admin.get(accountPath)).status).toBe(200)
     await cluster.addStandby()

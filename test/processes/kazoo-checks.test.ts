@@ -200,7 +200,7 @@ const breaks: readonly Break[] = [
     ],
     lines: [
       `accounts: account ${C}, tree: accounts above it: expected "${M} ${R}", found "${M} ${C}"`,
-      `counts: account ${C}: it counts 0 accounts below it, and has 1`,
+      `counts: account ${C}: it counts 0 sub-accounts, but has 1`,
     ],
   },
   {
@@ -285,7 +285,7 @@ const breaks: readonly Break[] = [
     lines: [
       `documents: account ${D}, whitelabel, whitelabel: the file brand.png is missing`,
       `documents: account ${R}, whitelabel, whitelabel: the file logo-new.png has 79 bytes instead of 82`,
-      `documents: account ${R}, whitelabel, whitelabel: the file icon-small.png is not what its digest says`,
+      `documents: account ${R}, whitelabel, whitelabel: the file icon-small.png does not match its digest`,
     ],
   },
   {
@@ -424,7 +424,7 @@ describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
         `numbers: account ${C}, number, +14155550125: account_id: expected "${C}", found ""`,
         `months: account ${C}, ledger of a month, 202502: units carried over: expected 250000, found 249993`,
         `keys: account ${C}, number, key by key, +14155550125: is missing`,
-        `counts: account ${C}: it counts 1 accounts below it, and has 0`,
+        `counts: account ${C}: it counts 1 sub-accounts, but has 0`,
         `counts: account ${C}: its count of number_carriers knm_bandwidth2 is wrong by 1`,
         `counts: account ${C}: its count of number_services outbound_cnam is wrong by 1`,
         `counts: account ${C}: its count of phone_numbers did_us is wrong by 1`,

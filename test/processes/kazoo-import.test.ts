@@ -159,7 +159,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
     const { status, errors } = await house.importing('--undo')
     expect({ status, errors }).toEqual({
       status: 0,
-      errors: 'the store is what it was before the import\n',
+      errors: 'the store is back in its state before the import\n',
     })
     await expectNothingWritten()
     expect((await house.importing('--undo')).status).toBe(1)

@@ -71,7 +71,7 @@ describeEngines('an import that is killed while it is undone', (engine) => {
 
     const half = await house.snapshot()
     const sentence =
-      'an import from Kazoo is being undone and writes are disabled: complete it with `crosspoint import kazoo'
+      'an import from Kazoo is being undone, so writes are disabled: complete it with `crosspoint import kazoo'
     for (const args of [[kazoo.url], [kazoo.url, '--follow'], [kazoo.url, '--finish']]) {
       const { status, errors } = await house.importing(...args)
       expect(status).toBe(1)
@@ -88,7 +88,7 @@ describeEngines('an import that is killed while it is undone', (engine) => {
 
     const { status, errors } = await house.importing('--undo')
     expect(status).toBe(0)
-    expect(errors).toContain('the store is what it was before the import\n')
+    expect(errors).toContain('the store is back in its state before the import\n')
     expect(differenceOf(before, await house.snapshot())).toEqual({ gone: [], new: [] })
     expect((await house.importing(kazoo.url)).status).toBe(2)
   })

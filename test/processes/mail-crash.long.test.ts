@@ -93,7 +93,7 @@ describeEngines('a server that sends mail', (engine) => {
     const session = await open(server)
     await smtp.close()
     await welcomeAll(session)
-    await eventually(server.errors, (text) => text.includes('a mail is tried again later'))
+    await eventually(server.errors, (text) => text.includes('an email will be sent again later'))
     expect(welcomed()).toEqual([])
     smtp = await startSmtpServer(smtp.port)
     await arriveAll()

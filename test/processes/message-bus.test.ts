@@ -174,7 +174,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       way.mend()
       const listener = await rabbit.listen(exchange, exchange)
       await eventually(
-        () => notes('the message bus is reached again'),
+        () => notes('the message bus can be reached again'),
         ({ length }) => length === 1,
       )
       await eventually(titles, (all) => !all.includes('The message bus cannot be reached'))

@@ -103,7 +103,7 @@ describe.runIf(engines.includes('sqlite'))('the file of the embedded store', () 
       },
       {
         lose: () => writeFileSync(file, ''),
-        state: `${file} is empty. Restore a backup (move ${file} away first), or copy the store with its crosspoint.db-wal`,
+        state: `${file} is empty. Restore a backup (rename ${file} first), or copy the store with its crosspoint.db-wal`,
       },
     ]
     for (const { lose, state } of states) {

@@ -265,7 +265,7 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
       ),
     )
     expect(await move(`sqlite:${foreign.dataDir}`)).toEqual(
-      refusal(`${key} is the key of another store: move it away`),
+      refusal(`${key} is the key of another store: use another directory`),
     )
     expect(await move(postgres.databaseUrl ?? '')).toEqual(
       refusal(

@@ -41,7 +41,7 @@ describeAnySavable('a store of a newer version', (engine) => {
       stale: [],
     })
     await db.close()
-    const says = `the store is at upgrade ${newest + 1}, this version knows ${newest}: run a newer Crosspoint`
+    const says = `the store is at upgrade ${newest + 1}, this version supports ${newest}: run a newer Crosspoint`
     await expect(start(place)).rejects.toThrow(says)
     const { status, errors } = await place.commands.run('audit', 'verify')
     expect(status).not.toBe(0)

@@ -99,7 +99,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     [
       'a document that cannot be read',
       'records',
-      /^records \w+ device \w+: its doc cannot be read \(it is no JSON\)$/,
+      /^records \w+ device \w+: its doc cannot be read \(it is not JSON\)$/,
       () => `UPDATE records SET doc = '!' || doc WHERE kind = 'device' AND ${account()}`,
       () => `UPDATE records SET doc = substr(doc, 2) WHERE kind = 'device' AND ${account()}`,
     ],
@@ -143,7 +143,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     [
       'a count of sub-accounts',
       'counts',
-      /^account \w+: it counts 3 accounts below it, and has 0$/,
+      /^account \w+: it counts 3 sub-accounts, but has 0$/,
       () => `UPDATE records SET tally = 3 WHERE kind = 'account' AND ${account()}`,
       () => `UPDATE records SET tally = 0 WHERE kind = 'account' AND ${account()}`,
     ],
@@ -208,7 +208,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     const { status, errors } = await runHere(environmentOf(place), ['verify'])
     await change('DELETE FROM storage_upgrades WHERE number = 999')
     expect(status).toBe(1)
-    expect(errors).toMatch(/the store has upgrade 999, this version is of \d+/)
+    expect(errors).toMatch(/the store is at upgrade 999, this version needs \d+/)
   })
 
   /** An empty store that only one test uses. */

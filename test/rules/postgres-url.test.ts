@@ -19,36 +19,33 @@ describe('an address of PostgreSQL', () => {
   it.each([
     ['mysql://u@a/name', 'must be a URL that begins with postgres://'],
     ['postgres', 'must be a URL that begins with postgres://'],
-    ['postgres://u:secret@a,,b/name', 'names an empty host: postgres://user@a:5432,b:5432/name'],
-    [
-      'postgres://u:secret@a:,b/name',
-      'names the host "a:", which is none: write host, host:port or [IPv6]:port',
-    ],
+    ['postgres://u:secret@a,,b/name', 'contains an empty host: postgres://user@a:5432,b:5432/name'],
+    ['postgres://u:secret@a:,b/name', 'contains the invalid host "a:": write host, host:port or [IPv6]:port'],
     [
       'postgres://u:secret@::1,b/name',
-      'names the host "::1", which is none: write host, host:port or [IPv6]:port',
+      'contains the invalid host "::1": write host, host:port or [IPv6]:port',
     ],
-    ['postgres://u:secret@a:70000,b/name', 'names the port 70000 of "a:70000", which is none: 1 to 65535'],
-    ['postgres://u:secret@a:5432,b,a:5432/name', 'names the host "a:5432" twice'],
+    ['postgres://u:secret@a:70000,b/name', 'contains the invalid port 70000 of "a:70000": use 1 to 65535'],
+    ['postgres://u:secret@a:5432,b,a:5432/name', 'contains the host "a:5432" twice'],
     [
       'postgres://u:secret@/name?host=a,b',
-      'names several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name',
+      'contains several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name',
     ],
     [
       'postgres://u:secret@a,b/name?target_session_attrs=any',
-      'says target_session_attrs=any: the server that takes writes is always the one looked for, leave it out',
+      'contains target_session_attrs=any: remove it, the server always uses the primary',
     ],
     [
       'postgres://crosspoint:sec/secret@db/name',
-      'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
+      'contains an @ after its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
     ],
     [
       'postgres://crosspoint:sec?secret@db/name',
-      'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
+      'contains an @ after its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
     ],
     [
       'postgres://me@srv:sec#secret@db/name',
-      'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
+      'contains an @ after its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
     ],
     [
       'postgres://u:secret@@@',
@@ -56,7 +53,7 @@ describe('an address of PostgreSQL', () => {
     ],
     [
       'postgres://u@db/name?password=secret',
-      'holds a password in its options: write it behind the user, user:password@host',
+      'contains a password in its options: write it after the user, user:password@host',
     ],
   ])('is refused as %s, without showing its password', (url, mistake) => {
     expect(mistakeInPostgresUrl(url)).toBe(mistake)

@@ -143,7 +143,7 @@ describe('the columns of an input', () => {
       {
         missing_mandatory_fields: ['size'],
         unknown_fields: ['opaque.', 'Size'],
-        message: 'Column names are in lower case and without spaces: size, not Size',
+        message: 'Column names must be lower case without spaces: size, not Size',
       },
     ],
     [
@@ -152,7 +152,7 @@ describe('the columns of an input', () => {
       {
         missing_mandatory_fields: ['name', 'size'],
         unknown_fields: ['name;size'],
-        message: 'The cells must be separated by commas, and numbers have a decimal point',
+        message: 'The cells must be separated by commas, and numbers must have a decimal point',
       },
     ],
     [onRows, ['name', 'size', 'a;b'], { unknown_fields: ['a;b'] }],

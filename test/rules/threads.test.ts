@@ -37,7 +37,7 @@ describe('threads that answer requests', () => {
     const database = { CROSSPOINT_DATABASE_URL: 'postgres://crosspoint@127.0.0.1/crosspoint' }
     expect(mistakesOf({ ...database, CROSSPOINT_HTTP_THREADS: '1' })).toEqual([])
     expect(mistakesOf({ ...database, CROSSPOINT_HTTP_THREADS: '2' })).toEqual([
-      'CROSSPOINT_HTTP_THREADS is for the embedded store: with CROSSPOINT_DATABASE_URL start several servers',
+      'CROSSPOINT_HTTP_THREADS applies to the embedded store only: with CROSSPOINT_DATABASE_URL, start several servers',
     ])
   })
 })

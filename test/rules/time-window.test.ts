@@ -55,7 +55,7 @@ describe('a window of time', () => {
       `created_from ${101 * day} is later than now, ${100 * day}`,
     )
     expect(told('created_from=1')).toBe(
-      `created_from is more than ${maximum} seconds ago: send created_to as well, at most that much later`,
+      `created_from is more than ${maximum} seconds ago: also send created_to, at most ${maximum} seconds later`,
     )
     expect(told('created_from=2&created_to=1')).toBe('created_from 2 is later than created_to 1')
     expect(told(`created_from=0&created_to=${maximum + 1}`)).toBe(

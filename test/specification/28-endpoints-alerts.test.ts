@@ -89,7 +89,7 @@ describeAnyEngine('Endpoints: alerts', (engine) => {
     const answer = await world.unchanged(() => ada.delete(`${acme.path}/alerts/${row.id}`))
     expect(said(answer)).toEqual(
       saidError(403, 'forbidden', {
-        message: 'this alert is not clearable: it ends with its cause',
+        message: 'this alert cannot be cleared: it ends with its cause',
         cause: row.id,
       }),
     )

@@ -142,7 +142,7 @@ describeAnyEngine('Authentication', (engine) => {
         if (clearable) expect(await remove()).toSucceed()
         else
           expect(await world.unchanged(remove)).toFailWith(403, 'forbidden', {
-            message: 'this alert is not clearable: it ends with its cause',
+            message: 'this alert cannot be cleared: it ends with its cause',
             cause: id,
           })
       }

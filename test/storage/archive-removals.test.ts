@@ -110,7 +110,9 @@ describeEngines('The archive of call records', (engine) => {
     const [{ path } = { path: '' }] = await register.live()
     await store.writeUnrecorded([{ sql: 'UPDATE cdr_file_accounts SET records = 2', params: [] }])
     const place = `file ${path}`
-    expect((await check()).faults).toEqual([{ place, reason: 'it holds 1 records, its accounts have 2' }])
+    expect((await check()).faults).toEqual([
+      { place, reason: 'it contains 1 records, but its accounts count 2' },
+    ])
     const file = join(folder, path)
     writeFileSync(file, readFileSync(file).fill(0, 0, 1))
     expect((await check()).faults).toEqual([{ place, reason: 'its content was changed' }])

@@ -64,7 +64,7 @@ describe('A file of call records', () => {
     await thread.add(legs(5))
     await thread.close()
     await thread.add(legs(3, 5))
-    await expect(thread.finish()).rejects.toThrow('the thread lost a part of the file')
+    await expect(thread.finish()).rejects.toThrow('the thread lost a chunk of the file')
   })
 
   it('that is damaged is an error for its reader only', async () => {

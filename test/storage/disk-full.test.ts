@@ -45,7 +45,7 @@ describeEngines('a store without room', (engine) => {
       refused = await world.ada.patch(path, large('bc'[turn % 2] ?? ''))
     }
     expect(refused).toFailWith(507, 'datastore_full', {
-      message: 'the store has no room left: nothing was changed',
+      message: 'the disk or database is full; the change was not saved. The operator must free space',
     })
     expect(await ready()).toBe(503)
     await world.unchanged(async () => {

@@ -203,7 +203,7 @@ describe('A dump', () => {
       return refusal
     }
     const whole = '{"docs":[{"_id":"a"},{"_id":"b"}]}'
-    const breaksOff = (name: string) => `${name} breaks off: the dump did not come to its end`
+    const breaksOff = (name: string) => `${name} is incomplete: the dump was interrupted`
     expect(await refusalOf('alerts.json', whole)).toBe('none')
     expect(await refusalOf('alerts.json', whole.slice(0, 25))).toBe(breaksOff('alerts.json'))
     expect(await refusalOf('alerts.json', whole.slice(0, -2))).toBe(breaksOff('alerts.json'))
@@ -213,11 +213,9 @@ describe('A dump', () => {
     expect(await refusalOf('alerts.json.gz', packed.subarray(0, packed.length - 20))).toBe(
       breaksOff('alerts.json.gz'),
     )
-    expect(await refusalOf('alerts.json', '')).toBe('alerts.json is empty: the dump did not come to its end')
-    expect(await refusalOf('alerts.json', '{"version":2}')).toBe(
-      'alerts.json has the form of no dump that is known',
-    )
-    expect(await refusalOf('notes', 'Nothing here')).toBe(`${join(folder, 'notes')} holds no dump`)
+    expect(await refusalOf('alerts.json', '')).toBe('alerts.json is empty: the dump was interrupted')
+    expect(await refusalOf('alerts.json', '{"version":2}')).toBe('alerts.json has an unknown dump format')
+    expect(await refusalOf('notes', 'Nothing here')).toBe(`${join(folder, 'notes')} contains no dump`)
     expect(await troubleOf(openSource(join(folder, 'missing')))).toBe(
       `there is no such file or folder: ${join(folder, 'missing')}`,
     )

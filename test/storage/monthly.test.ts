@@ -95,7 +95,7 @@ describeEngines('A table by month', (engine) => {
   })
 
   it('takes nothing for a month that is none', async () => {
-    await expect(insert(store, 20261, 'x')).rejects.toThrow('20261 is no month')
+    await expect(insert(store, 20261, 'x')).rejects.toThrow('20261 is not a month')
   })
 
   it('notifies the other processes of its months', async () => {

@@ -36,7 +36,7 @@ describe("PostgreSQL's programs", () => {
     for (const server of fits) await checkTool('pg_dump', server)
     for (const server of unfit)
       await expect(checkTool('pg_dump', server)).rejects.toThrow(
-        `the server of ${server}: install the client programs of PostgreSQL ${server}`,
+        `the server is ${server}: install the client programs of PostgreSQL ${server}`,
       )
   })
 

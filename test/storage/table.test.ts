@@ -163,9 +163,9 @@ describeEngines('a described table', (engine) => {
         [accountId],
       )
     const [short, wrong, lost] = await Promise.all(Object.keys(rowsOf).map(read))
-    expect(short).toThrow('the column dueAt of a row is no integer: undefined')
-    expect(wrong).toThrow('the column dueAt of a row is no integer: "5"')
-    expect(lost).toThrow('a row holds lost instead of one of: open, done')
+    expect(short).toThrow('the column dueAt of a row is not of the type integer: undefined')
+    expect(wrong).toThrow('the column dueAt of a row is not of the type integer: "5"')
+    expect(lost).toThrow('a row contains lost instead of one of: open, done')
   })
 
   it('is walked in pages in both directions', async () => {

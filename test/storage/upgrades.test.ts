@@ -112,7 +112,7 @@ describeEngines('storage upgrades', (engine) => {
     const db = open()
     await upgradeStorage(db, clock, [...upgrades, further('CREATE TABLE newer (a TEXT)')])
     await expect(upgradeStorage(open(), clock)).rejects.toThrow(
-      `the store is at upgrade ${latest + 1}, this version knows ${latest}: run a newer Crosspoint`,
+      `the store is at upgrade ${latest + 1}, this version supports ${latest}: run a newer Crosspoint`,
     )
   })
 })

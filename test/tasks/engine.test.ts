@@ -407,7 +407,7 @@ describeAnyEngine('a running task', (engine) => {
       const before = await by.view(other)
       await expect(by.start(other)).rejects.toMatchObject({
         kind: { name: 'bad_identifier' },
-        details: { cause: other, reason: 'another task does these rows' },
+        details: { cause: other, reason: 'another task runs these rows' },
       })
       expect(await by.view(other)).toEqual(before)
       await by.halt(third)

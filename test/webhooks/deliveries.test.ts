@@ -120,7 +120,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     ['a 500', answerWith(500, 'no'), { resp_status_code: 500, resp_body: 'no', reason: 'status 500' }],
     ['a 503', answerWith(503), { resp_status_code: 503 }],
     ['a connection that is reset', hangUp, { client_error: 'unreachable', reason: 'no connection' }],
-    ['no answer in time', fallSilent, { client_error: 'timeout', reason: 'no answer within the time' }],
+    ['no answer in time', fallSilent, { client_error: 'timeout', reason: 'no response before the timeout' }],
   ])('is repeated after %s, within five seconds, until it works', async (_what, answering, told) => {
     if (answering === fallSilent) await hasten()
     const made = await hook(world.acme)

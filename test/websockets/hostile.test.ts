@@ -294,7 +294,7 @@ describe('a client that is idle', () => {
     world.clock.advance({ seconds: 3599 })
     expect((await waiting.ask('ping', undefined)).status).toBe('success')
     world.clock.advance({ seconds: 1 })
-    expect(await idle.closed()).toEqual({ code: 1000, reason: 'nothing was asked for' })
+    expect(await idle.closed()).toEqual({ code: 1000, reason: 'the message has no action' })
     // Its token has ended with the hour; the connection is not idle before another one.
     expect(waiting.isClosed()).toBe(false)
   })

@@ -45,7 +45,7 @@ describe('a server that shuts down', () => {
     const deaf = await connectTo(server)
     deaf.socket.pause()
     const ended = server.end('SIGINT')
-    expect(await talk.closed()).toEqual({ code: 1001, reason: 'the server is about to end' })
+    expect(await talk.closed()).toEqual({ code: 1001, reason: 'the server is shutting down' })
     expect(await ended).toBe(0)
     expect(server.faults()).toEqual([])
   })

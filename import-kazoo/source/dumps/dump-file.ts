@@ -116,7 +116,7 @@ async function* between(pieces: AsyncIterable<Buffer>, from: number, to: number)
 }
 
 const brokenOff = (path: string) =>
-  new SourceTrouble(`${basename(path)} breaks off: the dump did not come to its end`)
+  new SourceTrouble(`${basename(path)} is incomplete: the dump was interrupted`)
 
 const faultOf = (error: unknown, path: string) =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_') ? brokenOff(path) : error
@@ -172,15 +172,14 @@ export interface DumpFile {
 }
 
 export const openDumpFile = async (path: string, bytes: number): Promise<DumpFile | undefined> => {
-  if (bytes === 0) throw new SourceTrouble(`${basename(path)} is empty: the dump did not come to its end`)
+  if (bytes === 0) throw new SourceTrouble(`${basename(path)} is empty: the dump was interrupted`)
   const first = await buffer(createBytes(path, { isPacked: false, bytes }).from(0, beginningBytes))
   const isPacked = isGzip(first)
   const content = createBytes(path, { isPacked, bytes })
   const beginning = isPacked ? await buffer(content.from(0, beginningBytes)) : first
   const text = beginning.toString('utf8')
   const form = formOf(text)
-  if (!form && isJson(text))
-    throw new SourceTrouble(`${basename(path)} has the form of no dump that is known`)
+  if (!form && isJson(text)) throw new SourceTrouble(`${basename(path)} has an unknown dump format`)
   if (!form) return undefined
   const { areRows } = form
   return {

@@ -71,7 +71,7 @@ export const openDump = async (path: string): Promise<Source> => {
       readers.set(decodedName(basename(place)), await createFolderDump(place))
   }
   for (const [database, some] of parts) readers.set(database, createFileDump(database, some))
-  if (readers.size === 0) throw new SourceTrouble(`${path} holds no dump`)
+  if (readers.size === 0) throw new SourceTrouble(`${path} contains no dump`)
 
   return {
     facts: { title: `the dump ${path}`, canFollow: false },
@@ -85,7 +85,7 @@ export const openDump = async (path: string): Promise<Source> => {
       if (reader) yield* pagesOf(reader.rows(after))
     },
     changes: () => {
-      throw new SourceTrouble('a dump does not change: there is nothing to follow')
+      throw new SourceTrouble('a dump does not change: use --follow with a database')
     },
     document: async (database, id) => readers.get(database)?.document(id),
     attachment: async ({ database, id, name }, mostBytes) =>

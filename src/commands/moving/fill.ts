@@ -82,7 +82,7 @@ const copyAll = async (from: StoreSide, to: StoreSide, store: Store) => {
       faults.push({
         check: 'copy',
         place: `table ${table.name}`,
-        reason: `differs: ${before?.rows} rows in the old store, ${after?.rows} in the new one`,
+        reason: `differs: ${before?.rows} rows in the old store, ${after?.rows} in the new store`,
       })
   }
   progress.end()

@@ -68,7 +68,8 @@ export const inspectTarget = async (target: Config, move: Move | undefined): Pro
 
 export const requireKey = (dataDir: string) => {
   const key = readServerKey(dataDir)
-  if (!key) throw new Refusal(`keys/server.key is not in ${dataDir}: run this where a server runs`)
+  if (!key)
+    throw new Refusal(`keys/server.key is missing in ${dataDir}: run this command on a machine with the key`)
   return key
 }
 
@@ -76,6 +77,6 @@ export const requireSameKey = (config: Config, target: Config) => {
   const other = readServerKey(target.dataDir)
   if (other && !other.equals(requireKey(config.dataDir)))
     throw new Refusal(
-      `${join(target.dataDir, 'keys', 'server.key')} is the key of another store: move it away`,
+      `${join(target.dataDir, 'keys', 'server.key')} is the key of another store: use another directory`,
     )
 }

@@ -33,7 +33,7 @@ export const checkAccounts = ({ scan }: Pick<Store, 'scan'>, differences: Differ
       for (const { account_id, tally, below, orphaned } of rows) {
         const place = `account ${account_id}`
         if (Number(tally) !== Number(below))
-          tell({ place, reason: `it counts ${tally} accounts below it, and has ${below}` })
+          tell({ place, reason: `it counts ${tally} sub-accounts, but has ${below}` })
         if (Number(orphaned) > 0) tell({ place, reason: 'one of its parent accounts does not exist' })
         for (const reason of await wrongCounts(differences(String(account_id)))) tell({ place, reason })
       }

@@ -46,7 +46,7 @@ const createChainWalk = (end: ChainEnd | undefined) => {
       const previous = link.previousDigest ?? null
       first ??= link
       if (last && previous !== last.digest)
-        return faultAt(link, 'does not follow the previous entry: that one was altered, removed or moved')
+        return faultAt(link, 'the previous entry was altered, removed or moved')
       if (link.digest !== chained(contentDigest(link), { previous, sequence: link.sequence }))
         return faultAt(link, 'was altered')
       last = { sequence: link.sequence, digest: link.digest }
@@ -58,7 +58,7 @@ const createChainWalk = (end: ChainEnd | undefined) => {
     finish(removal: Removal | undefined, endNow: ChainEnd | undefined): Fault | undefined {
       if (last && !endNow) return { entryId: undefined, sequence: last.sequence, reason: 'has no stored end' }
       if (first && (first.previousDigest ?? null) !== (removal?.digest ?? null))
-        return faultAt(first, 'is not the first entry: the entries before it were not removed by retention')
+        return faultAt(first, 'earlier entries are missing and were not removed by retention')
       const isAllRemoved = end !== undefined && removal?.digest === end.digest
       if (end && !isEndSeen && !isAllRemoved)
         return { entryId: undefined, sequence: end.sequence, reason: 'was removed' }

@@ -19,7 +19,7 @@ export const checkCallArchive = (store: Store, objects: ObjectStore): Check => {
     }
     const counted = await register.countIn(path)
     if (departures === 0 && counted !== records)
-      return `it holds ${records} records, its accounts have ${counted}`
+      return `it contains ${records} records, but its accounts count ${counted}`
     return undefined
   }
 

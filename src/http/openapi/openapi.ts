@@ -158,17 +158,20 @@ const envelopeFields = {
         description: 'Parts of the request without an effect: unread keys, and values without an effect',
         items: {
           type: 'object',
-          properties: { path: text('Path of the key, with dots'), message: text('Why it has no effect') },
+          properties: {
+            path: text('Path of the key, with dots'),
+            message: text('Reason why it has no effect'),
+          },
         },
       },
     },
     additionalProperties: true,
   },
   request_id: text('The X-Request-ID of the request'),
-  node: text('The server that answered'),
+  node: text('Server of the response'),
   timestamp: { type: 'string', format: 'date-time' },
   version: text('Version of the server; only with credentials'),
-  auth_token: text('The token of the request, or the one just made'),
+  auth_token: text('Token of the request, or the new one'),
   tokens: {
     type: 'object',
     description: 'Throttling tokens',
@@ -197,8 +200,8 @@ const envelopes = {
   Page: {
     allOf: [{ $ref: '#/components/schemas/Success' }],
     properties: {
-      start_key: text('Where this page begins'),
-      next_start_key: text('Where the next page begins; absent on the last one'),
+      start_key: text('Start of this page'),
+      next_start_key: text('Start of the next page; absent on the last page'),
     },
   },
   Failure: {
@@ -268,16 +271,16 @@ const parameter = (name: string, description: string, schema: Json = { type: 'st
 
 const listParameters = {
   page_size: parameter('page_size', 'Rows in a page', { type: 'integer', minimum: 1 }),
-  start_key: parameter('start_key', 'The next_start_key of the page before'),
-  paginate: parameter('paginate', 'false answers with the whole list', { type: 'boolean' }),
-  descending: parameter('descending', 'Newest or last first, which is the default', { type: 'boolean' }),
-  fields: parameter('fields', 'JSON array of the fields to answer with'),
+  start_key: parameter('start_key', 'next_start_key of the previous page'),
+  paginate: parameter('paginate', 'false returns the whole list', { type: 'boolean' }),
+  descending: parameter('descending', 'Newest or last first (default)', { type: 'boolean' }),
+  fields: parameter('fields', 'JSON array of the fields in the response'),
   filters: {
     name: 'filters',
     in: 'query',
     description:
       'filter_{key}, filter_not_{key}, has_key, key_missing, has_value, missing_value, created_from, created_to, ' +
-      'modified_from, modified_to and the rest of the filters; all of them have to hold',
+      'modified_from, modified_to and other filters; all must match',
     style: 'form',
     explode: true,
     schema: { type: 'object', additionalProperties: { type: 'string' } },

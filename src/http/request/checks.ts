@@ -53,7 +53,7 @@ export const admit = async (visit: Visit, credential: Credential): Promise<Actor
   const actor = await frame.authenticate(credential, { clientAddress, pledge })
   for (const one of [actor, ...(actor.impersonators ?? [])]) {
     if (one.key && !isFromAllowedNetwork(one.key, clientAddress))
-      throw badCredential('the API key is not for this network')
+      throw badCredential('the API key is not valid from this network')
     if (!isThroughAllowedProxy(one, peerAddress)) throw accessDenied(proxyRefusal)
   }
   return actor

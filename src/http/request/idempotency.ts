@@ -216,7 +216,7 @@ const createIdempotencyLocks = ({ rows, keyring, clock, log }: LockDeps) => {
         await write(news)
         release(claim)
       } catch (error) {
-        log.write('warn', 'an idempotency key is settled later', { error: describeError(error) })
+        log.write('warn', 'an idempotency key will be settled later', { error: describeError(error) })
         retries.add(news)
       }
     },
@@ -259,7 +259,10 @@ const underWay = () =>
     retryAfterSeconds: 1,
   })
 
-const otherRequest = () => failure(idempotencyConflict, { message: 'this key was used for another request' })
+const otherRequest = () =>
+  failure(idempotencyConflict, {
+    message: 'Idempotency-Key was already used for a different request. Send a new key',
+  })
 
 const assertKey = (key: string) => {
   if (key.length <= longestKey && printable.test(key)) return

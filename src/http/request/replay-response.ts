@@ -86,6 +86,6 @@ export const answerAgain = async (
 ) => {
   const result = await unlessGone(answerOf(exchange, route, call, changes))
   if (result !== undefined) return result
-  const message = 'the request was carried out, and its answer was lost'
+  const message = 'the request was completed, but its response is no longer available'
   throw failure(idempotencyConflict, { message, changes })
 }

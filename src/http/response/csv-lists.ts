@@ -58,7 +58,7 @@ const maxColumns = 10_000
 const addColumns = (columns: Set<string>, row: string) => {
   for (const name of csvRow(row).keys()) columns.add(name)
   if (columns.size > maxColumns)
-    throw failure(faultyRequest, { message: `more than ${maxColumns} columns: choose some with fields` })
+    throw failure(faultyRequest, { message: `more than ${maxColumns} columns: select some with fields` })
 }
 
 /** The list is read twice, for the columns and for the rows, so that memory stays constant. */

@@ -205,7 +205,7 @@ export const planList = (
 export const badStartKey = (key: string | undefined) =>
   invalid({
     start_key: {
-      invalid: { message: 'Must be the next_start_key of the page before', ...valueShown(key) },
+      invalid: { message: 'Must be the next_start_key of the previous page', ...valueShown(key) },
     },
   })
 

@@ -219,7 +219,7 @@ const sendAnswer = (exchange: RequestContext, { fields }: ApiResponse) => {
   const told = withWarnings(metadata, exchange)
   const parts: EnvelopeParts = { ...common(exchange, 'success'), data, metadata: told, revision }
   if (authToken !== undefined && !exchange.route?.spec.tellsOnce)
-    throw new Error(`${exchange.path} answers with a token and does not say so`)
+    throw new Error(`${exchange.path} returns a token that the route does not declare`)
   if (authToken !== undefined) parts.authToken = authToken
   parts.extra = { message, page_size: pageSize }
   if (isStreamable(exchange, fields) && isLarge(data)) {

@@ -11,7 +11,7 @@ import { collectionListing, type Listing, type PageRequest } from './listing.ts'
 const tooWide = (seconds: number, isEndSent: boolean) =>
   isEndSent
     ? `created_from and created_to are more than ${seconds} seconds apart`
-    : `created_from is more than ${seconds} seconds ago: send created_to as well, at most that much later`
+    : `created_from is more than ${seconds} seconds ago: also send created_to, at most ${seconds} seconds later`
 
 /** The window of a list. Without `created_from` it is `usualSeconds` wide, or as wide as allowed. */
 export const timeWindow = (
@@ -34,7 +34,7 @@ export const openTimeWindow = (query: URLSearchParams, now: number, usualSeconds
   timeWindow(query, now, Number.POSITIVE_INFINITY, usualSeconds)
 
 export const openWindowQuery = {
-  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
+  created_from: 'Gregorian seconds, any time ago; default: the usual range before created_to',
   created_to: 'Gregorian seconds; now unless given',
 }
 

@@ -47,7 +47,7 @@ const headEnd = Buffer.from('\r\n\r\n')
 const boundaryOf = (contentType: string) => {
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]+)"|([^\s";]+))/i.exec(contentType) ?? []
   const boundary = quoted ?? bare
-  if (!boundary) throw badForm('the content type names no boundary')
+  if (!boundary) throw badForm('the content type has no boundary')
   return boundary
 }
 
@@ -64,7 +64,7 @@ const headersIn = (head: string) => {
   const headers = new Map<string, string>()
   for (const line of head.split('\r\n')) {
     const mark = line.indexOf(':')
-    if (mark <= 0) throw badForm('a line in the head of a part is no header')
+    if (mark <= 0) throw badForm('a line in the head of a part is not a header')
     headers.set(line.slice(0, mark).trim().toLowerCase(), line.slice(mark + 1).trim())
   }
   return headers
@@ -103,7 +103,7 @@ export const multipartFields = (bytes: Buffer, contentType: string, most: number
     if (!startsWith(bytes, lineEnd, at)) throw badForm('text follows a boundary')
     const from = at + lineEnd.length
     const headLength = bytes.subarray(from, from + maxHeadBytes).indexOf(headEnd)
-    if (headLength < 0) throw badForm('a part has no head, or one that is too long')
+    if (headLength < 0) throw badForm('a part has no head, or its head is too long')
     const body = from + headLength + headEnd.length
     const end = bytes.indexOf(delimiter, body)
     if (end < 0) throw badForm('the last boundary is missing')

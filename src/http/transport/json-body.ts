@@ -34,7 +34,7 @@ const keysWritten = (text: string, mostValues: number) => {
       // An empty container may be one level deeper: parsing shows that.
       if (depth > maxDepth + 1) throw tooDeep()
     } else if (code === closeBracket || code === closeBrace) depth -= 1
-    if (values > mostValues) throw new JsonRefusal(`holds more than ${mostValues} values`)
+    if (values > mostValues) throw new JsonRefusal(`contains more than ${mostValues} values`)
   }
   return keys
 }
@@ -65,6 +65,6 @@ export const parseJson = (text: string, mostValues: number): unknown => {
   } catch (error) {
     throw new JsonRefusal(messageOf(error).slice(0, 200))
   }
-  if (keysParsed(value) !== written) throw new JsonRefusal('an object key is given twice')
+  if (keysParsed(value) !== written) throw new JsonRefusal('an object contains a key twice')
   return value
 }

@@ -77,7 +77,7 @@ const servePostedPage = (page: PostedPage, { store, log }: { store: Store; log: 
     await store.fence()
     const secret = secretIn(page.below, request)
     if (secret === undefined || !(await page.isSecret(secret))) {
-      return send(response, 404, { status: 'error', reason: 'there is nothing here' })
+      return send(response, 404, { status: 'error', reason: 'not found' })
     }
     const bytes = await readBytes(request, page.largestBytes)
     const { status, content } = await page.take(authorOf(page, request), bytes, {

@@ -24,14 +24,14 @@ const usualPatienceMs = 5000
 const leastFreeBytes = 32 * 1024 * 1024
 
 const troubles: Record<StoreTrouble, string> = {
-  standby_missing: 'the store cannot be written: its synchronous standby does not confirm',
-  primary_missing: 'the store cannot be written: no server of the database takes writes',
+  standby_missing: 'the store cannot be written: the synchronous standby does not confirm',
+  primary_missing: 'the store cannot be written: no database server accepts writes',
 }
 
 /** Public, so it names no hosts. The log has the error. */
 const unreadable = (error: unknown) => {
   const why = outageInWords(error)
-  return why === noDatabase ? 'the store does not answer' : `the store cannot be read: ${why}`
+  return why === noDatabase ? 'the store does not respond' : `the store cannot be read: ${why}`
 }
 
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
@@ -62,7 +62,7 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
   const begin = () => {
     const outages = store.outages()
     const answer = ask()
-      .catch(() => 'the store cannot be asked')
+      .catch(() => 'the store cannot be queried')
       .then((obstacle) => {
         verdict = { obstacle, at: performance.now(), outages }
         asking = undefined
@@ -78,7 +78,7 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
     const isStuck = await Promise.race([stuck, answer.then(() => false)])
     giveUp.abort()
     if (!isStuck) return answer
-    return knownTrouble() ?? `the store has not answered for ${Math.ceil(patienceMs / 1000)} s`
+    return knownTrouble() ?? `the store has not responded for ${Math.ceil(patienceMs / 1000)} s`
   }
 
   const isFresh = () =>
@@ -90,7 +90,7 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
   return {
     /** Why the server cannot serve; undefined if it can. */
     async obstacle(): Promise<string | undefined> {
-      if (life.isEnding) return 'the server is about to end'
+      if (life.isEnding) return 'the server is shutting down'
       if (isFresh()) return verdict?.obstacle
       asking ??= begin()
       return waitFor(asking)

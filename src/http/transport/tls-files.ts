@@ -74,7 +74,7 @@ const parseCertificate = (pem: string) => {
   try {
     return new X509Certificate(pem)
   } catch {
-    throw new FileRefusal('invalid', 'The file does not hold a PEM certificate')
+    throw new FileRefusal('invalid', 'The file does not contain a PEM certificate')
   }
 }
 
@@ -86,7 +86,9 @@ const parseKey = (pem: string, passphrase: string | undefined): KeyObject => {
     const isLocked = pem.includes('ENCRYPTED')
     throw new FileRefusal(
       'invalid',
-      isLocked ? 'ssl_password does not open this private key' : 'The file does not hold a PEM private key',
+      isLocked
+        ? 'ssl_password does not open this private key'
+        : 'The file does not contain a PEM private key',
     )
   }
 }

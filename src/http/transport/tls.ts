@@ -85,7 +85,7 @@ const createPort = (
     const server = equip(createServer(options), frame)
     try {
       // With several threads the system would let both listen, and divide the connections between them.
-      if (wantedPort === plainPort) throw new Error('it is the one of plain HTTP')
+      if (wantedPort === plainPort) throw new Error('plain HTTP uses this port')
       const port = await listen(server, { host, port: wantedPort, isShared })
       // The old port closes only when the new one answers.
       close()
@@ -168,7 +168,7 @@ export const createTlsListener = (deps: Deps) => {
     try {
       await look()
     } catch (error) {
-      complaints.complain('the TLS settings could not be followed', { error: describeError(error) })
+      complaints.complain('the TLS settings could not be applied', { error: describeError(error) })
     }
   }
 

@@ -55,9 +55,9 @@ const assertHandshake = ({ headers }: IncomingMessage) => {
   if (headers['sec-websocket-protocol'] !== undefined)
     throw misshapen('sec-websocket-protocol', 'invalid', 'There are no sub-protocols here')
   if (!keyForm.test(headers['sec-websocket-key'] ?? ''))
-    throw misshapen('sec-websocket-key', 'required', 'The header is missing, or no key of 16 bytes')
+    throw misshapen('sec-websocket-key', 'required', 'The header is missing, or is not a key of 16 bytes')
   if (!['13', '8'].includes(headers['sec-websocket-version'] ?? ''))
-    throw misshapen('sec-websocket-version', 'enum', 'Only versions 13 and 8 are spoken here')
+    throw misshapen('sec-websocket-version', 'enum', 'Only versions 13 and 8 are supported')
 }
 
 const refusing = new Set<FailureKind>([invalidCredentials, validationError, forbidden])
@@ -72,7 +72,7 @@ const assertCredential = async (exchange: RequestContext) => {
     await admit(exchange, credential)
   } catch (error) {
     if (!(error instanceof Failure) || !refusing.has(error.kind)) throw error
-    const cause = 'the credential is not good'
+    const cause = 'the credential is not valid'
     // The log says if a password was wrong.
     throw failure(forbidden, { cause }, error.cause ?? cause)
   }
@@ -119,7 +119,7 @@ const connectionOf = (
     admit: async (token) =>
       admit({ frame, clientAddress, peerAddress, crossbar: await settings() }, { kind: 'token', token }),
     async assertMayRead(actor, account, { endpoint, allow }) {
-      if (actor.claims?.purpose !== undefined) throw accessDenied('the token is good for one thing')
+      if (actor.claims?.purpose !== undefined) throw accessDenied('the token is not valid for this use')
       await assertAllowed(frame, {
         actor,
         account,

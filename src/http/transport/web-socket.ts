@@ -53,9 +53,9 @@ export interface Upgrade {
 
 /** RFC 6455, 7.4. */
 export const closings = {
-  goingAway: [1001, 'the server is about to end'],
-  notText: [1003, 'messages are text'],
-  idle: [1000, 'nothing was asked for'],
+  goingAway: [1001, 'the server is shutting down'],
+  notText: [1003, 'messages must be text'],
+  idle: [1000, 'the message has no action'],
   tooSlow: [1013, 'events were dropped: the client reads too slowly'],
   fault: [1011, 'the server failed'],
 } as const

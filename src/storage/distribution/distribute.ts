@@ -26,11 +26,11 @@ const requireCitus = async (run: Run) => {
 const requireUpgraded = async (run: Run) => {
   const known = upgrades.at(-1)?.number
   const isStore = await first(run, "SELECT 1 AS one WHERE to_regclass('storage_upgrades') IS NOT NULL")
-  if (!isStore) throw new Refusal('there is no store in this database: start the server once')
+  if (!isStore) throw new Refusal('this database contains no store: start the server once')
   const reached = await first(run, 'SELECT max(number) AS number FROM storage_upgrades')
   if (reached?.number !== known)
     throw new Refusal(
-      `the store is at upgrade ${reached?.number}, this version is of ${known}: start a server of this version once`,
+      `the store is at upgrade ${reached?.number}, this version needs ${known}: start a server of this version once`,
     )
 }
 

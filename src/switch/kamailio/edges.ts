@@ -43,7 +43,7 @@ const hostIn = (url: string) => URL.parse(url)?.host ?? url
 
 const resultIn = (answer: unknown, status: number) => {
   if (!isObject(answer) || answer.jsonrpc !== '2.0')
-    throw new EdgeUnreachable(`answers with ${status} and no JSON-RPC`)
+    throw new EdgeUnreachable(`responded with ${status} and no JSON-RPC`)
   const { error, result } = answer
   if (!isObject(error)) return result
   throw new EdgeRefusal(Number(error.code ?? status), String(error.message ?? 'refused'))
@@ -81,7 +81,7 @@ const edgeAt = (
       isQuiet,
     })
     if (answer.status === 401 || answer.status === 403)
-      throw new EdgeUnreachable(`answers with ${answer.status}: is the secret right?`)
+      throw new EdgeUnreachable(`responded with ${answer.status}: check the secret`)
     return resultIn(answer.json(), answer.status)
   },
 })
@@ -93,7 +93,7 @@ export const watched = (edge: Edge, resting: Resting, { skips }: { skips: boolea
   ...edge,
   async ask(...question) {
     if (skips && (resting.get(edge.url) ?? 0) > performance.now())
-      throw new EdgeUnreachable('did not answer a moment ago')
+      throw new EdgeUnreachable('did not respond a moment ago')
     try {
       const answer = await edge.ask(...question)
       resting.delete(edge.url)

@@ -123,7 +123,7 @@ export const createAccountImporter = ({ store, keyring }: DepsOf<'store' | 'keyr
     /** Replaces the first account, which has no sub-accounts. Its sign-in salt stays. False if it was replaced before. */
     async replaceMaster(set: ChangeSet, arrival: ImportedRecord, claim: Claim, moveIn: MoveIn) {
       const holder = await store.records.claimant(claim)
-      if (!holder) throw new Error('there is no master account to be replaced')
+      if (!holder) throw new Error('there is no master account to replace')
       if (holder.id === arrival.id) return false
       const first = await accounts.get(holder.id, holder.id)
       if (first.tally > 0) throw new Error('the master account has sub-accounts: it cannot be replaced')

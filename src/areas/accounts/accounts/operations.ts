@@ -144,7 +144,7 @@ const createTreeChanges = (deps: AccountDeps) => {
     /** Promotes to reseller, or demotes. It is rejected if a reseller below would change hands. */
     async setReseller(author: Author, account: AccountRecord, isReseller: boolean) {
       if (account.hidden.tree.length === 0)
-        throw failure(forbidden, { cause: 'the master account is a reseller for good' })
+        throw failure(forbidden, { cause: 'the master account is always a reseller' })
       for await (const batch of accounts.descendants(account.id))
         if (batch.some((below) => below.hidden.isReseller))
           throw failure(accountHasDescendants, { cause: account.id })

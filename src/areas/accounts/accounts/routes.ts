@@ -94,7 +94,7 @@ const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
   const { lends_bookkeepers_to: wanted = had, ...rest } = data
   if (privLevelOf(actor) === 'admin') return data
   if (JSON.stringify(wanted) !== JSON.stringify(had))
-    throw failure(forbidden, { cause: 'lends_bookkeepers_to is changed by admins' })
+    throw failure(forbidden, { cause: 'only admins may change lends_bookkeepers_to' })
   return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
 }
 

@@ -79,7 +79,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
     if (!account) throw signInRefused('unknown API key')
     if (!isKeyAlive(key, clock.now())) throw signInRefused('the API key has ended', account.id)
     const { enabled, scopes } = await security.policyOf(account, 'cb_api_auth')
-    if (!enabled) throw signInRefused('this way to sign in is disabled', account.id)
+    if (!enabled) throw signInRefused('this sign-in method is disabled', account.id)
     const inServiceUntil = await assertInService(store, account)
     const unsigned = { user: undefined, claims: undefined, token: undefined }
     const actor = { accountId: account.id, account, key, method: 'cb_api_auth' as const, ...unsigned }
@@ -100,7 +100,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       const key = await find(text)
       if (key && !isKeyAlive(key, clock.now())) throw signInRefused('the API key has ended', key.accountId)
       if (key && !isFromAllowedNetwork(key, clientAddress))
-        throw signInRefused('the API key is not for this network', key.accountId)
+        throw signInRefused('the API key is not valid from this network', key.accountId)
       return key
     },
 
@@ -111,7 +111,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       // Other callers wait until the settings are read.
       noted.set(key.id, now + 1000)
       evictOldest(noted, maxKeySessions)
-      afterwards.run('noting the use of an API key', async () => {
+      afterwards.run('recording the use of an API key', async () => {
         const { last_used_every_s: pause } = await settings.of(apiKeySettings)
         noted.set(key.id, now + pause * 1000)
         await keys.noteUse(key, gregorianNow(clock))

@@ -28,7 +28,7 @@ export const keyProblems = (
   }
 }
 
-export const beyondKey = 'An API key cannot make or change one that may do more than itself'
+export const beyondKey = 'An API key cannot create or change a key with more rights'
 export const beyondScopes = 'A caller with scopes cannot create or change a key with more rights'
 
 /** A caller cannot grant scopes that it does not have. */

@@ -7,7 +7,7 @@ const fields = {
   scopes: must(
     uniqueList(scope, { minItems: 1, maxItems: 200, description: 'What the key may be used for' }),
   ),
-  expires: gregorian('When the key ends; absent: never'),
+  expires: gregorian('Time when the key expires; absent: never'),
   networks: uniqueList(text(1, 64), {
     minItems: 1,
     maxItems: 200,
@@ -19,7 +19,7 @@ const fields = {
 export const ApiKey = open(fields, { title: 'Named API key' })
 export type ApiKey = Static<typeof ApiKey>
 
-const lastUsed = gregorian('When the key was last used, to within some minutes')
+const lastUsed = gregorian('Time of the last use of the key, within some minutes')
 
 export const ApiKeyRecord = open(
   {
@@ -36,7 +36,7 @@ export const ApiKeyRow = open(
     id: must(id()),
     name: must(anyText()),
     scopes: must(list(anyText())),
-    expires: gregorian('When the key ends'),
+    expires: gregorian('Time when the key expires'),
     networks: list(anyText()),
     last_used: lastUsed,
   },

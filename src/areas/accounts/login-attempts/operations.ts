@@ -64,7 +64,7 @@ export const createLoginAttempts = ({ store, afterwards }: DepsOf<'store' | 'aft
   }
 
   const note = (visit: SignInClient, attempt: LoginAttemptFacts) =>
-    afterwards.run('keeping a login attempt', () => keep(visit, attempt))
+    afterwards.run('storing a sign-in attempt', () => keep(visit, attempt))
 
   return {
     ...readsOf(attempts),

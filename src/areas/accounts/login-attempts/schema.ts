@@ -10,7 +10,7 @@ export const LoginAttempt = open(
     client_ip: must(anyText()),
     client_headers: must(anyObject({ description: 'Headers of the request, without credentials' })),
     crossbar_request_id: must(anyText()),
-    timestamp: must(gregorian('When it was tried')),
+    timestamp: must(gregorian('Time of the attempt')),
     metadata: must(anyObject({ description: 'Whom it concerned' })),
   },
   { title: 'Login attempt' },

@@ -60,7 +60,7 @@ const jsonIn = (text: string): unknown => {
 
 const wrongFactor = 'wrong second factor'
 const wrongPasskey = 'wrong passkey'
-const notThroughProxy = 'this came through no allowed proxy'
+const notThroughProxy = 'the connection did not come from an allowed proxy'
 
 const outsideProxies = ({ id }: AccountRecord) =>
   failure(forbidden, { cause: proxyRefusal }, new SignInRefusal(notThroughProxy, id))
@@ -111,8 +111,8 @@ const firstFactor = ({ store, deriver, users, signIn, security, lock, attempts }
       const digest = login.credentials.toLowerCase()
       if (!isDigest(method, digest))
         throw noDigest(
-          `credentials are no password: send ${digestWanted(method)}`,
-          'the credentials are no digest',
+          `credentials must not be the password itself: send ${digestWanted(method)}`,
+          'the credentials are not a digest',
         )
       const guess = { method, digest, clientAddress: visit.clientAddress }
       const candidates = await signIn.candidates(login)

@@ -41,7 +41,9 @@ export const createKnownNetworks = ({ store, afterwards }: DepsOf<'store' | 'aft
 
     /** Stores the network of a sign-in after the response, and emits an event if it is new. */
     note(visit: SignInClient, account: AccountRecord, user: UserRecord) {
-      afterwards.run('noting from where a user signs in', () => retrying(() => keep(visit, account, user)))
+      afterwards.run('recording the sign-in network of a user', () =>
+        retrying(() => keep(visit, account, user)),
+      )
     },
   }
 }

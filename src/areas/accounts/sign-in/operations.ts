@@ -52,7 +52,7 @@ const userInfo = ({ id, doc, hidden }: UserRecord) => {
   }
 }
 
-export const wayDisabled = 'this way to sign in is disabled'
+export const wayDisabled = 'this sign-in method is disabled'
 
 export type SignIn = ReturnType<typeof createSignIn>
 

@@ -140,7 +140,7 @@ export const createRecovery = (deps: Deps) => {
     const brand = await brands.brandAt(host)
     if (brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host)))
       return ({ id, hidden }) => [id, ...hidden.tree].includes(brand.accountId)
-    const text = 'no recovery mail was sent: its link leads to a host that is not set up'
+    const text = 'no recovery email was sent: the host of its link is not set up'
     deps.log.write('warn', text, { host })
     return () => false
   }

@@ -151,7 +151,7 @@ const signingIn = {
 
 const byDigest = {
   body: UserAuth,
-  query: { method: 'md5 or sha: what the digest was made by; md5 unless given' },
+  query: { method: 'Digest method, md5 or sha; default: md5' },
   judge: async (call: Pick<Call, 'request'>) => methodProblems(methodIn(call)),
 } as const
 

@@ -34,7 +34,7 @@ export const welcomeValues = (doc: UserDoc, address: string, link: string | unde
 
 /** The response to all requests. */
 export const sentence =
-  'Request for password recovery handled: if the user exists and has a mail address, a mail is on its way'
+  'Request for password recovery handled: if the user exists and has an email address, an email will be sent'
 
 /** Maximum number of valid reset IDs of a user. */
 export const maxResets = 5

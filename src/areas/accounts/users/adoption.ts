@@ -70,7 +70,7 @@ const keyImport = ({ store: { records }, deriver }: DepsOf<'store' | 'deriver'>)
     if (had.length === digests.length && memory.isSame(arrival)) return had
     const { accountId } = arrival
     const account = await records.find(accountId, accountKind, accountId)
-    if (!account) throw new Error(`users arrive before their account ${accountId}`)
+    if (!account) throw new Error(`users were imported before their account ${accountId}`)
     const salt = account.hidden.signInSalt
     // Strengthened keys stay as strong.
     const toLayer = Math.max(1, ...had.map((key) => layerOfKey(key).layer))
@@ -131,7 +131,7 @@ export const createUserImporter = (deps: DepsOf<'store' | 'deriver'>) => {
 
     fileProblem({ bytes }) {
       if (bytes.length > maxPhotoBytes) return `it is larger than ${maxPhotoBytes} bytes`
-      return imageTypeOf(bytes) ? undefined : 'it is no image of a known kind'
+      return imageTypeOf(bytes) ? undefined : 'it is not an image of a known type'
     },
 
     async prepare(arrivals) {

@@ -60,7 +60,7 @@ const digestProblems = ({ credentials }: Secrets, username: string | undefined):
   if (credentials === undefined) return {}
   if (isEmptyPassword('md5', credentials, username)) return insecure('credentials', ['a password'])
   if (isDigest('md5', credentials)) return {}
-  const message = `Must be ${digestWanted('md5')}; send a password that is not digested as password`
+  const message = `Must be ${digestWanted('md5')}; send an undigested password as password`
   return { credentials: { wrong_format: { message } } }
 }
 

@@ -134,7 +134,7 @@ export const scopeProblems = (
   const isWider = before !== undefined && isFieldChanged('scope_restrictions', doc, before.doc)
   if (limits === undefined || (!isWider && !takesPlace())) return {}
   if (areScopesWithin(settingScopes(doc.scope_restrictions), limits)) return {}
-  const message = 'The caller cannot grant a user more than it may do'
+  const message = 'The caller cannot grant a user more rights than its own'
   return { scope_restrictions: { forbidden: { message, target: limits } } }
 }
 
@@ -157,7 +157,7 @@ export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord
   const isPassword = keys.includes('password') || keys.includes('credentials')
   const isAll = keys.every((key) => forOwnPassword.includes(key))
   if (user?.id === subject.id && isPassword && isAll) return
-  throw failure(forbidden, { cause: 'the token is good for a new password and nothing else' })
+  throw failure(forbidden, { cause: 'the token can only be used to set a new password' })
 }
 
 /** The features that a console keeps under `smartpbx` of users and groups and that are enabled. */

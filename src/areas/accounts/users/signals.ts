@@ -7,4 +7,4 @@ export const userDeleted = signal<UserRecord>('user leaving')
 export const userToWelcome = signal<UserRecord>('user to welcome')
 
 /** A user got a new password on the command line: second factors, passkeys and mailed links end. */
-export const userBeginsAnew = signal<UserRecord>('user begins anew')
+export const userBeginsAnew = signal<UserRecord>('user starts again')

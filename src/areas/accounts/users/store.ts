@@ -53,7 +53,7 @@ const userClaims = ({ accountId: scope, id, doc, hidden }: UserRecord): StoredCl
   ...hidden.signInKeys.map((value) => ({ scope, name: 'sign_in', value, orElse: conflict })),
 ]
 
-const lastAdmin = 'The last enabled admin of the master account stays what it is: make another one before'
+const lastAdmin = 'The last enabled admin of the master account cannot be changed: create another one first'
 
 const lastAdminChanged = (after: UserDoc) => () =>
   invalid({ [lostPower(after)]: { forbidden: { message: lastAdmin, cause: lostPower(after) } } })

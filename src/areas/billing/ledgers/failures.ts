@@ -4,5 +4,5 @@ import { failureKind } from '../../../lib/failure.ts'
 export const bookedAlready = failureKind('booked_already', () => ({
   status: 409,
   message: 'datastore_conflict',
-  data: { message: 'this has been booked already' },
+  data: { message: 'this entry is already booked' },
 }))

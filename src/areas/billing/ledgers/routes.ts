@@ -42,7 +42,7 @@ const requestProblems = async ({
   data: Requested
 }): Promise<Problems> => ({
   ...(draft === true && {
-    draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } },
+    draft: { forbidden: { message: 'Entries are booked immediately: drafts are not possible' } },
   }),
   ...decimalProblems('amount', amount),
   // Only the month change books rollovers.

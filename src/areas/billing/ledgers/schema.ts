@@ -47,7 +47,7 @@ export const LedgerEntry = open({
   metadata: anyObject(),
   executor: anyObject({ description: 'What booked it: trigger and module' }),
   audit: anyObject(),
-  created: gregorian('When it was booked'),
+  created: gregorian('Time of the booking'),
   created_ms: integer({ description: 'The same in Gregorian milliseconds' }),
 })
 

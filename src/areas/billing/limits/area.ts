@@ -11,7 +11,7 @@ import { Limits } from './schema.ts'
 export const limitsArea = area({
   name: 'limits',
   kinds: {
-    allotments: 'what calls used of their allotments in another system',
+    allotments: 'used allotments, imported from another system',
     limits: 'limits of an account',
     operator_limits: 'limits that the operator sets',
   },

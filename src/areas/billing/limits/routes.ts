@@ -157,7 +157,7 @@ export const allotmentRoutes = ({ allotments, limits }: RouteDeps): Route[] => {
       summary: 'Read how many of the included seconds are used',
       allow: accountMember,
       query: {
-        created_from: 'Gregorian seconds, instead of the current cycles',
+        created_from: 'Gregorian seconds; default: now',
         created_to: 'Gregorian seconds; now unless given',
       },
       answers: Consumed,

@@ -8,8 +8,8 @@ const fields = {
   inbound_trunks: channels('Calls from outside', 0),
   outbound_trunks: channels('Calls to outside', 0),
   burst_trunks: channels('Calls beyond the other trunks', 0),
-  calls: channels('Calls at once', -1),
-  resource_consuming_calls: channels('Calls at once over carriers', -1),
+  calls: channels('Concurrent calls', -1),
+  resource_consuming_calls: channels('Concurrent carrier calls', -1),
   allow_prepay: flag({ default: true, description: 'Calls are paid by the minute from the balance' }),
   authz_resource_types: list(text(1, 64), {
     maxItems: 64,

@@ -14,6 +14,6 @@ export const paymentFailed = failureKind(
   ({ reason, told, transaction }: PaymentRefusal) => ({
     status: 402,
     message: reason,
-    data: { ...transaction, message: `The payment was refused, nothing was booked: ${told}` },
+    data: { ...transaction, message: `The payment was refused, and nothing was booked: ${told}` },
   }),
 )

@@ -14,8 +14,8 @@ const ratesPath = '/v2/rates'
 const oneRate = `${ratesPath}/{rate_id}` as const
 const ofNumber = 'rates/number/{number}'
 
-const deckQuery = { ratedeck_id: 'The ratedeck; without it the default one' }
-const placeQuery = { ratedeck_id: 'The ratedeck that the rate has to belong to' }
+const deckQuery = { ratedeck_id: 'Ratedeck; default: the default ratedeck' }
+const placeQuery = { ratedeck_id: 'Ratedeck of the rate' }
 const questionQuery = {
   direction: 'inbound or outbound',
   caller_id_number: 'Who calls',
@@ -61,7 +61,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     if (isSuperduper(actor)) return asked
     const [own, ...above] = await rates.decksUpFrom(actor.account)
     if (asked !== undefined && asked !== own && above.includes(asked)) {
-      throw failure(forbidden, { cause: 'this ratedeck is for accounts above' })
+      throw failure(forbidden, { cause: 'this ratedeck belongs to parent accounts' })
     }
     return asked ?? own
   }
@@ -75,7 +75,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     get(ratesPath, {
       summary: 'List the rates of a ratedeck',
       ...admin,
-      query: { ...deckQuery, prefix: 'Whole rates of every leading part of these digits' },
+      query: { ...deckQuery, prefix: 'Whole rates of all prefixes of these digits' },
       answers: RateRow,
       list: true,
       run: ({ query }) => listed(query),

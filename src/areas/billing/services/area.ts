@@ -41,7 +41,7 @@ export const servicesArea = area({
     quantities: 'quantities of a month',
     service_audit: 'changes of the services of an account',
     service_plan: 'service plans',
-    service_sync: 'reports to bookkeepers',
+    service_sync: 'reports to billing providers',
     services: 'services of an account',
   },
   events: {

@@ -53,7 +53,7 @@ const assertMaySell = async (
   const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
   const isSold = keys.some((key) => key in data)
   if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) {
-    throw failure(forbidden, { cause: 'what an account is sold is changed by its reseller' })
+    throw failure(forbidden, { cause: 'only the reseller of an account may change its services' })
   }
 }
 

@@ -127,7 +127,7 @@ const taxFields = {
   jurisdiction: anyText(),
   rate: must(number({ description: 'Percent' })),
   inclusive: must(flag({ description: 'Whether prices contain it' })),
-  base: must(summaryDollars('what the items come to without taxes')),
+  base: must(summaryDollars('sum of the items without taxes')),
   amount: must(summaryDollars('the tax, each month')),
 }
 
@@ -136,8 +136,8 @@ const InvoiceTaxRow = open(
     ...taxFields,
     today: open(
       {
-        base: must(summaryDollars('what is due at once, without taxes')),
-        amount: must(summaryDollars('the tax on it')),
+        base: must(summaryDollars('amount due now, without taxes')),
+        amount: must(summaryDollars('tax on the amount due now')),
       },
       { description: 'On activations and prorations' },
     ),
@@ -153,11 +153,11 @@ const ProrationRow = open(
     quantity: must(integer({ description: 'How many came; negative: went' })),
     billable: must(integer()),
     rate: must(summaryDollars('the price of one')),
-    recurring: must(summaryDollars('by how much a whole month rises')),
+    recurring: must(summaryDollars('increase of a whole month')),
     days: must(integer({ description: 'Days left of the month, the day itself counted' })),
     days_in_month: must(integer()),
     taxes: list(open(taxFields, { title: 'Tax line' })),
-    total: must(summaryDollars('due now; negative: given back')),
+    total: must(summaryDollars('due now; negative: refunded')),
   },
   { title: 'Proration' },
 )
@@ -172,8 +172,8 @@ const InvoiceSummaryAnswer = open({
       {
         today: must(summaryDollars('activations, prorations and the taxes added to them')),
         recurring: must(summaryDollars('each month, without the taxes that are added')),
-        taxes: summaryDollars('the taxes that are added each month, where there are any'),
-        total: summaryDollars('recurring and taxes, where there are any'),
+        taxes: summaryDollars('monthly added taxes, if any'),
+        total: summaryDollars('recurring and taxes, if any'),
       },
       { title: 'Invoice summary' },
     ),

@@ -12,7 +12,7 @@ type Naming = Pick<PlanDoc, 'bookkeeper'> | undefined
 
 const foreignVendor = (value: string) => {
   const message =
-    'The vendor is the account that sells, or one above it that names it in lends_bookkeepers_to'
+    'The vendor must be the seller, or a parent account that lists the seller in lends_bookkeepers_to'
   return invalid({ 'bookkeeper.vendor_id': { forbidden: { message, value } } })
 }
 

@@ -147,7 +147,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
       const isFromAbove = isSuperduper(actor) || isAbove(actor, account)
       const lifted = isFromAbove ? [] : liftedFrom(before, blacklist)
       if (lifted.length > 0) {
-        const cause = `put on the blacklist by an account above: ${lifted.join(', ')}`
+        const cause = `a parent account put these on the blacklist: ${lifted.join(', ')}`
         throw failure(forbidden, { cause })
       }
       const imposed = isFromAbove ? blacklist : before.imposed

@@ -97,7 +97,7 @@ const previewersOf = ({ to }: Preview, caller: string | undefined) => {
   if (addresses.length === 0)
     throw invalid({ [path]: { required: { message: 'Field is required but missing', value: path } } })
   if (addresses.length <= maxPreviewers) return addresses
-  const message = 'Too many people for a preview'
+  const message = 'Too many recipients for a preview'
   throw invalid({ [path]: { maxItems: { message, target: maxPreviewers } } })
 }
 
@@ -251,7 +251,7 @@ export const createNoticeImporter = ({ notices, templates: { collection } }: Mai
     if (template.includes('{%') || template.includes('|')) return 'it has conditions or filters'
     if (!notices.isId(id)) return 'there is no such notice'
     const isKnown = !hasProblems(bodyProblems('body', template, notices.of(id).macros))
-    return isKnown ? undefined : 'it uses names that the notice does not know'
+    return isKnown ? undefined : 'it uses unknown macros'
   }
 
   const bodiesIn = (id: string, files: readonly ImportedFile[]): TemplateBodies =>

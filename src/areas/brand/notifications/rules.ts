@@ -32,7 +32,7 @@ export const bodyProblems = (path: string, template: string, names: Names): Prob
 export const subjectProblems = (subject: string, names: Names): Problems => {
   const secret = namesIn(subject).filter((name) => names[name]?.isSecret)
   if (secret.length === 0) return bodyProblems('subject', subject, names)
-  return { subject: { forbidden: { message: 'A subject may not show a secret', cause: secret } } }
+  return { subject: { forbidden: { message: 'A subject must not contain a secret', cause: secret } } }
 }
 
 export const recipientProblems = (to: Rule, names: Names): Problems => {

@@ -21,19 +21,19 @@ const Recipients = open(
   {
     type: choice(['original', 'admins', 'specified'], {
       description:
-        'original: whom it is about. admins: the admins of the account. specified: email_addresses',
+        'original: the users concerned. admins: the admins of the account. specified: email_addresses',
     }),
     email_addresses: list(emailAddress(), { maxItems: 20 }),
   },
-  { description: 'Who gets it' },
+  { description: 'Recipients' },
 )
 
 const settings = {
-  enabled: flag({ description: 'false: it is not sent' }),
+  enabled: flag({ description: 'false: this email is not sent' }),
   subject: text(1, 200),
   to: Recipients,
-  from: emailAddress('A verified sender address of the account, or of one above it'),
-  reply_to: emailAddress('Where answers go'),
+  from: emailAddress('A verified sender address of the account or a parent account'),
+  reply_to: emailAddress('Address for replies'),
 }
 
 /** Absent values come from the parent account, at last from the system. */
@@ -44,7 +44,7 @@ export const Notification = open(settings, {
 export type Notification = Static<typeof Notification>
 
 export const NewNotification = open(
-  { id: must(text(1, 64, { description: 'One of those that the list names' })), ...settings },
+  { id: must(text(1, 64, { description: 'ID of an email template' })), ...settings },
   { title: 'New notification' },
 )
 
@@ -93,14 +93,14 @@ export const NotificationRecord = open(
     template_charset: must(anyText()),
     templates: must(
       keyed(open({ length: must(integer({ description: 'Bytes' })) }), {
-        description: 'The bodies that there are, by content type',
+        description: 'Existing bodies by content type',
       }),
     ),
   },
   { title: 'Notification record' },
 )
 
-export const Removed = list(anyText(), { description: 'The ids of the versions that are gone' })
+export const Removed = list(anyText(), { description: 'IDs of the removed templates' })
 
 export const Rendered = open(
   {
@@ -120,7 +120,7 @@ const attempt = {
   subject: must(anyText()),
   outcome: must(choice(['delivered', 'deferred', 'given_up'])),
   attempt: must(integer({ description: '1 for the first' })),
-  created: must(gregorian('When it was tried')),
+  created: must(gregorian('Time of the attempt')),
 }
 
 export const AttemptRow = open(attempt, { title: 'Delivery attempt row' })
@@ -129,8 +129,8 @@ export const DeliveryAttempt = open(
   {
     ...attempt,
     message_id: must(anyText()),
-    reply: must(anyText({ description: 'What the mail server said, or why it said nothing' })),
-    signed_by: anyText({ description: 'Where the key of the signature is published' }),
+    reply: must(anyText({ description: 'Response of the mail server, or why there is none' })),
+    signed_by: anyText({ description: 'DNS name of the signing key' }),
   },
   { title: 'Delivery attempt' },
 )

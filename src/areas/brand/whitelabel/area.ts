@@ -23,7 +23,7 @@ export const whitelabelArea = area({
   name: 'whitelabel',
   kinds: {
     domain_checks: 'results of the DNS checks of a brand',
-    verification_mails: 'verification mails of a brand',
+    verification_mails: 'verification emails of a brand',
     whitelabel: 'brands',
     whitelabel_email: 'sender addresses of a brand',
     whitelabel_file: 'pictures and texts of a brand',

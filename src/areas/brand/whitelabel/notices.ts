@@ -7,8 +7,8 @@ export const emailVerificationNotice = notice(
     category: 'account',
     to: 'original',
     macros: {
-      email: macro('Address', 'The address to be verified', 'support@acme.example'),
-      code: secret('Code', 'The code that proves that the email was read', '1234'),
+      email: macro('Address', 'Address to verify', 'support@acme.example'),
+      code: secret('Code', 'Verification code', '1234'),
       'code.minutes': macro('Minutes', 'Validity of the code in minutes', '60'),
     },
   },

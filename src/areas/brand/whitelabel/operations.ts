@@ -157,7 +157,7 @@ export const createWhitelabels = ({ store, attached, hostNames, derivedHostsOf }
       if (!id || id === account.id || account.hidden.tree.includes(id)) return []
       const named = isId(id) ? await records.find(id, accountKind, id) : undefined
       if (named?.hidden.tree.includes(account.id)) return []
-      const message = 'This is not the id of this account, nor of an account above or below it'
+      const message = 'Must be the ID of this account, a parent account or a sub-account'
       return [{ path: 'port.authority', message }]
     },
 

@@ -101,7 +101,7 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
   post(domainsOfAccount, {
     summary: 'Compare the DNS records of the domain with the required values',
     allow: accountMember,
-    query: { ...domainQuery, use_tcp: { flag: 'true asks name servers by TCP from the start' } },
+    query: { ...domainQuery, use_tcp: { flag: 'true uses TCP for DNS queries' } },
     answers: DomainChecks,
     run: async ({ author, path, request }) => {
       const tcp = String(request.value('use_tcp')) === 'true'

@@ -6,8 +6,8 @@ const hostField = (description: string) => text(0, 512, { description })
 const price = (description: string) => text(0, 64, { description: `${description}, for display only` })
 
 const Nav = open({
-  help: link('Where help is found'),
-  learn_more: link('Where more is learnt'),
+  help: link('URL of the help'),
+  learn_more: link('URL of more information'),
 })
 
 const Port = open(
@@ -41,9 +41,9 @@ const brandFields = {
     pattern: '^(?:#[0-9A-Fa-f]{6})?$',
     description: 'The colour of buttons and links in the web interface: #rrggbb',
   }),
-  domain: hostField('The host at which users reach the web interface; one account has it'),
-  conference_public_domain: hostField('The host at which conferences are joined'),
-  fake_api_url: link('The address of the API as developers are shown it'),
+  domain: hostField('Host of the web interface; only one account can have it'),
+  conference_public_domain: hostField('Host for joining conferences'),
+  fake_api_url: link('URL of the API, as shown to developers'),
   hide_credits: flag({ default: false }),
   hide_powered: flag({ default: false, description: 'Hides the name of the software' }),
   hide_registration: flag({ default: false, description: 'Hides the registration of new accounts' }),

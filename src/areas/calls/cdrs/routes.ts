@@ -54,20 +54,20 @@ const cdrsOfUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
 const cdrsOfDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
 
 const cdrWindowQuery = {
-  created_from: 'Gregorian seconds; the longest range before created_to unless given',
+  created_from: 'Gregorian seconds; default: the maximum range before created_to',
   created_to: 'Gregorian seconds; now unless given',
 }
 const listQuery = {
   ...cdrWindowQuery,
-  utc_offset: 'Seconds that are added to column datetime',
-  file_name: 'Name of the CSV file, when header X-File-Name gives none',
+  utc_offset: 'Seconds to add to the column datetime',
+  file_name: 'Name of the CSV file, if the header X-File-Name is missing',
 }
 const statsQuery = {
   created_from: 'Gregorian seconds; 31 days before created_to unless given. Counted by whole quarter hours',
   created_to: cdrWindowQuery.created_to,
   interval: `${intervals.join(', ')}; day unless given`,
   group_by: groupings.join(', '),
-  utc_offset: 'Seconds from UTC to the time that hours, days and months are meant in; quarter hours',
+  utc_offset: 'Offset from UTC of hours, days and months, in seconds; a multiple of 900',
 }
 
 const offsetIn = (query: URLSearchParams) => {
@@ -98,7 +98,7 @@ const choiceIn = <T extends string>(
 const quarterOffsetIn = (query: URLSearchParams) => {
   const seconds = offsetIn(query)
   if (seconds % quarterSeconds === 0 && Math.abs(seconds) <= 86_400) return seconds
-  const message = 'Value must be quarter hours, a day at most'
+  const message = 'must be a multiple of 900 seconds between -86400 and 86400'
   throw invalid({ utc_offset: { multipleOf: { message, target: quarterSeconds, value: seconds } } })
 }
 

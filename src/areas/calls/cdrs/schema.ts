@@ -44,7 +44,7 @@ const resourceTypes = [
 const CustomChannelVars = open(
   {
     account_id: id(),
-    owner_id: text(0, 128, { description: 'The user whose call it is' }),
+    owner_id: text(0, 128, { description: 'User of the call' }),
     authorizing_id: anyText({ description: 'What was authorized to make the call: a device, most often' }),
     application_name: anyText({ description: 'The application that took the call' }),
     authorizing_type: anyText({ description: 'device, trunk, mobile, resource, outbound_fax' }),
@@ -70,12 +70,12 @@ const CustomChannelVars = open(
     rate_id: anyText({ description: 'The rate that was found when the record came in' }),
     rate_description: anyText(),
     ratedeck_id: anyText(),
-    rate_increment: secondsField('Seconds are charged in steps of this many; 0 counts as 60'),
-    rate_minimum: secondsField('Seconds that are charged at least; absent: 60'),
-    rate_nocharge_time: secondsField('A call up to this long costs nothing'),
-    surcharge: units('Price of the call as such'),
-    exact_rate: exactUnits('The price of a minute where that is no whole number'),
-    exact_surcharge: exactUnits('The price of the call as such where that is no whole number'),
+    rate_increment: secondsField('Billing increment in seconds; 0 counts as 60'),
+    rate_minimum: secondsField('Minimum charged seconds; absent: 60'),
+    rate_nocharge_time: secondsField('Calls of at most this duration are free'),
+    surcharge: units('Price for each call'),
+    exact_rate: exactUnits('Price of a minute, if it is not a whole number'),
+    exact_surcharge: exactUnits('Price for each call, if it is not a whole number'),
     discount_percentage: number({ minimum: 0, maximum: 100 }),
     billing_seconds_offset: secondsField('Seconds that are not charged'),
     call_priority: anyText(),
@@ -92,14 +92,14 @@ export const Cdr = open(
     duration_seconds: secondsField('Duration of the leg'),
     billing_seconds: secondsField('Seconds since the answer'),
     ringing_seconds: secondsField('Seconds before the answer'),
-    timestamp: gregorian('When the record was made'),
+    timestamp: gregorian('Creation time of the record'),
     channel_created_time: integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'Unix time in microseconds',
     }),
     interaction_id: anyText({ description: '<interaction_time>-<interaction_key>' }),
-    interaction_time: gregorian('When the interaction began'),
+    interaction_time: gregorian('Start of the interaction'),
     interaction_key: text(1, 64, { pattern: '^[A-Za-z0-9_]*$' }),
     app_name: anyText(),
     app_version: anyText(),
@@ -147,10 +147,10 @@ export const Cdr = open(
     media_server: anyText(),
     media_quality: open(
       {
-        packets_sent: packets('Packets of voice that it has sent'),
-        packets_received: packets('Packets of voice that have reached it'),
-        packets_lost: packets('Packets of voice that have not'),
-        jitter_ms: packets('How unevenly they came, in milliseconds'),
+        packets_sent: packets('Sent voice packets'),
+        packets_received: packets('Received voice packets'),
+        packets_lost: packets('Lost voice packets'),
+        jitter_ms: packets('Jitter in milliseconds'),
       },
       { description: 'Voice quality reported by the phone of this leg at hang-up' },
     ),
@@ -190,7 +190,7 @@ export const CdrListRow = open(
 
 export const CallStat = open(
   {
-    start: must(gregorian('When the interval begins')),
+    start: must(gregorian('Start of the interval')),
     calls: must(integer({ minimum: 0, description: 'Legs' })),
     answered: must(integer({ minimum: 0, description: 'Legs with billing seconds' })),
     answer_seizure_ratio: must(number({ minimum: 0, maximum: 1, description: 'answered / calls' })),
@@ -214,10 +214,10 @@ export const CdrRecords = list(anyObject(), { title: 'Call detail records', desc
 
 export const IntakeReport = open(
   {
-    accepted: recordCount('Records that are stored now'),
-    duplicates: recordCount('Records that were stored before, by their id'),
+    accepted: recordCount('Newly stored records'),
+    duplicates: recordCount('Records with an ID that was already stored'),
     ignored: recordCount(
-      'Records that the settings of cdr keep out: test applications, loopback legs that bowed out',
+      'Records that the settings of cdr ignore: test applications, loopback legs that left by a bowout',
     ),
     rejected: must(
       list(
@@ -228,7 +228,7 @@ export const IntakeReport = open(
         { description: 'The first 1,000 records that were refused, and why' },
       ),
     ),
-    rejected_total: recordCount('How many were refused'),
+    rejected_total: recordCount('Number of refused records'),
   },
   { title: 'Results of call detail records' },
 )

@@ -86,7 +86,7 @@ const inTime = ({ number }: Field, sign: '>=' | '<=', bound: number, mark: AddPa
     : neverSql
 
 const conditionOf = (field: Field | undefined, test: ListQuery['test'], mark: AddParam): string => {
-  if (!field) throw new Error('a question about no column')
+  if (!field) throw new Error('a query without a column')
   switch (test.is) {
     case 'oneOf':
       return oneOfSql(field, test.texts, mark)

@@ -72,9 +72,9 @@ const createExport = ({ cdrs, clock, resellerOf }: Deps): OutputAction => ({
   hides: async ({ actor, account }) =>
     (await seesCosts(actor, account, resellerOf)) ? [] : columnsFor(true).filter(tellsCost),
   parameters: {
-    created_from: 'Gregorian seconds; as far before created_to as a list may reach unless given',
-    created_to: 'Gregorian seconds; when the task is made unless given',
-    utc_offset: 'Seconds that are added to column datetime',
+    created_from: 'Gregorian seconds; default: the maximum range of a list before created_to',
+    created_to: 'Gregorian seconds; default: creation of the task',
+    utc_offset: 'Seconds to add to the column datetime',
   },
 
   async settle(given) {

@@ -54,7 +54,7 @@ export const balanceRows = (finances: Finances): AlertRow[] => {
 
 const notInGoodStanding = {
   title: 'Account not in good standing',
-  message: 'Please settle what is due to avoid service interruption.',
+  message: 'Please pay the amount due to avoid service interruption.',
   category: 'not_good_standing',
 }
 
@@ -86,8 +86,8 @@ export interface PortingNumber {
 }
 
 const portMessages = {
-  port_in: 'is not here yet: its port has to be completed, or the number released.',
-  port_out: 'is leaving: its port has to be completed, or the number put back in service.',
+  port_in: 'is being ported in: complete the port, or release the number.',
+  port_out: 'is being ported out: complete the port, or activate the number again.',
 } as const
 
 export const portRows = (accountId: string, numbers: readonly PortingNumber[]): AlertRow[] =>

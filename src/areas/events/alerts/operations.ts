@@ -122,7 +122,7 @@ const createReading = ({ store, settings, alerts, generated, now, isEnabled }: C
       if (!alert) {
         const isGenerated = (await generated.of(account)).some((row) => row.id === id)
         if (!isGenerated) throw failure(badIdentifier, { cause: id })
-        const message = 'this alert is not clearable: it ends with its cause'
+        const message = 'this alert cannot be cleared: it ends with its cause'
         throw failure(forbidden, { message, cause: id })
       }
       await committed(store, author, (set) =>

@@ -67,7 +67,7 @@ export const createOutages = ({ store, log, alerts }: Deps, watched: Watched) =>
 
     async reached(host: string) {
       if (!outages.delete(causeOf(host))) return
-      log.write('info', `${noun} is reached again`, { host })
+      log.write('info', `${noun} can be reached again`, { host })
       await withdraw(host)
     },
 

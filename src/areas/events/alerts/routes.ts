@@ -16,7 +16,7 @@ const knownKeys = (data: Json): Json =>
 
 const expired = (value: unknown): Problems => ({
   expiration_date: {
-    minimum: { message: 'The alert would have ended already: use a time in the future', value },
+    minimum: { message: 'expires must be in the future', value },
   },
 })
 

@@ -48,7 +48,7 @@ const fields = {
   message: must(typed(['string', 'object'], { minLength: 1, maxLength: 8192 })),
   category: text(1, 128),
   level: text(1, 64, { default: 'info' }),
-  expiration_date: gregorian('Time after which it is hidden'),
+  expiration_date: gregorian('Time when the alert expires'),
   metadata: typed(['object', 'array'], { items: AlertMark }),
   from: must(list(Sender, { minItems: 1, maxItems: 100 })),
   to: must(list(Recipient, { minItems: 1, maxItems: 100 })),

@@ -8,10 +8,10 @@ import type { AuditEntry, AuditQuery } from './store.ts'
 import { csvHeader, csvLineOf, entryJson, filterable, timeBounds, weightOf } from './views.ts'
 
 export const auditQuery = {
-  actor_id: 'Only what that user, named key or task did; of an account’s one key the id of the account',
-  action: 'Only created, edited or deleted',
-  created_from: 'Gregorian seconds: only what was committed then or later',
-  created_to: 'Gregorian seconds: only what was committed then or before',
+  actor_id: 'ID of a user, named key or task; for the API key of an account, the account ID',
+  action: 'created, edited or deleted',
+  created_from: 'Gregorian seconds: committed at this time or later',
+  created_to: 'Gregorian seconds: committed at this time or earlier',
 }
 
 const isTime = ({ is }: Test) => is === 'notBefore' || is === 'notAfter'

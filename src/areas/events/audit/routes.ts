@@ -17,8 +17,8 @@ export const auditRoutes = (audit: Audit): Route[] => [
     outlivesAccount: true,
     query: {
       ...auditQuery,
-      kind: 'Only of records of this kind',
-      record_id: 'Only of the record of this id',
+      kind: 'Only records of this kind',
+      record_id: 'Only the record with this ID',
     },
     answers: AuditEntry,
     list: true,

@@ -30,8 +30,8 @@ const actor = closed({
 
 const change = closed({
   path: must(anyText({ description: 'Dotted; members of lists by their place' })),
-  from: whatever('Absent of what was added'),
-  to: whatever('Absent of what was removed'),
+  from: whatever('Absent for an added record'),
+  to: whatever('Absent for a removed record'),
 })
 
 export const AuditEntry = closed(
@@ -40,7 +40,7 @@ export const AuditEntry = closed(
     account_id: must(
       anyText({ description: 'The account of the record; the master account for records of the system' }),
     ),
-    at: must(gregorian('When it was committed')),
+    at: must(gregorian('Time of the commit')),
     actor: must(actor),
     request_id: must(anyText({ description: 'ID of the request, or the name of the server’s own job' })),
     action: must(choice(['created', 'edited', 'deleted'])),
@@ -53,7 +53,7 @@ export const AuditEntry = closed(
     ),
     changes: must(list(change, { description: 'Changed values; secrets are shown as ***' })),
     sequence: must(anyText({ description: 'Its place in the order of everything: the id of its event' })),
-    digest: must(digest('SHA-256 over the digest before it and what the entry says')),
+    digest: must(digest('SHA-256 of the previous digest and the content of this entry')),
     previous_digest: must(
       either([digest('Digest of the previous entry of the account'), Type.Null()], {
         description: 'null of the first entry of an account',
@@ -66,8 +66,8 @@ export const AuditEntry = closed(
 /** The document of a removal entry: what was removed, and where the chain continues. */
 export const RemovedEntries = closed({
   entries: must(integer({ minimum: 1 })),
-  until: must(gregorian('When the last of them was committed')),
+  until: must(gregorian('Time of the last one')),
   sequence: must(anyText({ description: 'The place of the last of them' })),
-  digest: must(digest('Digest of the last of them, to which the first remaining entry refers')),
+  digest: must(digest('Digest of the last one, which the first remaining entry contains')),
 })
 export type RemovedEntries = Static<typeof RemovedEntries>

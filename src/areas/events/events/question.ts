@@ -46,6 +46,10 @@ export const placeIn = (text: string | null | undefined, name: string): number |
   if (text === 'now') return text
   const place = sequenceOf(text)
   if (place !== undefined) return place
-  const pattern = { message: 'Value is no sequence of the feed', target: 'sequence or now', value: text }
+  const pattern = {
+    message: 'after: must be an event sequence number or now',
+    target: 'sequence or now',
+    value: text,
+  }
   throw invalid({ [name]: { pattern } })
 }

@@ -28,7 +28,7 @@ export const Event = closed(
     ),
     type: must(anyText({ description: 'user.edited, balance.low and so on' })),
     account_id: must(anyText()),
-    at: must(gregorian('When it was committed')),
+    at: must(gregorian('Time of the commit')),
     actor: must(EventActor),
     request_id: must(anyText()),
     record: must(EventRecord),
@@ -39,14 +39,14 @@ export const Event = closed(
 )
 
 const query = {
-  after: 'Begin behind this sequence; `now`: with what comes',
-  type: 'Only these types: a comma list of `<kind>.<what>` and `<kind>.*`; `cdr.created` comes only where it is named',
-  record_id: 'Only of the record of this id',
-  actor_id: 'Only what this user, key or task has done',
-  created_from: 'Gregorian seconds: not what was before',
-  created_to: 'Gregorian seconds: not what comes later',
-  include_subaccounts: { flag: 'true: also what is below the account' },
-  with_before: { flag: 'true: records as they were before, too' },
+  after: 'Only events after this sequence; `now`: only new events',
+  type: 'Only these types: `<kind>.<what>` and `<kind>.*`, separated by commas; `cdr.created` is only sent if it is listed',
+  record_id: 'Only the record with this ID',
+  actor_id: 'Only events of this user, key or task',
+  created_from: 'Gregorian seconds: no earlier events',
+  created_to: 'Gregorian seconds: no later events',
+  include_subaccounts: { flag: 'true: also events of sub-accounts' },
+  with_before: { flag: 'true: also the previous version of each record' },
 }
 
 const isStreamed = ({ request }: Pick<Call, 'request'>) => request.accepts === 'text/event-stream'

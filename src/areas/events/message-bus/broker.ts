@@ -39,7 +39,7 @@ export const hostOf = ({ url }: Target) => {
 
 export const alertOf = (host: string, reason: string, masterId: string): Alert => ({
   title: 'The message bus cannot be reached',
-  message: `Events wait in the store until ${host} takes them: ${reason}`,
+  message: `Events wait in the store until ${host} accepts them: ${reason}`,
   category: 'message_bus',
   from: [{ type: 'account', value: masterId }],
   to: [{ type: masterId, value: 'admins' }],

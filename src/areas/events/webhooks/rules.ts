@@ -57,11 +57,11 @@ const modifier = (friendlyName: string, items: readonly string[]) => ({
   items,
 })
 
-const fromSwitch = 'Requires a telephone switch that reports it'
+const fromSwitch = 'Requires a phone switch that reports it'
 
 export const webhookKinds = (noticeIds: readonly string[]): WebhookKind[] => [
-  kindOf(all, 'All', 'Every event once, but for call records'),
-  kindOf('cdr', 'CDR', 'A call record has come in'),
+  kindOf(all, 'All', 'Each event once, except call records'),
+  kindOf('cdr', 'CDR', 'A call record was received'),
   kindOf('channel_answer', 'Channel answer', fromSwitch),
   kindOf('channel_bridge', 'Channel bridge', fromSwitch),
   kindOf('channel_create', 'Channel create', fromSwitch),
@@ -109,7 +109,7 @@ const ownHeaders =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|x-hook-id|x-account-id|x-event-id|x-crosspoint-.*)$/i
 
 const headerProblems = ({ custom_request_headers: headers = {} }: Partial<Webhook>): Problems => {
-  const message = 'The server sets this header itself'
+  const message = 'The server sets this header'
   const own = Object.keys(headers).filter((name) => ownHeaders.test(name))
   return Object.fromEntries(
     own.map((value) => [`custom_request_headers.${value}`, { forbidden: { message, value } }]),
@@ -146,7 +146,8 @@ export const reEnableProblems = ({ 're-enable': isAsked }: Partial<ReEnable>): P
 
 /** The address is not public. */
 export const addressProblem = (uri: string): Problems => {
-  const message = 'The address leads to no host of the internet that may be called'
+  const message =
+    'The host resolves to a private address. Use a public host, or ask the operator to add it to allowed_private_hosts'
   return { uri: { error: { message, value: maskUrls(uri) } } }
 }
 

@@ -140,7 +140,7 @@ export const Attempt = open(
     reason: anyText(),
     client_error: anyText({ description: 'What was wrong where no answer came' }),
     retries_left: must(integer({ description: 'How often it is tried again, if it fails each time' })),
-    timestamp: must(gregorian('When it was tried')),
+    timestamp: must(gregorian('Time of the attempt')),
     duration_ms: must(integer()),
   },
   { title: 'Attempt to tell a webhook' },

@@ -38,7 +38,7 @@ export const createDirectory = ({ store, leases, log }: DepsOf<'store' | 'leases
       if (!lease || lease.lost.aborted) lease = await leases.take(name)
       await store.writeUnrecorded([...batch.values()])
     } catch (error) {
-      log.write('warn', 'open WebSockets could not be written down', { error: describeError(error) })
+      log.write('warn', 'open WebSockets could not be recorded', { error: describeError(error) })
       // Newer changes of the same connection win.
       changed = new Map([...batch, ...changed])
     }

@@ -22,7 +22,7 @@ export const OpenWebSocket = open(
     websocket_session_id: must(anyText()),
     account_id: must(anyText({ description: 'Accounts of the tokens sent over it' })),
     bindings: must(list(anyText({ description: 'Subscriptions of these tokens' }))),
-    timestamp: must(gregorian('When it was opened')),
+    timestamp: must(gregorian('Time when it was opened')),
     source: must(anyText({ description: 'The address of the client' })),
     destination: must(anyText({ description: 'The node that it is open to' })),
     name: anyText({ description: 'What the client calls it' }),

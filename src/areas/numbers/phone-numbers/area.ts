@@ -38,7 +38,7 @@ const accountsPerBatch = 8
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
   kinds: {
-    localities: 'places of numbers',
+    localities: 'localities of numbers',
     number: 'phone numbers',
     number_order: 'orders of numbers that failed',
     number_pool: 'numbers without an account',

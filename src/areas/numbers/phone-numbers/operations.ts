@@ -125,7 +125,7 @@ const mobileNumberTaken = (mdn: unknown): Problems => ({
 })
 
 const invalidMobileNumber = (mdn: unknown): Problems => ({
-  'mobile.mdn': { invalid: { message: 'The mobile number is no phone number', cause: mdn } },
+  'mobile.mdn': { invalid: { message: 'The mobile number is not a phone number', cause: mdn } },
 })
 
 const additionProblems = (by: NumberCaller): Problems => {

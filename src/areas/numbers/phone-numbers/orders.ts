@@ -117,7 +117,7 @@ export const createNumberJobs = ({ store, queue, desk, planner }: Deps) => {
 
   const supplierOf = (carrier: string) => {
     const { supplier } = desk.of(carrier)
-    if (!supplier) throw new Error(`${carrier} takes no orders of numbers`)
+    if (!supplier) throw new Error(`the carrier ${carrier} does not accept number orders`)
     return supplier
   }
 

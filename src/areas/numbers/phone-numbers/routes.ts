@@ -138,7 +138,7 @@ export const phoneNumberRoutes = (tools: Deps): Route[] => {
       query: {
         ...searchQuery,
         filter_state: 'A state, or a JSON array of states',
-        include_ports: 'Accepted: there are no port requests here',
+        include_ports: 'Accepted and ignored: this server has no port requests',
       },
       answers: either([NumberList, list(FoundNumber)]),
       list: 'keyed',

@@ -38,7 +38,7 @@ export const numberListProblems = (numbers: unknown): Problems => {
   if (!Array.isArray(numbers)) return problem('type', 'numbers must be a list', { target: 'array' })
   if (numbers.length === 0) return problem('minimum', 'minimum 1 number required', { target: 1 })
   if (numbers.length > maxNumbers) {
-    const message = `maximum ${maxNumbers} numbers allowed; a task takes more`
+    const message = `maximum ${maxNumbers} numbers allowed; use a task for more`
     return problem('maxItems', message, { target: maxNumbers })
   }
   const texts = numbers.filter((number) => typeof number === 'string')

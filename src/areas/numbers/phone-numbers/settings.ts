@@ -75,11 +75,9 @@ const carrier = (description: string) => choice(numberModules, { default: 'knm_l
 const carriers = (description: string) => Type.Array(choice(numberModules), { default: [], description })
 
 const numberLifeKeys = {
-  available_module_name: carrier('Carrier of new numbers that name none'),
+  available_module_name: carrier('Carrier of new numbers without a carrier'),
   port_in_module_name: carrier('Carrier of new numbers that are ported in'),
-  import_defaults_to_carrier: carrier(
-    'Carrier of numbers that a task imports, unless the operator names one',
-  ),
+  import_defaults_to_carrier: carrier('Carrier of numbers that a task imports, unless the operator sets one'),
   released_state: choice(['available', 'released'], {
     default: 'available',
     description: 'State of a released number',

@@ -22,4 +22,4 @@ export interface ImportState {
 }
 
 export const beingUndone =
-  'an import from Kazoo is being undone and writes are disabled: complete it with `crosspoint import kazoo --undo`'
+  'an import from Kazoo is being undone, so writes are disabled: complete it with `crosspoint import kazoo --undo`'

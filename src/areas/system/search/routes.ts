@@ -17,17 +17,17 @@ const FoundBy = keyed(list(Found), { title: 'Search results by field' })
 const maxOfEach = 50
 
 const query = {
-  t: `What is searched for: ${searchTypes.join(', ')}`,
+  t: `Record type: ${searchTypes.join(', ')}`,
   q: 'The field: name, realm or id of accounts, name or username of users, name of devices',
-  v: 'What the field begins with; only letters and digits count',
+  v: 'Beginning of the field; only letters and digits count',
 }
 
 const multiQuery = {
   t: query.t,
-  by_name: 'What the name begins with',
-  by_realm: 'What the realm of accounts begins with',
-  by_id: 'What the id of accounts begins with',
-  by_username: 'What the user name of users begins with',
+  by_name: 'Beginning of the name',
+  by_realm: 'Beginning of the realm of accounts',
+  by_id: 'Beginning of the ID of accounts',
+  by_username: 'Beginning of the user name of users',
 }
 
 const rowOf = ({ type }: SearchQuery, { record }: Hit) => {

@@ -67,7 +67,7 @@ export const readSearchQueries = (value: (name: string) => unknown): SearchQuery
   const asked = fieldsOf(type).filter((field) => value(`by_${field}`) !== undefined)
   if (asked.length === 0) {
     const target = fieldsOf(type).map((field) => `by_${field}`)
-    throw invalid({ multi: { enum: { message: 'At least one of these has to be given', target } } })
+    throw invalid({ multi: { enum: { message: 'At least one of these is required', target } } })
   }
   return asked.map((field) => ({ type, field, prefix: prefixOf(type, field, value(`by_${field}`)) }))
 }

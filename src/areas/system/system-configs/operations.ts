@@ -60,7 +60,7 @@ interface SentSection {
 }
 
 const unknownDocument =
-  'No part of the server reads this document. Accounts read it under configs, unless hidden_documents of crossbar.configs contains its name'
+  'The server does not use this document. Accounts can read it under configs, unless hidden_documents of crossbar.configs contains its name'
 
 const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
 

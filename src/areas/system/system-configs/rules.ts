@@ -77,7 +77,7 @@ const costProblems = (costs: Json, path: string, depth = 1): Problems => {
     const place = `${path}.${pathKey(key)}`
     if (isMethodInSmall(key))
       problems[place] = {
-        invalid: { message: `Methods are written in capitals: ${key.toUpperCase()}`, value: key },
+        invalid: { message: `Methods must be upper case: ${key.toUpperCase()}`, value: key },
       }
     else if (isObject(cost) && depth < deepestCost)
       Object.assign(problems, costProblems(cost, place, depth + 1))
@@ -96,13 +96,17 @@ const listenerProblems = ({ use_plaintext: isPlain, port }: Json): Problems => (
   ...(isPlain === false
     ? invalidValue(
         'use_plaintext',
-        'The plain listener cannot be switched off: CROSSPOINT_HOST=127.0.0.1, read at the start, keeps it to this machine',
+        'Plain HTTP cannot be disabled. To restrict it to this machine, start the server with CROSSPOINT_HOST=127.0.0.1',
         false,
       )
     : {}),
   ...(port === undefined
     ? {}
-    : invalidValue('port', 'The port is what CROSSPOINT_PORT says, read at the start', port)),
+    : invalidValue(
+        'port',
+        'port is read-only. Set the environment variable CROSSPOINT_PORT and restart',
+        port,
+      )),
 })
 
 const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs, ...listener }: Json): Problems => ({

@@ -57,7 +57,7 @@ const callflowRoutes = (callflows: Callflows) => {
     row: CallflowRow,
     routes: everyOperation(accountMember, {
       list: {
-        query: { filter_numbers: 'Only the callflow that lists this number, or one of a JSON list of them' },
+        query: { filter_numbers: 'Only the callflow of this number, or of one in a JSON list of numbers' },
       },
       read: { summary: 'Read a callflow, with the names of the records in its flow' },
       delete: { summary: 'Delete a callflow; calls to its numbers fail from then on' },

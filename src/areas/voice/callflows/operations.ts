@@ -97,7 +97,14 @@ const useProblem = (accountId: string, number: string, stored: NumberRecord | un
   if (stored?.accountId !== accountId)
     return { numbers: { not_found: { message: 'The account has no such phone number', cause: number } } }
   return stored.usedBy === 'trunkstore'
-    ? { numbers: { unique: { message: 'The phone number leads to a trunk', cause: number } } }
+    ? {
+        numbers: {
+          unique: {
+            message: 'The phone number is assigned to a trunk. Remove it there first',
+            cause: number,
+          },
+        },
+      }
     : {}
 }
 

@@ -56,7 +56,7 @@ export const flowProblems = (flow: unknown): Problems => {
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     modules += 1
     if (modules > maxModules || place.depth > deepest) {
-      const message = `A flow has at most ${maxModules} modules, ${deepest} behind each other`
+      const message = `A flow has at most ${maxModules} modules and ${deepest} levels`
       return { flow: { too_large: { message, target: maxModules } } }
     }
     Object.assign(problems, stepProblems(place))

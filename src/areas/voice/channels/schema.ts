@@ -15,7 +15,7 @@ export const Channel = open(
     owner_id: anyText({ description: 'The user who owns that' }),
     bridge_id: must(anyText({ description: 'The same in all channels of a conversation' })),
     interaction_id: anyText({ description: 'ID of its call records' }),
-    timestamp: must(gregorian('When it began')),
+    timestamp: must(gregorian('Start of the call')),
     elapsed_s: must(integer({ description: 'Seconds since it was answered; 0: it was not' })),
     node: must(anyText({ description: 'The edge that carries it' })),
   },

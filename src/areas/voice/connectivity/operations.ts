@@ -137,7 +137,7 @@ const trunkNumbers = (trunks: ReturnType<typeof createConnectivityStore>, number
         const usedBy = (await view.get(number))?.usedBy
         if (usedBy && usedBy !== use) return taken(path, `The phone number is used by ${usedBy}`, number)
         return (await trunks.byNumber(account.id, number))
-          ? taken(path, 'The phone number leads to another trunk', number)
+          ? taken(path, 'The phone number is assigned to another trunk. Remove it there first', number)
           : {}
       })
       return joinProblems(...(await Promise.all(found)))

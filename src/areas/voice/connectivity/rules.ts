@@ -155,10 +155,10 @@ const repetitionProblems = (doc: Partial<Connectivity>, normalize: (text: string
     ({ number, index }) => [`servers.${index}.DIDs.${number}`, normalize(number)] as const,
   )
   const paths = [users, addresses, numbers].flatMap(repeated)
-  const message = `The servers must not have more than ${maxDids} numbers`
+  const message = `The servers must have at most ${maxDids} numbers`
   return joinProblems(
     dids.length > maxDids ? { servers: { maxProperties: { message, target: maxDids } } } : {},
-    ...paths.map((path) => taken(path, 'Two servers cannot have the same', path.split('.').at(-1))),
+    ...paths.map((path) => taken(path, 'Two servers cannot have the same value', path.split('.').at(-1))),
   )
 }
 

@@ -60,11 +60,11 @@ export const assertMayHaveCredentials = (
   { withCredentials }: Pick<EdgeQuery, 'withCredentials'>,
 ) => {
   if (withCredentials && !isSuperduper(actor))
-    throw failure(forbidden, { cause: 'credentials are for the keys of the operator' })
+    throw failure(forbidden, { cause: 'only the keys of operators may read credentials' })
 }
 
 /** An unknown-realm answer would mislead an edge that asks about its own realm. */
-export const ownRealm = () => failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
+export const ownRealm = () => failure(forbidden, { cause: 'only parent accounts of a realm may query it' })
 
 /**
  * The digest that a proxy compares with, never the password. The names are those of the request, because phones hash them

@@ -91,7 +91,7 @@ export const createEdgeReporting = (deps: EdgeDeps, edge: Edge) => {
       const { value, problems } = await validate(EdgeEmergency, withoutControlCharacters(dropNulls(given)))
       if (hasProblems(problems)) rejected.push({ line: index + 1, reason: rejectionReason(problems) })
       else if (await retrying(() => reportEmergency(author, value))) told += 1
-      else rejected.push({ line: index + 1, reason: 'account_id: is not known' })
+      else rejected.push({ line: index + 1, reason: 'account_id: unknown account' })
     }
     return { told, rejected }
   }

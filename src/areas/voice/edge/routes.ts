@@ -24,11 +24,11 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     allow: anyToken,
     price: { is: 'free' },
     query: {
-      realm: 'Required: the realm the packet names',
-      username: 'The SIP user name it names',
-      address: 'Where it comes from: asks for a decision',
-      user_agent: 'What sent it',
-      credentials: { flag: 'For the operator alone: what the device signs in with' },
+      realm: 'Required: realm of the packet',
+      username: 'SIP user name of the packet',
+      address: 'Source address of the packet; the response then contains a decision',
+      user_agent: 'User agent of the packet',
+      credentials: { flag: 'For operators only: SIP credentials of the device' },
     },
     answers: EdgeAnswer,
     fails: [forbidden],
@@ -39,9 +39,10 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     allow: superduper,
     price: { is: 'free' },
     query: {
-      address: 'Required: where the call comes from',
-      port: 'From which port, for carriers that call from one alone',
-      number: 'Who is called: carriers of the account with this number, and of those above, count as well',
+      address: 'Required: source address of the call',
+      port: 'Source port, for carriers with a fixed port',
+      number:
+        'Called number: also considers the carriers of the account with this number and of its parent accounts',
     },
     answers: CarrierAnswer,
     run: async ({ query }) => {
@@ -56,7 +57,7 @@ export const edgeRoutes = ({ edge, carriers, edgeExport, reporting }: Deps): Rou
     allow: anyToken,
     query: {
       realm: 'Required: the realm',
-      credentials: { flag: 'For the operator alone: what devices and servers sign in with' },
+      credentials: { flag: 'For operators only: SIP credentials of devices and servers' },
     },
     answers: list(EdgeExportRow),
     fails: [forbidden],

@@ -100,7 +100,7 @@ export const EdgeRefusal = open(
     realm: must(text(1, 253, { description: 'The realm the packet named' })),
     username: text(0, 256, { description: 'The SIP user name it named' }),
     address: text(0, 64, { description: 'Where it came from' }),
-    user_agent: text(0, 512, { description: 'What sent it' }),
+    user_agent: text(0, 512, { description: 'User agent of the packet' }),
     method: text(1, 32, { description: 'REGISTER, INVITE, ...' }),
     number: text(0, 64, { description: 'Whom it called' }),
     reason: must(
@@ -157,7 +157,7 @@ export const EdgeReportsTaken = open(
       open({
         told: count('Refusals reported in the feeds of their accounts'),
         repeated: count('Refusals equal to one reported within the last minute'),
-        unknown: count('Refusals of realms that no account has'),
+        unknown: count('Refusals of unknown realms'),
         rejected: must(Rejected),
       }),
     ),

@@ -48,7 +48,7 @@ const callRecordPage = ({ isSecret, take }: FreeswitchIntake): PostedPage => ({
       ? { status: 200, content: { status: verdict, reason } }
       : { status: 400, content: { status: 'rejected', reason: verdict.rejected } }
   },
-  fault: 'a call record from a switch could not be taken',
+  fault: 'a call record from a switch could not be stored',
 })
 
 /** The directory and the dialplan of FreeSWITCH, and its call records. */

@@ -138,7 +138,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log,
     const account = await accountOf(leg.accountHints)
     if (!account) {
       // Strangers who try numbers at a switch leave thousands of such legs.
-      log.write('info', 'a leg of no known account was not stored', { call_id: leg.callId })
+      log.write('info', 'a leg of an unknown account was not stored', { call_id: leg.callId })
       return { verdict: 'ignored', reason: noAccount }
     }
     if (lacksEnd(leg)) return { verdict: { rejected: noEnd } }

@@ -47,7 +47,7 @@ export const createGroups = (store: Store) => {
     if (isNew && !(await store.records.find(accountId, type, id)))
       return { [path]: { not_found: { message: `The account has no such ${type}`, cause: id } } }
     if (before && type === 'group' && (await contains(accountId, id, before.id)))
-      return { [path]: { circular: { message: 'The group would be a part of itself', cause: id } } }
+      return { [path]: { circular: { message: 'The group cannot contain itself', cause: id } } }
     return {}
   }
 

@@ -29,7 +29,7 @@ const provisioningAlert = (
   const { name, owner_id: ownerId } = doc
   return {
     title: 'Provisioning Error',
-    message: `The settings of the phone ${typeof name === 'string' ? name : id} (${mac}) could not be handed to the provisioning service.`,
+    message: `The settings of the phone ${typeof name === 'string' ? name : id} (${mac}) could not be sent to the provisioning service.`,
     category: 'provisioner',
     level: 'error',
     metadata: {

@@ -33,7 +33,7 @@ const query = {
   'ignore-early-media': 'false passes early media on (default true)',
   media: '`bypass` or `process`',
   timeout: 'Seconds the phones ring, at least 3 (default 30)',
-  target_call_id: 'The call that the phones take part in already',
+  target_call_id: 'Existing call of the phones',
 }
 
 // The specification names `devices`; Crossbar reads `quickcall`. Both count, the former first.

@@ -65,7 +65,7 @@ type Reader = ReturnType<typeof createReader>
 const filterByPattern = (reader: Reader, filter: string, number: string) => {
   const { pattern, problem } = compilePattern(filter)
   if (pattern?.groups === 1) return pattern.firstGroup(number) ?? number
-  const message = `The pattern ${problem ?? 'must have one group: what it holds is called'}`
+  const message = `The pattern ${problem ?? 'must have one group with the number to call'}`
   reader.refuse('number_filter', 'wrong_format', { message, format: 'regex', value: filter })
   return number
 }
@@ -78,7 +78,11 @@ const filtered = (reader: Reader, number: string) => {
 
 const numberIn = (reader: Reader, sent: string) => {
   const number = filtered(reader, sent)
-  if (number === '') reader.refuse('number', 'invalid', { message: 'There is nothing to call', cause: sent })
+  if (number === '')
+    reader.refuse('number', 'invalid', {
+      message: 'number: contains no digits. Send the number to call',
+      cause: sent,
+    })
   return number
 }
 

@@ -199,7 +199,7 @@ export const headerProblems = (path: string, headers: Readonly<Record<string, st
       .filter((name) => ownHeaders.has(name.toLowerCase()))
       .map((name) => [
         `${path}.${name}`,
-        { forbidden: { message: 'Headers of this name are written by the edge itself', value: name } },
+        { forbidden: { message: 'The edge sets this header. Choose another header name', value: name } },
       ]),
   )
 

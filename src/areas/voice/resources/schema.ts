@@ -65,8 +65,8 @@ const Classifier = open({
   enabled: flag({ default: true }),
   emergency: flag({ description: 'Else as the resource says' }),
   regex: text(1, 256, { description: 'Instead of the rules of the resource' }),
-  prefix: aroundNumber('Instead of what the gateways say'),
-  suffix: aroundNumber('Instead of what the gateways say'),
+  prefix: aroundNumber('Replaces the value of the gateways'),
+  suffix: aroundNumber('Replaces the value of the gateways'),
   weight_cost: integer({ minimum: 0, maximum: 100, description: 'Else as the resource says' }),
 })
 export type Classifier = Static<typeof Classifier>
@@ -75,10 +75,8 @@ const fields = {
   name: must(text(1, 128)),
   enabled: flag({ default: true }),
   gateways: must(list(Gateway, { maxItems: 50, description: 'Tried in this order' })),
-  rules: Patterns(
-    'Regular expressions (RE2), one of which the number fits; what its first group holds is dialled',
-  ),
-  cid_rules: Patterns("Regular expressions (RE2), one of which the caller's number fits"),
+  rules: Patterns('Regular expressions (RE2) for the number; the first group of the match is dialed'),
+  cid_rules: Patterns('Regular expressions (RE2) for the number of the caller'),
   classifiers: keyedBy('^\\w{1,64}$', Classifier, {
     description:
       'The classes of numbers that it is for, and what is otherwise for them. Without it any class',

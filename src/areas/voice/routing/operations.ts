@@ -124,7 +124,7 @@ export const createRouting = (deps: Deps) => {
       )
       for (const [index, want] of decided.wants.entries()) known.set(factName(want), found[index])
     }
-    throw new Error('a route asks for ever more')
+    throw new Error('a route does not end')
   }
 
   /** The account that calls: that with the realm, or with the device that names the realm. */
@@ -143,7 +143,7 @@ export const createRouting = (deps: Deps) => {
     if (account && mayAsk(actor, account))
       return decide(actor, { accountId: account.id, from: 'account', number, deviceId, caller, isWithheld })
     if (account?.id === actor.accountId)
-      throw failure(forbidden, { cause: 'only accounts above a realm may ask about it' })
+      throw failure(forbidden, { cause: 'only parent accounts of a realm may query it' })
     return refuseCall('unknown_realm', number)
   }
 

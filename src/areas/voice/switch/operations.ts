@@ -109,7 +109,7 @@ export const createEdgeFollower = (deps: Deps) => {
   /** Stores an alert without making the edges wait for it. */
   const note = (work: Promise<void>) => {
     work.catch((error) => {
-      log.write('warn', 'an alert of a SIP edge could not be kept', { reason: inOneLine(String(error)) })
+      log.write('warn', 'an alert of a SIP edge could not be stored', { reason: inOneLine(String(error)) })
     })
   }
 

@@ -88,7 +88,9 @@ const startRun = (
     const latest = await runs.latest(account.id, migration)
     if (latest?.state === 'executing') {
       if (isSameReach(orderedIn(latest), reach)) return latest
-      throw failure(datastoreConflict, { message: 'this migration is running here, for other accounts' })
+      throw failure(datastoreConflict, {
+        message: 'this migration is already running for other accounts. Wait until it ends',
+      })
     }
     const { idempotency: _, ...kept } = author
     const { includesDescendants: include_descendants, includesResellers: include_resellers } = reach

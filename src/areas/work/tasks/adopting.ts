@@ -96,8 +96,10 @@ export const createTaskImporter = ({ tasks, runs }: TaskStore): Importer => {
     kind: tasks.kind,
 
     async fileProblem({ role, bytes }) {
-      if (role === 'output') return isCsv(bytes) ? undefined : 'it is no CSV'
-      return (await inputParts(bytes)) ? undefined : 'it is no CSV that has a header and rows of its length'
+      if (role === 'output') return isCsv(bytes) ? undefined : 'it is not a CSV file'
+      return (await inputParts(bytes))
+        ? undefined
+        : 'it is not a CSV file with a header and rows of the same length'
     },
 
     async files({ accountId, id }) {

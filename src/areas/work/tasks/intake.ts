@@ -60,7 +60,7 @@ const createRowValidator = ({ mandatory }: IntakeOptions) => {
   const takeHeader = (cells: readonly (string | undefined)[]) => {
     header = cells.map((cell) => cell ?? '')
     if (header.includes('')) throw notRectangular(headerHint(header))
-    if (new Set(header).size < header.length) throw badFormat('The header names a column twice')
+    if (new Set(header).size < header.length) throw badFormat('The header contains a column twice')
     needed = mandatory.map((name) => header?.indexOf(name) ?? -1).filter((index) => index >= 0)
   }
 

@@ -175,7 +175,7 @@ export const createMaker = (deps: Deps) => {
     const action = find(category, name)
     // Before the upload of the input.
     if (action && !action.allow.allows(actor, account, { account_id: account.id })) {
-      throw failure(forbidden, { cause: `tasks of this kind may be made by: ${action.allow.name}` })
+      throw failure(forbidden, { cause: `tasks of this kind may be created by: ${action.allow.name}` })
     }
     if (action && isWithoutColumns(input)) requireSound(action, input, noColumns)
     const intake = await receive(order, action, key, deps)

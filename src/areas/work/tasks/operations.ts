@@ -218,7 +218,7 @@ const createMaking = (core: Core, { bare }: Views) => {
       const { done = 0, position } = (await runs.run(task)) ?? {}
       const { rowsBefore: before = { taskId: task.id, count: 0 } } = task.hidden
       const rowCount = task.doc.total_count === undefined ? undefined : task.doc.total_count - done
-      if (rowCount === 0) throw refuse(task, 'task has reached all of its rows')
+      if (rowCount === 0) throw refuse(task, 'task has no remaining rows')
       const rowsBefore = { ...before, count: before.count + done }
       const origin: Origin = { task, how: 'continue', rowCount, rowsBefore, position }
       return remake(origin, rowsBehind(task, done), by)
@@ -238,7 +238,7 @@ const createControl = (
     const { id, accountId, doc } = task
     const stopped = doc.continuation_of && (await tasks.find(accountId, doc.continuation_of))
     if (!stopped) return
-    if (stopped.doc.continued_by) throw refuse(task, 'another task does these rows')
+    if (stopped.doc.continued_by) throw refuse(task, 'another task runs these rows')
     tasks.replace(set, stopped, tasks.revise(stopped, { doc: { ...stopped.doc, continued_by: id } }))
   }
 

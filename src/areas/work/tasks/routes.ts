@@ -125,11 +125,11 @@ const routesBelow = <const Root extends string>(
       allow: make,
       query: {
         category: 'Description of the task',
-        action: 'What it does',
+        action: 'Description of the action',
         file_name: 'Name of the input file',
-        dry_run: { flag: 'Every row is checked, nothing is changed' },
-        quote_id: 'The id of a dry run: no row is charged more than at the prices of then',
-        created_from: 'For actions over a range of time (Gregorian seconds)',
+        dry_run: { flag: 'Validates every row and changes nothing' },
+        quote_id: 'ID of a dry run: no row is charged more than its prices',
+        created_from: 'For actions with a time range (Gregorian seconds)',
         created_to: 'The same',
       },
       body: TaskRequest,
@@ -158,7 +158,7 @@ const routesBelow = <const Root extends string>(
       summary: 'Read a task, or its input or output as CSV',
       record: { kind: 'task', owner: 'actor' },
       ...aboutOne,
-      query: { csv_name: 'in.csv or out.csv; a client that accepts CSV gets out.csv unless it names one' },
+      query: { csv_name: 'in.csv or out.csv; default for clients that accept CSV: out.csv' },
       produces: csvTypes,
       acceptsAnything: true,
       fails: [badIdentifierList],
@@ -174,7 +174,7 @@ const routesBelow = <const Root extends string>(
       summary: 'Start a task',
       ...operatingOne,
       query: {
-        accept_charges: { flag: 'false: rows fail that would charge the account whose token made the task' },
+        accept_charges: { flag: 'false: rows that would charge the account of the token fail' },
       },
       run: async ({ author, subject: task, request }) => {
         const agreement = request.value('accept_charges')
@@ -191,7 +191,7 @@ const routesBelow = <const Root extends string>(
     put(`${oneTask}/retry`, {
       summary: 'Create a new task from the failed rows of a finished one',
       ...operatingOne,
-      query: { dry_run: { flag: 'As the old task unless given' } },
+      query: { dry_run: { flag: 'Default: as in the old task' } },
       fails: [invalidTaskRequest],
       run: async (call) => {
         const dryRun = call.request.value('dry_run')

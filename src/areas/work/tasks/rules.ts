@@ -76,7 +76,7 @@ const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) 
   const misspelt = unknown.find((name) => isKnown(columnName(name)))
   if (misspelt === undefined) return {}
   return {
-    message: `Column names are in lower case and without spaces: ${columnName(misspelt)}, not ${misspelt}`,
+    message: `Column names must be lower case without spaces: ${columnName(misspelt)}, not ${misspelt}`,
   }
 }
 

@@ -27,8 +27,8 @@ const dollarsField = (description: string) => must(number({ description: `Dollar
 const ForeseenCharge = open({
   account_id: must(anyText({ description: 'The account that would pay' })),
   name: must(anyText()),
-  today: dollarsField('due at once; negative: given back'),
-  recurring: dollarsField('by which the monthly bill rises; negative: falls'),
+  today: dollarsField('due now; negative: refunded'),
+  recurring: dollarsField('increase of the monthly bill; negative: decrease'),
   invoices: must(list(anyObject(), { description: 'As the 402 `accept charges` shows them' })),
 })
 
@@ -40,10 +40,10 @@ export const TaskRecord = open({
   category: must(anyText()),
   action: must(anyText()),
   status: must(choice(taskStatuses)),
-  created: must(gregorian('When it was made')),
+  created: must(gregorian('Creation time')),
   submit_timestamp: must(gregorian('The same')),
-  start_timestamp: gregorian('When it was started'),
-  end_timestamp: gregorian('When it ended'),
+  start_timestamp: gregorian('Start time'),
+  end_timestamp: gregorian('End time'),
   node: anyText({ description: 'The server that runs it' }),
   file_name: anyText({ description: 'Name of the input file' }),
   total_count: integer({ description: 'Rows of the input' }),

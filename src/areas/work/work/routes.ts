@@ -15,10 +15,10 @@ const WorkRecord = closed(
     account_id: must(anyText({ description: 'Its account; system if it has none' })),
     state: must(choice(['waiting', 'done', 'failed'])),
     attempts: must(integer({ description: 'How often it was tried' })),
-    due: gregorian('When it is tried next; only while it waits'),
-    since: must(gregorian('When it was asked for')),
+    due: gregorian('Time of the next attempt; only while it waits'),
+    since: must(gregorian('Time of the request')),
     outcome: must(anyText({ description: 'What came of it last' })),
-    finished: gregorian('When it ended'),
+    finished: gregorian('End time'),
   },
   { title: 'Work' },
 )
@@ -26,9 +26,9 @@ const WorkRecord = closed(
 const jobPath = '/v2/work/{kind}/{id}'
 
 const jobQuery = {
-  kind: 'Only of this kind',
-  state: `Only in this state: ${workStates.join(', ')}`,
-  account_id: 'Only of this account',
+  kind: 'Only this kind',
+  state: `Only this state: ${workStates.join(', ')}`,
+  account_id: 'Only this account',
 }
 
 const stateIn = (text: string): WorkState => {

@@ -170,7 +170,7 @@ export const reservationProblem = (reservation: Reservation, cause: string) => (
 })
 
 export const takenProblem = (cause: string) => ({
-  unique: { message: 'The host name, or one above or below it, belongs to another account', cause },
+  unique: { message: 'The host name, a parent domain or a subdomain belongs to another account', cause },
 })
 
 /** Whether a text is a host name and already in its one spelling, but for capital letters. */

@@ -107,7 +107,7 @@ const keeping = ({ store, settings }: Deps, passkeys: PasskeyStore, parties: Par
   const assertRoom = async (user: UserRecord) => {
     const { most_per_user: most } = await settings.of(passkeySettings)
     if ((await passkeys.ofUser(user)).length < most) return
-    const message = 'The user has as many passkeys as there may be'
+    const message = 'The user has the maximum number of passkeys. Delete one first'
     throw invalid({ passkeys: { maxItems: { message, target: most } } })
   }
 
@@ -143,7 +143,7 @@ const keeping = ({ store, settings }: Deps, passkeys: PasskeyStore, parties: Par
       const at = await parties.get(host)
       const { account, user } = holder
       await assertRoom(user)
-      const message = 'The passkey is not an answer to a challenge of now'
+      const message = 'The passkey challenge has expired. Start the sign-in again'
       const refused = () => invalid({ credential: { invalid: { message } } })
       const read = (isChallenge: IsChallenge) => readNew(at, credential, isChallenge)
       const { found, challenge } = await parties.answered(

@@ -64,7 +64,7 @@ const fields = {
   name: must(anyText()),
   rp_id: must(anyText({ description: 'The domain it is used at' })),
   backed_up: must(flag({ description: 'Whether it is kept by a service that copies it to other devices' })),
-  last_used: gregorian('When it last signed in'),
+  last_used: gregorian('Time of its last sign-in'),
 }
 
 export const PasskeyRow = open(fields, { title: 'Passkey row' })

@@ -28,9 +28,9 @@ const clientDataIn = (bytes: Buffer) => {
 
 const assertAsked = (bytes: Buffer, party: RelyingParty, isChallenge: IsChallenge) => {
   const textOf = clientDataIn(bytes)
-  assertThat(textOf('type') === 'webauthn.get', 'the answer is to another question')
+  assertThat(textOf('type') === 'webauthn.get', 'the response belongs to another challenge')
   assertThat(party.origins.includes(textOf('origin')), `the answer comes from ${textOf('origin')}`)
-  assertThat(isChallenge(textOf('challenge')), 'the challenge is none of now')
+  assertThat(isChallenge(textOf('challenge')), 'the challenge is unknown or has expired')
 }
 
 /** EdDSA includes the hash. */
@@ -49,18 +49,18 @@ export const readAssertion = (
   const data = base64Bytes(response.clientDataJSON)
   const said = base64Bytes(response.authenticatorData)
   assertAsked(data, party, isChallenge)
-  assertThat(said.length >= shortest, 'the authenticator says too little')
+  assertThat(said.length >= shortest, 'the authenticator data is too short')
   assertThat(said.subarray(0, 32).equals(sha256(party.id)), 'the passkey is of another domain')
   const has = (flag: number) => (said.readUInt8(32) & flag) !== 0
-  assertThat(has(flags.present), 'the authenticator reports no user')
+  assertThat(has(flags.present), 'the authenticator did not detect a user')
   assertThat(has(flags.verified) || !isVerifying, 'the authenticator did not verify the user')
   const counter = said.readUInt32BE(33)
   const signed = Buffer.concat([said, sha256(data)])
   assertThat(
     isSignedBy(publicKey, signed, base64Bytes(response.signature)),
-    'the signature is not of this passkey',
+    'the signature does not match this passkey',
   )
-  assertThat(isNewCount(counter, before), `the count is ${counter} after ${before}`)
+  assertThat(isNewCount(counter, before), `the counter fell from ${before} to ${counter}`)
   return { counter, isBackedUp: has(flags.backedUp) }
 }
 
@@ -135,14 +135,14 @@ const jwkOf = (cose: ReadonlyMap<number, unknown>): JsonWebKey => {
   }
   if (kty === 'RSA') return { kty, n: text(-1), e: text(-2) }
   const crv = curves[Number(cose.get(-1))]
-  if (kty === undefined || crv === undefined) throw new Error('the key is of a kind that was not asked for')
+  if (kty === undefined || crv === undefined) throw new Error('the key has a type that was not requested')
   return { kty, crv, x: text(-2), ...(kty === 'EC' ? { y: text(-3) } : {}) }
 }
 
 const publicKeyOf = async (bytes: Uint8Array<ArrayBuffer>) => {
   const { decodeCredentialPublicKey } = await helpers()
   const decoded: unknown = decodeCredentialPublicKey(bytes)
-  if (!(decoded instanceof Map)) throw new Error('the key is none')
+  if (!(decoded instanceof Map)) throw new Error('the key is invalid')
   return jwkOf(decoded)
 }
 
@@ -150,7 +150,7 @@ const publicKeyOf = async (bytes: Uint8Array<ArrayBuffer>) => {
 const assertNoStatement = async (attestationObject: string) => {
   const { decodeAttestationObject } = await helpers()
   const format = decodeAttestationObject(base64Bytes(attestationObject)).get('fmt')
-  assertThat(format === 'none', `an attestation of the form ${format} was not asked for`)
+  assertThat(format === 'none', `an attestation of the format ${format} was not requested`)
 }
 
 /** The data to store of a new passkey. Throws if anything is invalid. */
@@ -174,7 +174,7 @@ export const readNew = async (party: RelyingParty, credential: NewCredential, is
     requireUserVerification: false,
     supportedAlgorithmIDs: algorithms,
   })
-  if (!verified) throw new Error('the attestation is not sound')
+  if (!verified) throw new Error('the attestation is invalid')
   const { credential: made, credentialBackedUp } = registrationInfo
   assertThat(made.id === id, 'the authenticator names another credential than the browser')
   return {

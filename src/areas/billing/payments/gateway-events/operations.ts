@@ -164,7 +164,7 @@ const createHandling = (deps: EventDeps): JobKind<AboutEvent, Facts> => {
   const adoptRefunds = async (sale: Transaction, refunds: readonly OutsideRefund[]) => {
     const account = await books.account(sale.accountId)
     const carriedOut = refunds.filter(({ isDone }) => isDone)
-    if (!account || carriedOut.length === 0) return done('nothing was given back')
+    if (!account || carriedOut.length === 0) return done('nothing was refunded')
     const sets: ChangeSet[] = []
     let left = sale
     for (const one of carriedOut) {
@@ -178,11 +178,11 @@ const createHandling = (deps: EventDeps): JobKind<AboutEvent, Facts> => {
   }
 
   const refresh = async ({ type, vendorId, event }: AboutEvent, accountId: string | undefined) => {
-    if (event.kind !== 'means' || accountId === undefined) return done('no account here has it')
+    if (event.kind !== 'means' || accountId === undefined) return done('no account has it')
     const set = new ChangeSet(gatewayAuthor)
     const bookkeeper = { type, vendor_id: vendorId }
     const isKnown = await paymentTokens.refresh(set, accountId, { ...event, bookkeeper })
-    return isKnown ? done('the payment method is up to date', [set]) : done('no account here has it')
+    return isKnown ? done('the payment method is up to date', [set]) : done('no account has it')
   }
 
   return {
@@ -192,7 +192,7 @@ const createHandling = (deps: EventDeps): JobKind<AboutEvent, Facts> => {
     async conclude({ payload }, facts) {
       const { vendorId, event } = payload
       if (event.kind === 'means') return refresh(payload, facts.accountId)
-      if (!facts.sale) return done('it is about no sale of ours')
+      if (!facts.sale) return done('it belongs to no sale of this server')
       // Read again: the loser of a race sees what the winner did.
       const sale = await transactions.get(facts.sale.accountId, facts.sale.id)
       if (event.kind === 'refunds') return adoptRefunds(sale, facts.refunds ?? [])

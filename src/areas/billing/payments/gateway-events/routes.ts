@@ -18,5 +18,5 @@ export const stripePage = ({ isAwaited, take }: GatewayEventIntake): PostedPage 
       ? { status: 400, content: { status: 'rejected', reason: 'the signature does not match' } }
       : { status: 200, content: { status: verdict } }
   },
-  fault: 'an event of Stripe could not be taken',
+  fault: 'an event of Stripe could not be processed',
 })

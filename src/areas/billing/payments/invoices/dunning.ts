@@ -198,11 +198,11 @@ const dunningSteps = ({ store, bookkeepers, transactions, progress, rows, mail }
     if (day === undefined) {
       const nextAt = clock.now() + grace * dayMs
       await tell(one, paymentGraceNotice, nextAt)
-      return wait(one, 'not paid: days of grace', nextAt, { stage: 'grace', since, tried, nextAt })
+      return wait(one, 'not paid: grace period', nextAt, { stage: 'grace', since, tried, nextAt })
     }
     const nextAt = since + day * dayMs
     await tell(one, paymentRetryNotice, nextAt)
-    const outcome = `not paid: try ${tried + 1} of ${days.length} follows`
+    const outcome = `not paid: attempt ${tried + 1} of ${days.length} follows`
     return wait(one, outcome, nextAt, { stage: 'trying', since, tried, nextAt })
   }
 
@@ -226,7 +226,7 @@ const dunningSteps = ({ store, bookkeepers, transactions, progress, rows, mail }
       rows.move(set, invoice, { status: 'open', attempt: id })
       rows.tell(set, invoice, 'payment_attempt', { transaction_id: id, attempt: tried + 1 })
       const next = { since, tried: tried + 1, asked: id }
-      return wait(one, `try ${tried + 1}`, clock.now() + paymentCheckMs, next)
+      return wait(one, `attempt ${tried + 1}`, clock.now() + paymentCheckMs, next)
     },
 
     async grace(one: Case): Promise<DunningStep> {
@@ -238,7 +238,7 @@ const dunningSteps = ({ store, bookkeepers, transactions, progress, rows, mail }
 
     delinquent(one: Case): DunningStep {
       const { set, invoice, rules } = one
-      if (rules.uncollectible_days === 0) return wait(one, 'waits for money', clock.now() + dayMs)
+      if (rules.uncollectible_days === 0) return wait(one, 'waits for a payment', clock.now() + dayMs)
       rows.move(set, invoice, { status: 'uncollectible' })
       rows.tell(set, invoice, 'uncollectible')
       return { state: 'done', sets: [set], outcome: 'uncollectible' }
@@ -272,7 +272,7 @@ export const createDunning = (deps: InvoiceDeps): JobKind<Dunning> => {
       const { accountId, invoiceId } = payload
       const account = await books.account(accountId)
       const invoice = await rows.find(accountId, invoiceId)
-      if (!account || !invoice) return { state: 'done', outcome: 'the account is gone' }
+      if (!account || !invoice) return { state: 'done', outcome: 'the account no longer exists' }
       const set = new ChangeSet({ requestId: 'dunning', acceptsCharges: true })
       if (!isIssued(invoice) || !mayBecome(invoice.status, 'write_off')) {
         // Two invoices that were paid at the same time may each have found the other one open.
@@ -299,7 +299,7 @@ export const createInvoiceMailing = ({ books, rows, mail }: InvoiceDeps): JobKin
   async conclude({ payload: { accountId, invoiceId } }) {
     const account = await books.account(accountId)
     const invoice = await rows.find(accountId, invoiceId)
-    if (!account || !invoice?.number) return { state: 'done', outcome: 'the account is gone' }
+    if (!account || !invoice?.number) return { state: 'done', outcome: 'the account no longer exists' }
     const set = new ChangeSet({ requestId: 'invoices' })
     await mail.notify(set, {
       notice: invoiceNotice,

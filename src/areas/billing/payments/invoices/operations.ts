@@ -65,7 +65,7 @@ const partsOf = (services: number, taxes: number): Part[] =>
 const assertLeft = (invoice: InvoiceDocument, amount: number) => {
   const left = leftOf(invoice)
   if (amount > 0 && amount <= left) return
-  const message = 'No more can be given back than is left of the invoice'
+  const message = 'The amount is larger than the rest of the invoice'
   throw invalid({
     amount: { maximum: { message, target: dollarsOfUnits(left), value: dollarsOfUnits(amount) } },
   })
@@ -104,7 +104,7 @@ const finding = ({ store, rows, issuing, transactions }: InvoiceDeps) => {
     async forStep(account: AccountRecord, id: string, step: InvoiceStep): Promise<Issued> {
       const { status, ...invoice } = await find(account, id)
       if (status !== 'draft' && mayBecome(status, step)) return { ...invoice, status }
-      const message = `That cannot be done to an invoice whose status is ${status}`
+      const message = `This is not possible for an invoice with the status ${status}`
       throw invalid({ status: { state: { message, value: status } } })
     },
 

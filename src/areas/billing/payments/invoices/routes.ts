@@ -59,8 +59,8 @@ const InvoiceTaxAnswer = open({
   jurisdiction: anyText(),
   rate: number({ description: 'Percent' }),
   inclusive: must(flag()),
-  base: dollarsField('that it is on'),
-  amount: must(dollarsField('what it comes to')),
+  base: dollarsField('amount to which the tax applies'),
+  amount: must(dollarsField('amount')),
 })
 
 const rowFields = {
@@ -70,9 +70,9 @@ const rowFields = {
   period: must(period),
   total: must(dollarsField('taxes included')),
   currency: must(anyText()),
-  issued: gregorian('A draft is not'),
-  due: must(gregorian('When it has to be paid')),
-  credited: dollarsField('given back by credit notes'),
+  issued: gregorian('absent for a draft'),
+  due: must(gregorian('Due date')),
+  credited: dollarsField('refunded by credit notes'),
 }
 
 const InvoiceRow = open(rowFields, { title: 'Invoice' })
@@ -141,7 +141,7 @@ export const invoiceRoutes = (invoices: Invoices, printing: InvoicePrinting): Ro
     get(invoicesPath, {
       summary: 'List the invoices of an account, the newest first',
       allow: accountMember,
-      query: { status: 'open, paid, void or uncollectible; draft: what the running month would become' },
+      query: { status: 'open, paid, void or uncollectible; draft: the invoice of the current month so far' },
       answers: InvoiceRow,
       list: true,
       run: async ({ account, query }) => {

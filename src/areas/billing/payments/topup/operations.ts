@@ -89,7 +89,7 @@ export interface ToppedUp {
 
 const topupAuthor: Author = { requestId: 'topup' }
 const ownCreditIsOff = {
-  message: 'no bookkeeper charges this account: only its reseller can add money to it',
+  message: 'no billing provider can charge this account. Ask the reseller to add credit',
   reason: 'topup_without_gateway',
 }
 const kindName = 'topup'

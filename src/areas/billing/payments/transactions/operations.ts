@@ -222,7 +222,7 @@ const gatewayCalls = ({ store, books, bookkeepers, log }: TransactionDeps) => {
     if (gateway.capabilities.tokens && !order.means)
       return declined('no_payment_token', 'no payment method available')
     if (!(await mayCharge(transaction)))
-      return declined('invalid_bookkeeper', 'the billing provider is not lent to the seller of the account')
+      return declined('invalid_bookkeeper', 'the seller of the account may not use this billing provider')
     return safely(() => gateway.charge(order))
   }
 
@@ -392,7 +392,8 @@ export const createTransactions = (deps: TransactionDeps) => {
 type MayAct = (vendorId: string) => boolean
 
 const assertMayAct = (mayAct: MayAct, vendorId: string) => {
-  if (!mayAct(vendorId)) throw failure(forbidden, { cause: 'money is moved by the vendor of the bookkeeper' })
+  if (!mayAct(vendorId))
+    throw failure(forbidden, { cause: 'only the vendor of the billing provider may move money' })
 }
 
 const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {

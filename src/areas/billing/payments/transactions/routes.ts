@@ -37,7 +37,7 @@ export const moneyAnswer = (transaction: Transaction | undefined, data: object, 
     if (reason === 'no_payment_token') throw failure(noPaymentToken, {})
     throw failure(paymentFailed, { reason, told, transaction: transactionJson(transaction) })
   }
-  const message = 'the bookkeeper has not said yet whether the money has moved'
+  const message = 'the billing provider has not confirmed the payment yet'
   const open = transaction && isOpen(transaction) ? { status: 202, message } : {}
   return answer({ data, ...open, ...(created === undefined ? {} : { created }) })
 }
@@ -154,7 +154,7 @@ export const transactionRoutes = (
       answers: anyObject(),
       run: () => {
         throw failure(forbidden, {
-          cause: 'money moves by PUT of transactions/sale and transactions/refund',
+          cause: 'use PUT transactions/sale or transactions/refund',
         })
       },
     }),

@@ -169,7 +169,7 @@ export const amountProblems = (amount: unknown, words: { required: string; minim
 export const coinProblems = (amountUnits: number, smallestUnits: number): Problems => {
   if (amountUnits % smallestUnits === 0) return {}
   const target = dollarsOfUnits(smallestUnits)
-  const message = `The bookkeeper moves whole multiples of ${target}`
+  const message = `Amounts must be whole multiples of ${target}`
   return { amount: { multipleOf: { message, target, value: dollarsOfUnits(amountUnits) } } }
 }
 

@@ -68,7 +68,7 @@ export const serviceAuditRoutes = (audit: ServiceAudit, deps: DepsOf<'settings' 
   ) => audit.summaryOfOne(call.account.id, daysOf(call), call.path.service_category)
 
   const windowQuery = {
-    created_from: 'Gregorian seconds, as long before created_to as you like',
+    created_from: 'Gregorian seconds; no maximum range before created_to',
     created_to: 'Gregorian seconds; now unless given',
   }
   const daysQuery = {

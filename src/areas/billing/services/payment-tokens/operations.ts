@@ -31,8 +31,7 @@ export const createPaymentTokens = (store: Store, books: PricingData, bookkeeper
 
   const vaultOf = (bookkeeper: PaymentToken['bookkeeper']): Vault => {
     const vault = bookkeepers.gateway({ id: '', ...bookkeeper })?.vault
-    if (!vault)
-      throw failure(notConfigured, { message: `bookkeeper ${bookkeeper.type} keeps no payment methods` })
+    if (!vault) throw failure(notConfigured, { message: `${bookkeeper.type} stores no payment methods` })
     return vault
   }
 

@@ -72,7 +72,7 @@ export const overridesProblems = (overrides: Readonly<Json> | undefined, path = 
   const misplaced = Object.entries(overrides ?? {}).filter(
     ([key, value]) => !partsOfPlan.has(key) && isObject(value) && Object.values(value).some(isObject),
   )
-  const message = 'Categories and their items stand in plan'
+  const message = 'Put categories and their items in plan'
   return {
     ...itemProblems(overrides?.plan, `${path}plan`),
     ...Object.fromEntries(

@@ -28,14 +28,14 @@ const tiers = (description: string) =>
 
 const Discounts = open({
   single: open({
-    rate: planDollars('Taken off once'),
-    minimum: itemCount('Billable units from which it holds', 1),
+    rate: planDollars('Discount, once'),
+    minimum: itemCount('Billable units from which the discount applies', 1),
   }),
   cumulative: open({
-    rate: planDollars('Taken off for each discounted unit'),
-    rates: tiers('The same by number of discounted units'),
-    minimum: itemCount('Billable units from which it holds', 1),
-    maximum: itemCount('Units that are discounted at most'),
+    rate: planDollars('Discount for each discounted unit'),
+    rates: tiers('Discount by number of discounted units'),
+    minimum: itemCount('Billable units from which the discount applies', 1),
+    maximum: itemCount('Maximum discounted units'),
   }),
 })
 
@@ -58,14 +58,14 @@ export type Tax = Static<typeof Tax>
 const ItemPlan = open({
   name: text(1, 128),
   as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
-  rate: planDollars('For each billable unit when no tier matches'),
+  rate: planDollars('Price of each billable unit if no tier matches'),
   rates: tiers('Price per unit: the smallest tier that is not exceeded applies to all units'),
-  flat_rate: planDollars('For all units together'),
-  flat_rates: tiers('For all units together'),
-  minimum: itemCount('Units that are billed at least'),
-  maximum: itemCount('Units that are billed at most'),
+  flat_rate: planDollars('Price of all units together'),
+  flat_rates: tiers('Price of all units together'),
+  minimum: itemCount('Minimum billed units'),
+  maximum: itemCount('Maximum billed units'),
   step: itemCount('Units are billed in whole steps', 1),
-  activation_charge: planDollars('Once for each billable unit that is added'),
+  activation_charge: planDollars('One-time price of each added billable unit'),
   cascade: flag({ description: 'Count what all accounts below have as well' }),
   exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
   discounts: Discounts,
@@ -93,8 +93,8 @@ const messages = (kind: string, fallback: number) =>
     {
       enabled: flag({ description: `Whether numbers may have the feature ${kind}; true without it` }),
       rate: open({
-        inbound: planDollars(`For each that comes in; ${fallback} without it`),
-        outbound: planDollars(`For each that goes out; ${fallback} without it`),
+        inbound: planDollars(`Price of each inbound one; default: ${fallback}`),
+        outbound: planDollars(`Price of each outbound one; default: ${fallback}`),
       }),
     },
     { description: 'The summary shows the price of each; this server sends no messages, so it charges none' },

@@ -107,7 +107,7 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
     const turn = turns.first(
       await all(`SELECT ${turns.columns} FROM scheduled_jobs WHERE name = 'quantities'`),
     )
-    if (!turn) throw new Error('the quantities have no turns')
+    if (!turn) throw new Error('the lock row of the quantities is missing')
     return turn.doneAt
   },
 

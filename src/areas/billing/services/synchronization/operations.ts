@@ -87,7 +87,7 @@ const sending =
     if (!gateway) return faultOf(`there is no bookkeeper of type ${bookkeeper.type}`)
     const account = await books.account(accountId)
     if (account && !(await bookkeepers.mayCharge(account, bookkeeper)))
-      return faultOf('the billing provider is not lent to the seller of the account')
+      return faultOf('the seller of the account may not use this billing provider')
     const invoices = account ? await books.invoices(account) : []
     const items = flatItems(invoices.filter((invoice) => bookkeeperKey(invoice.bookkeeper) === key))
     return gateway.syncInvoice({ accountId, vendorId: bookkeeper.vendor_id, syncId, items })

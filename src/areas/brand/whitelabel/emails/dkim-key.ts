@@ -75,7 +75,7 @@ export const readDkimKey = (bytes: Buffer): DkimKey => {
   const key = parseKey(blockIn(bytes.toString('latin1')))
   const type = key.asymmetricKeyType
   if (type !== 'rsa' && type !== 'ed25519')
-    throw invalidKey('Please provide an RSA or Ed25519 key: DKIM knows no others')
+    throw invalidKey('Please provide an RSA or Ed25519 key: DKIM supports no other keys')
   const bits = type === 'rsa' ? assertStrength(key) : 256
   if (!signs(key, type)) throw invalidKey('Please provide a valid PEM file')
   return {

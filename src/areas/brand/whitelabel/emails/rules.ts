@@ -54,7 +54,7 @@ export const codeFrom = (random: Buffer) => String(smallestCode + (random.readUI
 /** Other texts are not guesses: the code stays valid. */
 export const codeProblems = ({ code }: { code?: string | number }): Problems => {
   if (code === undefined || /^\d{4}$/.test(String(code))) return {}
-  const message = 'The code that was mailed has four digits'
+  const message = 'Must be the four digits of the mailed code'
   return { code: { pattern: { message, target: '^[0-9]{4}$', value: code } } }
 }
 

@@ -46,7 +46,7 @@ export const createBrandFiles = (store: Store) => {
     problemOf: ({ role, bytes }: ImportedFile): string | undefined =>
       isFileKind(role) && arrivingType(role, bytes)
         ? undefined
-        : 'it is too large, or not of a kind that is shown',
+        : 'it is too large, or its type cannot be shown',
 
     /** Replaces all files of a brand. */
     async putAll(set: ChangeSet, arrival: ImportedRecord) {

@@ -101,7 +101,8 @@ export const createFileWriter = () => {
       const found: string[] = []
       for (const group of groups)
         found.push(digestOfRows(await rowsOfGroup(group, bytes.subarray(group.from, group.to))))
-      if (!isDeepStrictEqual(found, digests)) throw new Error('the file does not hold what was written')
+      if (!isDeepStrictEqual(found, digests))
+        throw new Error('the content of the file differs from what was written')
       return bytes
     },
   }

@@ -56,7 +56,7 @@ export const createFileThread = () => {
     async finish(): Promise<WrittenFile> {
       const file = await call('finish')
       // A thread that ended is replaced by one without the rows added before.
-      if (file.records !== added) throw new Error('the thread lost a part of the file')
+      if (file.records !== added) throw new Error('the thread lost a chunk of the file')
       added = 0
       return file
     },

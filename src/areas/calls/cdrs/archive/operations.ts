@@ -76,7 +76,7 @@ const writeFiles = async (
   const send = async (path: string, { bytes, digest }: WrittenFile) => {
     await objects.put(path, bytes)
     if ((await digestOfObject(objects, path, bytes.length)) !== digest)
-      throw new Error(`${path} is not what was written when it is read back`)
+      throw new Error(`${path}: reading it back returned other content`)
     const file = { path, month, records, bytes: bytes.length, digest }
     await register.describe(guard, file, [...accounts.values()])
   }

@@ -169,7 +169,7 @@ const createValidation = ({ store, settings, validate, countRepair }: Deps) => {
       handover = 'given',
       isRepaired,
     }: SentRecord): Promise<Leg | LegVerdict> => {
-      if (!isObject(given)) return { rejected: 'a record is an object' }
+      if (!isObject(given)) return { rejected: 'a record must be an object' }
       const sent = withExactPrices(withoutSecrets(given))
       const first = await validate(Cdr, sent, handover)
       const isSound = !hasProblems(first.problems)

@@ -172,8 +172,8 @@ const namedInteraction = (record: Cdr): Interaction | undefined => {
   if (id === undefined) return time !== undefined && key !== undefined ? { time, key } : undefined
   const [, seconds, unique] = interactionForm.exec(id) ?? reject('interaction_id: is not <11 digits>-<key>')
   const named = { time: Number(seconds), key: unique ?? '' }
-  if (time !== undefined && time !== named.time) reject('interaction_time: is not the one of interaction_id')
-  if (key !== undefined && key !== named.key) reject('interaction_key: is not the one of interaction_id')
+  if (time !== undefined && time !== named.time) reject('interaction_time: does not match interaction_id')
+  if (key !== undefined && key !== named.key) reject('interaction_key: does not match interaction_id')
   return named
 }
 
@@ -186,7 +186,7 @@ export const startOf = (record: Cdr): number => {
     channelStartOf(record) ??
     ended ??
     record.interaction_time ??
-    reject('timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed')
+    reject('timestamp: is missing. Send timestamp, interaction_id or channel_created_time')
   )
 }
 

@@ -226,7 +226,7 @@ const accountSheet = [
   },
   storedCell('hangup_cause', 'hangup_cause', { careBit: 6 }),
   storedCell('other_leg_call_id', 'other_leg_call_id', { careBit: 7 }),
-  storedCell('owner_id', 'owner_id', { about: 'The user whose call it is', careBit: 8 }),
+  storedCell('owner_id', 'owner_id', { about: 'User of the call', careBit: 8 }),
   storedCell('to', 'sip_to', { careBit: 9, isOftenGuarded: true }),
   storedCell('from', 'sip_from', { careBit: 10, isOftenGuarded: true }),
   storedCell('direction', 'call_direction', {
@@ -238,7 +238,7 @@ const accountSheet = [
     name: 'authorizing_id',
     of: (leg) => (leg.authorizing_id === leg.account_id ? null : leg.authorizing_id),
     sql: 'NULLIF(authorizing_id, account_id)',
-    about: 'The device, most often',
+    about: 'Usually the device',
     careBit: 13,
   },
   {
@@ -273,7 +273,7 @@ const accountSheet = [
   },
 ] as const satisfies readonly SheetLine[]
 
-const forResellers = 'Only when the caller is a reseller'
+const forResellers = 'Only for resellers'
 
 const resellerSheet = [
   ...accountSheet,

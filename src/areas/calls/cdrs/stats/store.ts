@@ -151,7 +151,7 @@ const refuse = (end: number) =>
   invalid({
     created_from: {
       date_range: {
-        message: `these are more than ${maxCells} rows: take a longer interval or a shorter range`,
+        message: `the result has more than ${maxCells} rows: use a longer interval or a shorter range`,
         cause: end,
       },
     },

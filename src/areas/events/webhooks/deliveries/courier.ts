@@ -48,11 +48,11 @@ type DeliveryOutcome = { verdict: Verdict } & Partial<
 >
 
 const errorTexts = {
-  timeout: 'no answer within the time',
+  timeout: 'no response before the timeout',
   unreachable: 'no connection',
-  private: 'the address leads to no host of the internet that may be called',
-  malformed: 'the answer cannot be read',
-  too_large: 'the answer cannot be read',
+  private: 'the host resolves to a private address',
+  malformed: 'the response cannot be read',
+  too_large: 'the response cannot be read',
   aborted: 'given up',
 } as const
 

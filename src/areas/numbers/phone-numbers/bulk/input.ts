@@ -106,20 +106,20 @@ const updated = { optional: ['carrier_name', ...featureColumns], isOpen: true } 
 const actions = {
   find: {
     description: 'Find numbers',
-    doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
+    doc: 'Shows numbers that are available, belong to the account or a sub-account, or are reserved by a parent account.',
   },
   import: {
     description: 'Bulk-import numbers',
     doc: [
       'Creates each number for the account of its row, else for that of the task.',
-      'state and carrier_module are followed for the operator only.',
+      'Only operators can set state and carrier_module.',
     ].join('\n'),
     optional: numberColumns.filter((column) => column !== 'e164'),
     isOpen: true,
   },
   assign_to: {
     description: 'Bulk-assign numbers to an account',
-    doc: 'Puts numbers that exist into service for the account of their row, else for that of the task.',
+    doc: 'Activates existing numbers for the account of their row, else for that of the task.',
     optional: ['account_id'],
   },
   update_merge: {
@@ -134,16 +134,16 @@ const actions = {
   },
   release: {
     description: 'Bulk-release numbers',
-    doc: 'Gives numbers back: to who had reserved them before, to the pool, or out of the inventory.',
+    doc: 'Releases numbers: to the account that had reserved them, to the pool, or out of the inventory.',
   },
   reserve: {
     description: 'Bulk-reserve numbers',
-    doc: 'Reserves numbers that exist for the account of their row, else for that of the task.',
+    doc: 'Reserves existing numbers for the account of their row, else for that of the task.',
     optional: ['account_id'],
   },
   delete: {
     description: 'Bulk-remove numbers from the inventory',
-    doc: "The operator's right. Whatever its state, the number is gone afterwards.",
+    doc: 'For operators only. The number is deleted in every state.',
   },
 } as const satisfies Record<string, NumberAction>
 

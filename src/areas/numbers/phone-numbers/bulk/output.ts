@@ -79,18 +79,23 @@ const createNumberOutputActions = ({ numbers, findAccount, repair }: NumberTaskD
 
   return [
     action('list', 'List the numbers of an account', 'Numbers that are assigned to the account.', own),
-    action('list_all', 'List the numbers of an account and of all below it', 'The own ones first.', ofTree),
+    action(
+      'list_all',
+      'List the numbers of an account and its sub-accounts',
+      'Those of the account come first.',
+      ofTree,
+    ),
     ...dumps.map((state) =>
       action(
         state ? `dump_${state}` : 'dump',
         state ? `List all numbers of the system in state ${state}` : 'List all numbers of the system',
-        "The operator's right. For others the list is empty.",
+        'For operators only. For others, the list is empty.',
         ofSystem(state),
       ),
     ),
     action(
       'sync',
-      'Repair what is kept of numbers, then list them',
+      'Repair the stored data of numbers, then list them',
       'As POST phone_numbers/fix, with a list.',
       repaired,
     ),

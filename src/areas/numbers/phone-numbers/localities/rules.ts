@@ -35,7 +35,7 @@ export const localityPlacesIn = (header: LocalityCells): ReadonlyMap<LocalityCol
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`
   const columns: readonly string[] = localityColumns
   const strange = names.find((name, at) => !columns.includes(name) || names.indexOf(name) !== at)
-  if (strange !== undefined) return `the header has a column '${strange}' too much`
+  if (strange !== undefined) return `the header has an unknown column '${strange}'`
   return new Map(localityColumns.map((column) => [column, names.indexOf(column)]))
 }
 
@@ -55,7 +55,7 @@ export const localityIn = (
   if (!isCountry(country)) return `country '${country.slice(0, 20)}' is unknown`
   const prefix = e164Prefix(cell('prefix').replace(/[ ().-]/g, ''), country) ?? ''
   if (!/^\+[1-9]\d{0,14}$/.test(prefix))
-    return `prefix '${cell('prefix').slice(0, 30)}': the prefix is no beginning of a number`
+    return `prefix '${cell('prefix').slice(0, 30)}': is not the beginning of a number`
   if (!isCoordinate(cell('latitude'), 90)) return 'the latitude is not within -90 and 90'
   if (!isCoordinate(cell('longitude'), 180)) return 'the longitude is not within -180 and 180'
   const tooLong = localityColumns.find(

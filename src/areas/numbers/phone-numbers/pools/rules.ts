@@ -23,7 +23,7 @@ const poolColumns = [numberColumn, accountColumn, carrierColumn]
 export const poolPlacesIn = (header: PoolCells): PoolPlaces | string => {
   const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
   const strange = names.find((name, at) => !poolColumns.includes(name) || names.indexOf(name) !== at)
-  if (strange !== undefined) return `the header has a column '${strange}' too much`
+  if (strange !== undefined) return `the header has an unknown column '${strange}'`
   const number = names.indexOf(numberColumn)
   const accountId = names.indexOf(accountColumn)
   const carrier = names.indexOf(carrierColumn)
@@ -36,9 +36,9 @@ const isPooled = (module: CarrierModule | undefined) => module === 'knm_managed'
 /** A text is the error. */
 export const poolNumberIn = (cells: PoolCells, places: PoolPlaces): PoolNumber | string => {
   const number = normalizeNumber((cells[places.number] ?? '').trim())
-  if (!isE164(number)) return `'${number.slice(0, 40)}' is no number`
+  if (!isE164(number)) return `'${number.slice(0, 40)}' is not a number`
   const accountId = (cells[places.accountId] ?? '').trim()
-  if (!/^[0-9a-f]{32}$/.test(accountId)) return `'${accountId.slice(0, 40)}' is no account id`
+  if (!/^[0-9a-f]{32}$/.test(accountId)) return `'${accountId.slice(0, 40)}' is not an account ID`
   const name = (cells[places.carrier] ?? '').trim()
   const carrier = moduleOf(name === '' ? 'managed' : name)
   if (!carrier || !isPooled(carrier)) return `carrier '${name.slice(0, 40)}' has no pool`

@@ -19,13 +19,13 @@ import {
 const searchPath = '/v2/accounts/{account_id}/phone_numbers'
 
 export const searchQuery = {
-  prefix: 'Three to ten national digits, or the beginning of an E.164 number with as many',
-  quantity: 'How many numbers at most (default 1, at most 500)',
-  offset: 'The page of `quantity` numbers, from 0 on, at which the search itself is made',
+  prefix: 'Three to ten national digits, or an E.164 number that begins with them',
+  quantity: 'Number of results (default 1, at most 500)',
+  offset: 'Page of the search, from 0, with `quantity` numbers',
   country: 'ISO 3166-1 (default US)',
 }
 
-const resellerQuery = { reseller_id: 'The reseller whose carriers are asked' }
+const resellerQuery = { reseller_id: 'Reseller whose carriers are searched' }
 
 type Searcher = Pick<Call, 'account' | 'actor'>
 
@@ -90,7 +90,7 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
     get(`${searchPath}/prefix`, {
       summary: 'List the prefixes of a city',
       allow: accountMember,
-      query: { city: 'What the name of the city begins with' },
+      query: { city: 'Beginning of the name of the city' },
       answers: Cities,
       fails: [initFailed],
       run: ({ request }) => {

@@ -43,7 +43,7 @@ export const questionProblems = ({ prefix, country = usualCountry }: Partial<Fin
     problems.prefix = { maxLength: { message, target: maxNationalDigits, value: prefix } }
   }
   if (prefix !== undefined && !prefixForm.test(prefix)) {
-    const pattern = { message: 'Digits are searched for', target: prefixForm.source, value: prefix }
+    const pattern = { message: 'The prefix must be digits', target: prefixForm.source, value: prefix }
     problems.prefix = { pattern }
   }
   if (e164Prefix('0', country) === undefined)
