@@ -1,10 +1,11 @@
+import { createPartStore, type RunKey } from '../../src/batches/store.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { pagesOf } from '../../src/lib/list.ts'
 import type { Row } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, json, keyset, optional, type RowOf, shape, text } from '../../src/storage/table.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { derivedId } from '../documents/fields.ts'
-import { inPages } from '../import-run/at-once.ts'
 import { type ExportedDocument, exported, exportedNumber, type OwnRecord } from './document.ts'
 
 // Rows of other tables, in the order of their keys; read page by page.
@@ -56,7 +57,8 @@ type StockRow = RowOf<typeof stock>
 
 const rowsAtOnce = 500
 
-export const createExportRows = ({ all, scan }: Store) => {
+export const createExportRows = (store: Store) => {
+  const parts = createPartStore(store)
   const rowsOf = <R>(
     from: string,
     key: readonly string[],
@@ -66,7 +68,7 @@ export const createExportRows = ({ all, scan }: Store) => {
   ) => {
     const { behind, order } = keyset(key, false)
     const sql = `SELECT ${columns} FROM ${from} WHERE ${behind(1)} ORDER BY ${order} LIMIT ${rowsAtOnce}`
-    return inPages(rowsAtOnce, first, async (after) => list(await scan(sql, after)), placeOf)
+    return pagesOf<R>(rowsAtOnce, async (last) => list(await store.scan(sql, last ? placeOf(last) : first)))
   }
 
   const byId = <R extends { accountId: string; id: string }>(
@@ -96,25 +98,15 @@ export const createExportRows = ({ all, scan }: Store) => {
       ]),
 
     /** Undefined if there is none, or more than `most`. */
-    async taskFile(
-      { accountId, id }: { accountId: string; id: string },
-      name: 'in.csv' | 'out',
-      most: number,
-    ): Promise<Buffer | undefined> {
+    async taskFile(run: RunKey, name: 'in.csv' | 'out', most: number): Promise<Buffer | undefined> {
       const pieces: Uint8Array[] = []
       let bytes = 0
-      for (let next = 0; ; ) {
-        const [row] = await all<{ part: number; content: Uint8Array }>(
-          `SELECT part, content FROM long_parts
-            WHERE account_id = $1 AND run_id = $2 AND name = $3 AND part >= $4 ORDER BY part LIMIT 1`,
-          [accountId, id, name, next],
-        )
-        if (!row) return pieces.length > 0 ? Buffer.concat(pieces) : undefined
-        bytes += row.content.length
+      for await (const { content } of parts.read(run, name)) {
+        bytes += content.length
         if (bytes > most) return undefined
-        pieces.push(row.content)
-        next = row.part + 1
+        pieces.push(content)
       }
+      return pieces.length > 0 ? Buffer.concat(pieces) : undefined
     },
   }
 }

@@ -70,7 +70,7 @@ const partsRemovedAtOnce = 20
 
 const decided = { rows: 1, orElse: conflict }
 
-const createPartStore = ({ all, writeUnrecorded }: Store) => ({
+export const createPartStore = ({ all, writeUnrecorded }: Store) => ({
   statement: ({ accountId, id }: RunKey, name: PartName, part: BatchPart): Statement => ({
     sql: `INSERT INTO long_parts (account_id, run_id, name, part, first_row, content)
       VALUES ($1, $2, $3, $4, $5, $6)`,
