@@ -1,13 +1,14 @@
 // Shared by `--finish` and `compare`: both compare the converted documents with the stored records.
+
 import type { ImportedRecord, Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
 import { type Json, present } from '../../src/lib/json.ts'
+import { inParts } from '../../src/lib/list.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
-import { inParts } from '../import-run/at-once.ts'
 import { quarantineInvalidFields } from '../import-run/batches.ts'
 import { convertedOf } from '../import-run/reading.ts'
 import { createRunStore, isVanished, type RunStore } from '../import-run/store.ts'
@@ -52,6 +53,9 @@ export const createComparison = ({ store, validate, ...deps }: CheckDeps, look: 
 })
 
 export type Comparison = ReturnType<typeof createComparison>
+
+/** Rows of one look-up. */
+export const rowsAtOnce = 500
 
 /** Compares values of one record. */
 export const compareValues = ({ add }: Comparison, place: ComparedPlace, there: Json, here: Json) =>
@@ -164,7 +168,7 @@ export const convertAgain = async (
     const row = await run.database(database)
     const checkAll = async () => {
       for await (const converted of convertedOf(chapter, facts, database))
-        for (const some of inParts(converted)) await check(some, database)
+        for (const some of inParts(converted, rowsAtOnce)) await check(some, database)
       await done(database)
     }
     const isThere = !(row && isVanished(row)) && (await unlessVanished(checkAll))

@@ -1,10 +1,10 @@
 import { recordsNamedIn } from '../../src/areas/voice/callflows/rules.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
+import { inParts } from '../../src/lib/list.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import { preservedPlace } from '../conversions/preserved.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, Draft } from '../documents/document.ts'
-import { inParts } from '../import-run/at-once.ts'
 import { isRefused } from '../import-run/store.ts'
 import { flawOfFile } from '../source/documents.ts'
 import {
@@ -14,6 +14,7 @@ import {
   convertAgain,
   type ExpectedRecord,
   expectedRecordsOf,
+  rowsAtOnce,
   withRows,
 } from './comparison.ts'
 import { compareRecord, numberImporters } from './records.ts'
@@ -191,7 +192,7 @@ const danglingAmong = async ({ stored }: Comparison, all: readonly StoredRecord[
   )
   const missing: Naming[] = []
   for (const same of Map.groupBy(named, ({ kind, accountId }) => `${kind}/${accountId}`).values())
-    for (const some of inParts(same)) {
+    for (const some of inParts(same, rowsAtOnce)) {
       const [first] = some
       const ids = some.map(({ id }) => id)
       const there = first && (await stored.present(first.kind, first.accountId, ids))

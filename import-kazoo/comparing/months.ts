@@ -1,18 +1,18 @@
 import type { ImportedLeg } from '../../src/areas/calls/cdrs/intake/adoption.ts'
 import { costsOf, interactionOf } from '../../src/areas/calls/cdrs/intake/rules.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
+import { inParts } from '../../src/lib/list.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { type CallSums, joinSums, monthOfLeg, noSums, sumsOf } from '../conversions/call-import.ts'
 import type { ConvertedLeg } from '../conversions/call-records.rules.ts'
 import { type BookSoFar, closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers.rules.ts'
 import { databaseKindOf } from '../documents/database-names.ts'
-import { inParts } from '../import-run/at-once.ts'
 import { type MonthPlace, monthNotesIn, monthOf } from '../import-run/months.ts'
 import { legsIn } from '../import-run/reading.ts'
 import { isVanished } from '../import-run/store.ts'
 import { documentPages } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
-import { type Comparison, compareValues } from './comparison.ts'
+import { type Comparison, compareValues, rowsAtOnce } from './comparison.ts'
 import { differencesAt } from './differences.ts'
 
 /** Months as they were counted while they were read, in the order of accounts. */
@@ -138,7 +138,10 @@ const compareCalls = async (
     for (const { database, called } of databases)
       if (differences.length > 0 && called[month])
         for await (const legs of legsIn(facts.source, { accountId, database }))
-          for (const some of inParts(legs.filter(({ id }) => monthOfLeg(id) === month)))
+          for (const some of inParts(
+            legs.filter(({ id }) => monthOfLeg(id) === month),
+            rowsAtOnce,
+          ))
             faults += await compareLegs(comparison, accountId, month, some)
     // Two databases may contain the same leg.
     const isDifferent = faults > 0 || found.count > expected.count

@@ -2,13 +2,13 @@ import { publicHalf } from '../../src/areas/accounts/accounts/rules.ts'
 import type { Importer } from '../../src/areas/adoption.ts'
 import { type AccountRecord, accountKind } from '../../src/auth/identity.ts'
 import { differencesBetween } from '../../src/lib/differences.ts'
-import { type Json, present } from '../../src/lib/json.ts'
+import type { Json } from '../../src/lib/json.ts'
+import { inParts, pagesOf } from '../../src/lib/list.ts'
 import type { StoredRecord } from '../../src/storage/records.ts'
 import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { convertAccount, type PlannedAccount, treeOf } from '../conversions/accounts.rules.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { readDocument } from '../documents/fields.ts'
-import { inPages, inParts } from '../import-run/at-once.ts'
 import { isRefused } from '../import-run/store.ts'
 import { databasesOf } from '../import-sections/section.ts'
 import {
@@ -22,6 +22,7 @@ import {
   type ExpectedRecord,
   expectedRecords,
   expectedRecordsOf,
+  rowsAtOnce,
   withReason,
   withRows,
 } from './comparison.ts'
@@ -133,7 +134,7 @@ const differencesOf = (
 
 /** Compares owner, state, fields and features. */
 const compareAll = async (comparison: Comparison, expected: readonly ExpectedRecord[]) => {
-  for (const some of inParts(expected)) {
+  for (const some of inParts(expected, rowsAtOnce)) {
     const stored = await comparison.numbers.findSeveral(some.map(({ draft }) => draft.id))
     for (const one of some) {
       const number = stored.get(one.draft.id)
@@ -195,8 +196,6 @@ type Placed = Pick<StoredRecord, 'sortKey' | 'id'>
 // Kinds that lists return in the order of their sort keys.
 const listed = ['user', 'device', 'callflow', 'group', 'service_plan', 'resource']
 
-const rowsAtOnce = 500
-
 // Both engines order texts by bytes.
 const inOrder = (one: Placed, other: Placed) =>
   Buffer.compare(Buffer.from(one.sortKey), Buffer.from(other.sortKey)) ||
@@ -204,11 +203,11 @@ const inOrder = (one: Placed, other: Placed) =>
 
 const storedIds = async ({ records }: Comparison, accountId: string, kind: string) => {
   const place = { accountId, kind, limit: rowsAtOnce, descending: false }
-  const read = (after: readonly [string, string] | undefined) =>
-    records.rows({ ...place, ...present({ after }) })
+  const pages = pagesOf(rowsAtOnce, (last: Placed | undefined) =>
+    records.rows({ ...place, ...(last && { after: [last.sortKey, last.id] }) }),
+  )
   const found: string[] = []
-  for await (const page of inPages(rowsAtOnce, undefined, read, ({ sortKey, id }) => [sortKey, id] as const))
-    found.push(...page.map(({ id }) => id))
+  for await (const page of pages) found.push(...page.map(({ id }) => id))
   return found
 }
 

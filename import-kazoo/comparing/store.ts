@@ -1,9 +1,9 @@
 import { correctionService, rolloverService } from '../../src/areas/billing/ledgers/rules.ts'
+import { pagesOf } from '../../src/lib/list.ts'
 import type { Value } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { integer, placeholders, shape, text } from '../../src/storage/table.ts'
 import { begunModulus } from '../conversions/call-import.ts'
-import { inPages } from '../import-run/at-once.ts'
 
 const ids = shape({ id: text() })
 const balances = shape({ units: integer() })
@@ -79,8 +79,9 @@ export const createStoredValues = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
     accounts(): AsyncGenerator<readonly string[]> {
       const sql = `SELECT id FROM records WHERE kind = 'account' AND account_id = id AND account_id > $1
         ORDER BY account_id LIMIT ${accountsAtOnce}`
-      const read = async (after: string) => ids.list(await scan(sql, [after])).map(({ id }) => id)
-      return inPages(accountsAtOnce, '', read, (id) => id)
+      return pagesOf<string>(accountsAtOnce, async (last = '') =>
+        ids.list(await scan(sql, [last])).map(({ id }) => id),
+      )
     },
 
     accountCount: () => countOf(accountsSql),

@@ -5,6 +5,7 @@ import type { Numbers } from '../../src/areas/numbers/phone-numbers/operations.t
 import { type AccountRecord, accountKind, masterClaim, secondFactorKind } from '../../src/auth/identity.ts'
 import { Failure } from '../../src/lib/failure.ts'
 import { unixOfGregorian } from '../../src/lib/gregorian.ts'
+import { pagesOf } from '../../src/lib/list.ts'
 import { monthOf } from '../../src/lib/time-key.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
@@ -17,9 +18,8 @@ import { isWithoutPassword } from '../conversions/people.rules.ts'
 import { preservedText } from '../conversions/preserved.rules.ts'
 import { servicesLeft } from '../conversions/services.rules.ts'
 import { accountsSetting } from '../conversions/settings.rules.ts'
-import { inPages } from '../import-run/at-once.ts'
 import type { PreservedDocument, PreservedDocuments } from '../import-run/preserved-documents.sql.ts'
-import { type ExportedDocument, textOf } from './document.ts'
+import { type ExportedDocument, type OwnRecord, textOf } from './document.ts'
 import { createExportReport, type ExportFolder, type ExportReport } from './folder.ts'
 import {
   createExports,
@@ -129,8 +129,10 @@ const recordChapters = (
 }
 
 async function* numberDocuments({ numbers }: Deps, rows: ExportRows, report: Report) {
-  const read = (after: string) => numbers.pageOfSystem(undefined, after, atOnce)
-  for await (const page of inPages(atOnce, '', read, ({ id }) => id)) {
+  const pages = pagesOf(atOnce, (last: OwnRecord | undefined) =>
+    numbers.pageOfSystem(undefined, last?.id ?? '', atOnce),
+  )
+  for await (const page of pages) {
     for (const { state } of page.filter(isPassing)) report.left(`number ${state}`)
     const stable = page.filter((number) => !isPassing(number))
     yield stable.flatMap((number) => exportNumber(number, number))

@@ -17,7 +17,7 @@ import { createGathering } from '../import-sections/gathering.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { createReports } from '../report/survey.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
-import { allAtOnce, forEach } from './at-once.ts'
+import { forEach } from './at-once.ts'
 import { createBatches } from './batches.ts'
 import { type NamedScope, requireSameScope, scopeOf } from './import-scope.ts'
 import { createMonthReading, type MonthPlace, monthsIn } from './months.ts'
@@ -162,7 +162,8 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
       deriver.beside(() => forEach(stop, monthsIn(facts), readMonth, accountsAtOnce))
     await readAll(signal, [settings])
     // Sections mostly wait for password hashes.
-    await allAtOnce(signal, [(stop) => readAll(stop, chapters), readMonths])
+    const works = [(stop: AbortSignal) => readAll(stop, chapters), readMonths]
+    await forEach(signal, works, (work, stop) => work(stop), works.length)
     for (const importer of Object.values(adoptions)) await importer.settle?.()
     return { changed, facts }
   }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { ImportedFile, Importer } from '../../src/areas/adoption.ts'
+import { pagesOf } from '../../src/lib/list.ts'
 import { secret } from '../../src/lib/secrets.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -10,7 +11,6 @@ import {
   preservedName,
   preservedPlace,
 } from '../conversions/preserved.rules.ts'
-import { inPages } from './at-once.ts'
 
 const rows = table('kazoo_kept', {
   accountId: text(),
@@ -77,9 +77,10 @@ const createReading = ({ scan, sealing }: Store) => {
     async *pages(limit: number): AsyncGenerator<PreservedDocument[]> {
       const sql = `SELECT ${rows.columns} FROM kazoo_kept WHERE name = '' AND (account_id, source, id) > ($1, $2, $3)
         ORDER BY account_id, source, id LIMIT ${limit}`
-      const read = async (after: readonly string[]) => rows.list(await scan(sql, after))
-      for await (const heads of inPages(limit, ['', '', ''], read, keyOf))
-        yield await Promise.all(heads.map(withFiles))
+      const heads = pagesOf<Row>(limit, async (last) =>
+        rows.list(await scan(sql, last ? keyOf(last) : ['', '', ''])),
+      )
+      for await (const some of heads) yield await Promise.all(some.map(withFiles))
     },
   }
 }

@@ -1,3 +1,4 @@
+import { inParts } from '../../src/lib/list.ts'
 import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { convertAccount as convertAccountDocument } from '../conversions/accounts.rules.ts'
 import { learnJoins } from '../conversions/call-import.ts'
@@ -8,7 +9,6 @@ import type { Converted, Finding, KazooDocument } from '../documents/document.ts
 import { readDocument } from '../documents/fields.ts'
 import { documentPages, emptyDocument, type Facts, type ImportSection } from '../import-sections/section.ts'
 import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } from '../source/source.ts'
-import { inParts } from './at-once.ts'
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
 import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './store.ts'
 
@@ -35,22 +35,8 @@ const fileBytesOf = ({ drafts }: Converted) =>
     .reduce((bytes, { length = largestFile }) => bytes + Math.min(length, largestFile), 0)
 
 /** Files are in memory until they are written, so their size limits a batch, too. */
-const inBatches = (all: readonly Converted[]): Converted[][] => {
-  const batches: Converted[][] = []
-  let bytes = 0
-  for (const one of all) {
-    const last = batches.at(-1)
-    const more = fileBytesOf(one)
-    if (last && last.length < documentsAtOnce && bytes + more <= largestFile) {
-      last.push(one)
-      bytes += more
-    } else {
-      batches.push([one])
-      bytes = more
-    }
-  }
-  return batches
-}
+const inBatches = (all: readonly Converted[]) =>
+  inParts(all, documentsAtOnce).flatMap((some) => inParts(some, largestFile, fileBytesOf))
 
 const unreadableAs = (database: string, id: string, reason: string) =>
   unconverted(emptyDocument(database, id), 'rejected', 'needs_hand', 'unreadable', { old: reason })

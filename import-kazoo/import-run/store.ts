@@ -1,4 +1,5 @@
 import { present } from '../../src/lib/json.ts'
+import { inParts, pagesOf } from '../../src/lib/list.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Statement, Value } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -15,7 +16,6 @@ import {
   text,
 } from '../../src/storage/table.ts'
 import { type Finding, outcomes, severities } from '../documents/document.ts'
-import { inPages, inParts } from './at-once.ts'
 
 const databases = table('kazoo_databases', {
   name: text(),
@@ -97,7 +97,7 @@ export const createRunStore = ({ all, scan }: Pick<Store, 'all' | 'scan'>) => {
 
   const databasesNamed = async (wanted: readonly string[]): Promise<ReadonlyMap<string, DatabaseRow>> => {
     const found: DatabaseRow[] = []
-    for (const some of inParts(wanted)) {
+    for (const some of inParts(wanted, pageRows)) {
       const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name IN (${placeholders(some.length)})`
       found.push(...databases.list(await all(sql, some)))
     }
@@ -112,15 +112,17 @@ export const createRunStore = ({ all, scan }: Pick<Store, 'all' | 'scan'>) => {
 
     async *databases(): AsyncGenerator<DatabaseRow> {
       const sql = `SELECT ${databases.columns} FROM kazoo_databases WHERE name > $1 ORDER BY name LIMIT ${pageRows}`
-      const read = async (after: string) => databases.list(await scan(sql, [after]))
-      for await (const page of inPages(pageRows, '', read, ({ name }) => name)) yield* page
+      const pages = pagesOf<DatabaseRow>(pageRows, async (last) =>
+        databases.list(await scan(sql, [last?.name ?? ''])),
+      )
+      for await (const page of pages) yield* page
     },
 
     putDatabase: (row: DatabaseRow): Statement => upsertDatabase(row),
 
     async known(name: string, wanted: readonly string[]): Promise<ReadonlyMap<string, DocumentRow>> {
       const found: DocumentRow[] = []
-      for (const some of inParts(wanted)) {
+      for (const some of inParts(wanted, pageRows)) {
         const sql = `SELECT ${documents.columns} FROM kazoo_documents
           WHERE name = $1 AND document_id IN (${placeholders(some.length, 2)})`
         found.push(...documents.list(await all(sql, [name, ...some])))
@@ -133,11 +135,8 @@ export const createRunStore = ({ all, scan }: Pick<Store, 'all' | 'scan'>) => {
       idsWhere(`name = $1 AND outcome = 'rejected' AND mark LIKE $2`, [name, `${refusedBegin}%`]),
 
     ids: (name: string) =>
-      inPages(
-        pageRows,
-        '',
-        (after) => idsWhere('name = $1 AND document_id > $2', [name, after], `LIMIT ${pageRows}`),
-        (id) => id,
+      pagesOf<string>(pageRows, (last = '') =>
+        idsWhere('name = $1 AND document_id > $2', [name, last], `LIMIT ${pageRows}`),
       ),
 
     remember(set: ChangeSet, row: DocumentRow, found: readonly Finding[]) {

@@ -35,8 +35,12 @@ export async function* pagesOf<T>(
   }
 }
 
-/** Parts of a list whose weights add up to at most `most`, or of one heavier item. */
-export const inParts = <T>(items: readonly T[], most: number, weightOf: (item: T) => number): T[][] => {
+/** Parts of at most `most` items, or whose weights add up to at most `most`, or of one heavier item. */
+export const inParts = <T>(
+  items: readonly T[],
+  most: number,
+  weightOf: (item: T) => number = () => 1,
+): T[][] => {
   const parts: T[][] = []
   let weight = Number.POSITIVE_INFINITY
   for (const item of items) {
