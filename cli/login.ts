@@ -37,7 +37,8 @@ const serverFor = async (terminal: Terminal, given: string | undefined, known: P
   return serverIn(await askFor(terminal, { message: 'Server', option: 'SERVER', initialValue: usual }))
 }
 
-const fromStdin = async (what: string) => {
+/** The first line of standard input. */
+export const fromStdin = async (what: string) => {
   const secret = (await text(process.stdin)).split('\n')[0]?.replace(/\r$/, '')
   if (secret) return secret
   throw new Mistake(`${what} is missing on standard input`)

@@ -1,6 +1,6 @@
-import { text } from 'node:stream/consumers'
 import { askHidden } from '../../cli/ask.ts'
 import { clientOptions } from '../../cli/connection.ts'
+import { fromStdin } from '../../cli/login.ts'
 import { completeSignIn } from '../../cli/second-factor.ts'
 import { Mistake, printable, type Terminal } from '../../cli/terminal.ts'
 import { type CrosspointCore, CrosspointError, createCrosspoint } from '../../client/src/core.ts'
@@ -182,13 +182,10 @@ const signIn = async (terminal: Terminal, server: string, credentials: Credentia
   return { client, accountId: session.accountId }
 }
 
-const passwordFor = async (terminal: Terminal, username: string) => {
-  if (terminal.isAttended)
-    return askHidden(terminal, { message: `Password of ${printable(username)}`, option: 'standard input' })
-  const [password] = (await text(process.stdin)).split('\n')
-  if (password) return password.replace(/\r$/, '')
-  throw new Mistake('the password is missing on standard input')
-}
+const passwordFor = (terminal: Terminal, username: string) =>
+  terminal.isAttended
+    ? askHidden(terminal, { message: `Password of ${printable(username)}`, option: 'standard input' })
+    : fromStdin('the password')
 
 /** Returns the exit status: 0 if both systems answer the same, 2 if not. */
 export const compareKazoo = async (terminal: Terminal, source: string, asked: Asked) => {
