@@ -1,13 +1,13 @@
 // Requests to a CouchDB, with credentials, time-outs and retries. Errors name server and database, never a
 // credential.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isObject, type Json } from '../../src/lib/json.ts'
+import { isObject } from '../../src/lib/json.ts'
 import {
   type ConnectionRequest,
   createConnectionPool,
   type PooledResponse,
 } from '../../src/outgoing/kept-connections.ts'
-import { bytesIn, parsed } from './documents.ts'
+import { bytesIn, objectIn } from './documents.ts'
 import { SourceTrouble } from './source.ts'
 
 export class Fault extends Error {}
@@ -63,11 +63,6 @@ const sessionCookie = ({ headers }: PooledResponse) =>
 const nameIn = (path: string) => {
   const [name = ''] = path.slice(1).split(/[/?]/)
   return name === '' ? 'it' : decodeURIComponent(name)
-}
-
-export const objectIn = (text: string): Json | undefined => {
-  const value = parsed(text)
-  return isObject(value) ? value : undefined
 }
 
 /** `deleted` or `missing`. */

@@ -118,8 +118,8 @@ export interface ReadDocument {
 
 /** Undefined if it is no document. */
 export const readDocument = (text: string): ReadDocument | undefined => {
-  const whole = parsed(text)
-  if (!isObject(whole) || typeof whole._id !== 'string') return undefined
+  const whole = objectIn(text)
+  if (typeof whole?._id !== 'string') return undefined
   const { _id: id, _rev: rev } = whole
   const isBare =
     !Object.values(filesIn(whole)).some(hasBytes) && !Object.keys(whole).some((key) => ofAnswers.has(key))
@@ -132,10 +132,12 @@ export const readDocument = (text: string): ReadDocument | undefined => {
   return { document, isDeleted: whole._deleted === true, whole }
 }
 
-export const parsedRow = (text: string): Json => {
-  const row = parsed(text)
-  return isObject(row) ? row : {}
+export const objectIn = (text: string): Json | undefined => {
+  const value = parsed(text)
+  return isObject(value) ? value : undefined
 }
+
+export const parsedRow = (text: string): Json => objectIn(text) ?? {}
 
 export interface SourceRow {
   mark: string

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readDocument } from '../../import-kazoo/source/documents.ts'
-import { decodedName, formOf } from '../../import-kazoo/source/dumps/dump-file.ts'
+import { formOf } from '../../import-kazoo/source/dumps/dump-file.ts'
 import { createLatestPlaces } from '../../import-kazoo/source/dumps/file-dump.ts'
 import { createItemScanner, type Item } from '../../import-kazoo/source/items.ts'
 
@@ -170,15 +170,6 @@ it('forms of dumps are known by how they begin', () => {
   expect(formOf('\ufeff{"db":"a","doc":{')).toEqual({ place: 'listed', areRows: true, hasDatabases: true })
   expect(formOf('# notes')).toBeUndefined()
   expect(formOf('{"version":2}')).toBeUndefined()
-})
-
-it('names of databases are decoded, once or twice', () => {
-  fc.assert(
-    fc.property(fc.constantFrom('account/aa/bb/cc-202501', 'numbers/+1415', 'accounts'), (name) => {
-      const once = encodeURIComponent(name)
-      expect([name, once, encodeURIComponent(once)].map(decodedName)).toEqual([name, name, name])
-    }),
-  )
 })
 
 it('the last place of each of many ids is remembered', () => {

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
+import { decodedDatabaseName } from '../../documents/database-names.ts'
 import { parsed } from '../documents.ts'
 import { createItemScanner, type Item } from '../items.ts'
 import { SourceTrouble } from '../source.ts'
@@ -56,18 +57,10 @@ export const formOf = (beginning: string): DumpForm | undefined => {
 
 const isGzip = (bytes: Uint8Array) => bytes[0] === 0x1f && bytes[1] === 0x8b
 
-const decodedOnce = (text: string) => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-export const decodedName = (text: string) => decodedOnce(decodedOnce(text))
-
 export const databaseOfFile = (fileName: string) =>
-  decodedName(fileName.replace(/\.gz$/i, '').replace(/\.(?:json|ndjson|jsonl|txt|couch|backup|dump)$/i, ''))
+  decodedDatabaseName(
+    fileName.replace(/\.gz$/i, '').replace(/\.(?:json|ndjson|jsonl|txt|couch|backup|dump)$/i, ''),
+  )
 
 const beginningId = /^\{\s*"(?:_id|id)"\s*:\s*("(?:[^"\\]|\\.)*")/
 

@@ -1,10 +1,12 @@
 // Reads a file or folder of dumps.
+
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { decodedDatabaseName } from '../../documents/database-names.ts'
 import { pagesOf, parsedRow } from '../documents.ts'
 import type { Item } from '../items.ts'
 import { type Source, SourceTrouble } from '../source.ts'
-import { type DumpFile, databaseOfFile, decodedName, openDumpFile } from './dump-file.ts'
+import { type DumpFile, databaseOfFile, openDumpFile } from './dump-file.ts'
 import { createFileDump, type Part } from './file-dump.ts'
 import { createFolderDump, type DumpReader, isFolderDump } from './folder-dump.ts'
 
@@ -22,7 +24,7 @@ const stretchesIn = async (file: DumpFile) => {
     const { db } = parsedRow(text)
     if (typeof db !== 'string')
       throw new SourceTrouble(`${basename(file.path)} has a line without a database`)
-    const database = decodedName(db)
+    const database = decodedDatabaseName(db)
     const parts = found.get(database) ?? []
     const last = parts.at(-1)
     if (database === latest && last) last.to = end
@@ -68,7 +70,7 @@ export const openDump = async (path: string): Promise<Source> => {
     const facts = await stat(place)
     if (facts.isFile()) await addFile(place, facts.size)
     else if (await isFolderDump(place))
-      readers.set(decodedName(basename(place)), await createFolderDump(place))
+      readers.set(decodedDatabaseName(basename(place)), await createFolderDump(place))
   }
   for (const [database, some] of parts) readers.set(database, createFileDump(database, some))
   if (readers.size === 0) throw new SourceTrouble(`${path} contains no dump`)

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import { isObject } from '../../../src/lib/json.ts'
+import { decodedDatabaseName } from '../../documents/database-names.ts'
 import {
   bytesOfFile,
   bytesWithin,
@@ -13,7 +14,7 @@ import {
   type SourceRow,
 } from '../documents.ts'
 import type { Item } from '../items.ts'
-import { beginningIdOf, type DumpFile, databaseOfFile, decodedName } from './dump-file.ts'
+import { beginningIdOf, type DumpFile, databaseOfFile } from './dump-file.ts'
 import type { DumpReader } from './folder-dump.ts'
 
 const firstSlots = 1024
@@ -108,7 +109,7 @@ export const createFileDump = (database: string, parts: readonly Part[]): DumpRe
 
   const isOfDatabase = (item: Item) => {
     const { db } = parsedRow(item.text)
-    return typeof db === 'string' && decodedName(db) === database
+    return typeof db === 'string' && decodedDatabaseName(db) === database
   }
 
   async function* itemsBehind(mark = ''): AsyncGenerator<{ part: number; items: readonly Item[] }> {
