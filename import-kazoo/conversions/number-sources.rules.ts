@@ -64,14 +64,13 @@ const ownerOf = ({ fields }: KazooDocument) =>
   textIn(fields, 'pvt_assigned_to') ?? textIn(fields, 'pvt_account_id')
 
 export const poolsIn = (
-  documents: readonly KazooDocument[],
+  document: KazooDocument,
   { accounts }: Pick<NumberContext, 'accounts'>,
-): (readonly [number: string, accountId: string])[] =>
-  documents.flatMap((document) => {
-    const [number, owner] = [numberOf(document.id), ownerOf(document)]
-    const isKnown = number !== undefined && owner !== undefined && accounts.has(owner)
-    return isKnown && !isGone(document.fields) ? [[number, owner] as const] : []
-  })
+): (readonly [number: string, accountId: string])[] => {
+  const [number, owner] = [numberOf(document.id), ownerOf(document)]
+  const isKnown = number !== undefined && owner !== undefined && accounts.has(owner)
+  return isKnown && !isGone(document.fields) ? [[number, owner]] : []
+}
 
 /** The number itself shows who took it out of the pool. */
 export const convertPoolEntry = (
@@ -114,27 +113,26 @@ const portFields = [
 ]
 
 export const portsIn = (
-  documents: readonly KazooDocument[],
+  document: KazooDocument,
   { accounts }: Pick<NumberContext, 'accounts'>,
-): (readonly [number: string, port: PortedNumber])[] =>
-  documents.flatMap((document) => {
-    const { id, fields } = document
-    const accountId = textIn(fields, 'pvt_account_id') ?? ''
-    const state = textIn(fields, 'pvt_port_state') ?? textIn(fields, 'port_state') ?? ''
-    if (isGone(fields) || !openStates.has(state) || !accounts.has(accountId)) return []
-    const numbers = keysIn(fields.numbers).flatMap((one) => numberOf(one) ?? [])
-    const porting = {
-      port_id: id,
-      ...readFields(portFields, objectIn(fields, 'bill') ?? {}, notesOf(document)),
-      ...(numbers.length > 0 ? present({ requested_port_date: dateIn(fields) }) : {}),
-    }
-    return numbers.map((number) => [number, { accountId, porting }] as const)
-  })
+): (readonly [number: string, port: PortedNumber])[] => {
+  const { id, fields } = document
+  const accountId = textIn(fields, 'pvt_account_id') ?? ''
+  const state = textIn(fields, 'pvt_port_state') ?? textIn(fields, 'port_state') ?? ''
+  if (isGone(fields) || !openStates.has(state) || !accounts.has(accountId)) return []
+  const porting = {
+    port_id: id,
+    ...readFields(portFields, objectIn(fields, 'bill') ?? {}, notesOf(document)),
+    ...present({ requested_port_date: dateIn(fields) }),
+  }
+  const numbers = keysIn(fields.numbers).flatMap((one) => numberOf(one) ?? [])
+  return numbers.map((number) => [number, { accountId, porting }])
+}
 
 /** The request is preserved. Its numbers are hearsay for numbers that nothing else describes. */
 export const convertPortRequest = (document: KazooDocument, context: NumberContext): Converted => {
   if (isGone(document.fields)) return converted(document, 'skipped')
-  const drafts = portsIn([document], context).map(([number, { accountId, porting }]) => {
+  const drafts = portsIn(document, context).map(([number, { accountId, porting }]) => {
     const [usedBy = ''] = context.uses.of(accountId, number)
     const facts = { state: 'port_in', carrier: localCarrier, usedBy, hidden: { features: { local: {} } } }
     return draftOf(document, 'number_by_hearsay', accountId, { id: number, doc: { porting }, facts })

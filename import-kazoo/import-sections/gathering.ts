@@ -56,15 +56,6 @@ const goneWhileRead = (what: string) =>
     `${what}, and the others cannot be converted without it: imported data stays; run the command again when the database exists`,
   )
 
-export const readingSystem = async <T>(read: () => Promise<T>): Promise<T> => {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof DatabaseVanished) throw goneWhileRead(error.message)
-    throw error
-  }
-}
-
 // Other types may be large.
 const gatheredTypes: ReadonlySet<string> = new Set([
   'account',
@@ -86,7 +77,7 @@ const settingIn = async (source: Source, id: string): Promise<Json | undefined> 
 }
 
 /** The documents of a system database, if there is one. */
-async function* systemDocuments(source: Source, kinds: Facts['kinds'], database: string) {
+export async function* systemDocuments({ source, kinds }: Pick<Facts, 'source' | 'kinds'>, database: string) {
   if (!kinds.has(database)) return
   try {
     for await (const { documents } of documentPages(source, database)) yield* documents
@@ -183,7 +174,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     await forEach(undefined, accountIds, gatherThere)
     const all = [...known.values()]
     const copies: SeenAccount[] = []
-    for await (const document of systemDocuments(source, kinds, copiesDatabase)) {
+    for await (const document of systemDocuments({ source, kinds }, copiesDatabase)) {
       const copy = seenAccount(document)
       if (copy) copies.push(copy)
     }
@@ -202,10 +193,10 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     const masterId = plan.masterId ?? ''
     const providers = new Set(all.flatMap((one) => one.providers))
     // Providers of the system belong to the master account.
-    for await (const document of systemDocuments(source, kinds, 'system_auth'))
+    for await (const document of systemDocuments({ source, kinds }, 'system_auth'))
       if (isProvider(document) && !isGone(document.fields)) providers.add(providerKey(masterId, document.id))
     const elsewhere: Finding[] = []
-    for await (const document of systemDocuments(source, kinds, 'system_data'))
+    for await (const document of systemDocuments({ source, kinds }, 'system_data'))
       elsewhere.push(...foreignStorageIn(document))
     return {
       ...narrowing,

@@ -1,5 +1,6 @@
 import type { Declared } from '../../src/areas/area.ts'
 import { typeNamesOf } from '../../src/events/events.ts'
+import { oncePer } from '../../src/lib/once-per.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
 import { isAccountDocument } from '../conversions/accounts.rules.ts'
 import { convertNotice } from '../conversions/brand.rules.ts'
@@ -38,11 +39,10 @@ import { convertAlert, convertTask, convertWebhook } from '../conversions/shared
 import { accountDatabase } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { isGone, textIn } from '../documents/fields.ts'
-import { readingSystem } from './gathering.ts'
+import { systemDocuments } from './gathering.ts'
 import {
   accountIn,
   databasesOf,
-  documentPages,
   emptyDocument,
   type Facts,
   type ImportSection,
@@ -133,12 +133,11 @@ type Surroundings = Pick<NumberContext, 'ports' | 'pools'>
 const readSurroundings = async (facts: Facts): Promise<Surroundings> => {
   const ports = new Map<string, PortedNumber>()
   const pools = new Map<string, string>()
-  for (const name of systemDatabase(facts, 'port_requests'))
-    for await (const { documents } of documentPages(facts.source, name))
-      for (const [number, port] of portsIn(documents, facts)) ports.set(number, port)
+  for await (const document of systemDocuments(facts, 'port_requests'))
+    for (const [number, port] of portsIn(document, facts)) ports.set(number, port)
   for (const name of databasesOf(facts, 'pool'))
-    for await (const { documents } of documentPages(facts.source, name))
-      for (const [number, accountId] of poolsIn(documents, facts)) pools.set(number, accountId)
+    for await (const document of systemDocuments(facts, name))
+      for (const [number, accountId] of poolsIn(document, facts)) pools.set(number, accountId)
   return { ports, pools }
 }
 
@@ -148,7 +147,7 @@ const isLeftToOthers = ({ fields }: KazooDocument, { only, accounts }: Facts) =>
 
 const createNumberSections = (usesHere: UsesHere): ImportSection[] => {
   // Read once for each look at the source.
-  const known = new WeakMap<Facts, Promise<Surroundings>>()
+  const surroundingsOf = oncePer(readSurroundings)
 
   const usesOf = async (documents: readonly KazooDocument[]) => {
     const uses = createUses()
@@ -160,11 +159,11 @@ const createNumberSections = (usesHere: UsesHere): ImportSection[] => {
     return uses
   }
 
-  const contextOf = async (facts: Facts, uses: NumberContext['uses']): Promise<NumberContext> => {
-    const surroundings = known.get(facts) ?? readingSystem(() => readSurroundings(facts))
-    known.set(facts, surroundings)
-    return { ...facts, uses, ...(await surroundings) }
-  }
+  const contextOf = async (facts: Facts, uses: NumberContext['uses']): Promise<NumberContext> => ({
+    ...facts,
+    uses,
+    ...(await surroundingsOf(facts)),
+  })
 
   return [
     // Pools stay with the other system.

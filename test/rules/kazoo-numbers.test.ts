@@ -317,15 +317,15 @@ describe('a port request', () => {
     ['completed', 0],
     ['canceled', 0],
   ])('that is %s moves %i numbers', (pvt_port_state, count) => {
-    expect(portsIn([portRequest({ pvt_port_state })], contextOf())).toHaveLength(count)
+    expect(portsIn(portRequest({ pvt_port_state }), contextOf())).toHaveLength(count)
   })
 
   it('moves no number of an account that does not come', () => {
-    expect(portsIn([portRequest({ pvt_account_id: gone })], contextOf())).toEqual([])
+    expect(portsIn(portRequest({ pvt_account_id: gone }), contextOf())).toEqual([])
   })
 
   it('assigns its numbers to the account, with its porting data', () => {
-    const ports = new Map(portsIn([portRequest()], contextOf()))
+    const ports = new Map(portsIn(portRequest(), contextOf()))
     const { drafts, findings } = convert(
       { pvt_state: 'available', porting: { service_provider: 'Told Tel' } },
       { ports },
@@ -337,13 +337,13 @@ describe('a port request', () => {
   })
 
   it.each([9e15, -9e15])('has no date if its date is beyond the calendar, as %i is', (transfer_date) => {
-    const ports = new Map(portsIn([portRequest({ transfer_date })], contextOf()))
+    const ports = new Map(portsIn(portRequest({ transfer_date }), contextOf()))
     const { requested_port_date: _, ...dateless } = porting
     expect(convert({ pvt_state: 'port_in' }, { ports }).drafts[0]?.doc).toEqual({ porting: dateless })
   })
 
   it('takes no number from another account', () => {
-    const ports = new Map(portsIn([portRequest()], contextOf()))
+    const ports = new Map(portsIn(portRequest(), contextOf()))
     const { drafts, findings } = convert({ pvt_state: 'in_service', pvt_assigned_to: other }, { ports })
     expect(drafts[0]).toMatchObject({ accountId: other, facts: { state: 'in_service' } })
     const change = { field: 'pvt_assigned_to', old: other, new: customer }
@@ -430,7 +430,7 @@ describe('an entry of a pool', () => {
   })
 
   it('goes back into its pool when the number is given up', () => {
-    const pools = new Map(poolsIn([entry()], contextOf()))
+    const pools = new Map(poolsIn(entry(), contextOf()))
     const { drafts } = convert(
       { pvt_state: 'in_service', pvt_assigned_to: customer, pvt_module_name: 'knm_managed' },
       { pools },
