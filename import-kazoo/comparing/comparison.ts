@@ -10,7 +10,7 @@ import { inParts } from '../../src/lib/list.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { quarantineInvalidFields } from '../import-run/batches.ts'
-import { convertedOf } from '../import-run/reading.ts'
+import { convertedPages } from '../import-run/reading.ts'
 import { createRunStore, isVanished, type RunStore } from '../import-run/store.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
@@ -153,7 +153,8 @@ export async function* expectedRecords(
   const chapter = chapterNamed(comparison, name)
   const { facts } = comparison
   if (!chapter || !facts.kinds.has(database)) return
-  for await (const converted of convertedOf(chapter, facts, database)) yield expectedRecordsOf(converted)
+  for await (const { converted } of convertedPages(chapter, facts, database))
+    yield expectedRecordsOf(converted)
 }
 
 /** Converts the documents of a section again, unless a database vanished; returns whether all are there. */
@@ -167,7 +168,7 @@ export const convertAgain = async (
   for (const database of chapter.databases(facts)) {
     const row = await run.database(database)
     const checkAll = async () => {
-      for await (const converted of convertedOf(chapter, facts, database))
+      for await (const { converted } of convertedPages(chapter, facts, database))
         for (const some of inParts(converted, rowsAtOnce)) await check(some, database)
       await done(database)
     }

@@ -1,3 +1,4 @@
+import type { ImportedRecord } from '../../src/areas/adoption.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { SourceDocument } from '../source/source.ts'
 
@@ -34,14 +35,8 @@ export interface AttachedFile {
   digest?: string
 }
 
-export interface Draft {
+export interface Draft extends Omit<ImportedRecord, 'revision' | 'files'> {
   as: string
-  accountId: string
-  id: string
-  created: number
-  modified: number
-  doc: Json
-  facts: Json
   files: readonly AttachedFile[]
 }
 

@@ -1,16 +1,10 @@
 import { hash } from 'node:crypto'
 import { type Json, present } from '../../src/lib/json.ts'
+import type { StoredRecord } from '../../src/storage/records.ts'
 import { accountDatabase, encodedDatabaseName } from '../documents/database-names.ts'
 import { publicPart } from '../documents/fields.ts'
 
-export interface OwnRecord {
-  accountId: string
-  id: string
-  created: number
-  modified: number
-  doc: Json
-  hidden: Json
-}
+export type OwnRecord = Pick<StoredRecord, 'accountId' | 'id' | 'created' | 'modified' | 'doc' | 'hidden'>
 
 export interface ExportedFile {
   name: string

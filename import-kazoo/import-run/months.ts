@@ -12,19 +12,14 @@ import { isGone, readDocument } from '../documents/fields.ts'
 import { documentPages, emptyDocument, type Facts } from '../import-sections/section.ts'
 import { type CountedFindings, countFindings, joinFindings } from '../report/report.ts'
 import { unlessVanished } from '../source/source.ts'
-import type { Batches } from './batches.ts'
-import { type BatchProgress, begun } from './reading.ts'
-import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
+import { begun, type ReadingDeps } from './reading.ts'
+import { type DatabaseRow, vanishedRow } from './store.ts'
 
 // Databases of months may have millions of documents, so the result of each is not stored: importing one
 // again changes nothing.
 
-interface Deps {
-  run: RunStore
-  batches: Batches
+interface Deps extends Omit<ReadingDeps, 'triesAgain'> {
   callImportOf(accountId: string): CallImport
-  isLastRound: boolean
-  onBatch(progress: BatchProgress): void
 }
 
 interface MonthNotes {
@@ -176,11 +171,11 @@ const summedUp = async ({ facts, place, behind }: Reading, { counts }: MonthNote
   return [...days.drafts(accountId), ...uses.drafts(accountId)]
 }
 
-type ReadingDeps = Pick<Deps, 'run' | 'batches' | 'onBatch'>
+type PageDeps = Pick<Deps, 'run' | 'batches' | 'onBatch'>
 
 /** Returns the book after the pages, and the stored position: the last part may still wait for the next month. */
 const readPages = async (
-  { run, batches, onBatch }: ReadingDeps,
+  { run, batches, onBatch }: PageDeps,
   { facts, place: { database, accountId }, month, position, calls }: Reading,
   { pages, moves }: Storing,
 ) => {
@@ -219,7 +214,7 @@ const readPages = async (
 
 /** Adds the end of a month and returns the position after it. */
 const closeMonth = async (
-  { batches }: ReadingDeps,
+  { batches }: PageDeps,
   set: ChangeSet,
   reading: Reading,
   position: DatabaseRow,
@@ -235,7 +230,7 @@ const closeMonth = async (
 }
 
 /** The end of a month is known before its last part is stored. */
-const readFromBeginning = async (deps: ReadingDeps, reading: Reading) => {
+const readFromBeginning = async (deps: PageDeps, reading: Reading) => {
   const { facts, place, month } = reading
   const { book } = await readPages(deps, reading, {
     pages: (after) => documentPages(facts.source, place.database, after),
@@ -246,7 +241,7 @@ const readFromBeginning = async (deps: ReadingDeps, reading: Reading) => {
 }
 
 /** The units at the end stay as they were. */
-const readChanges = async (deps: ReadingDeps, reading: Reading, since: string): Promise<MonthNotes> => {
+const readChanges = async (deps: PageDeps, reading: Reading, since: string): Promise<MonthNotes> => {
   const { facts, place, position, calls } = reading
   const { book, isMoneyMoved: wasMoved = false } = monthNotesIn(position)
   let isMoneyMoved = wasMoved

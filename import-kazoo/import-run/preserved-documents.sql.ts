@@ -11,6 +11,7 @@ import {
   preservedName,
   preservedPlace,
 } from '../conversions/preserved.rules.ts'
+import type { ExportedFile } from '../export/document.ts'
 
 const rows = table('kazoo_kept', {
   accountId: text(),
@@ -26,14 +27,8 @@ const rows = table('kazoo_kept', {
 
 type Row = RowOf<typeof rows>
 
-interface PreservedFile {
-  name: string
-  contentType: string
-  bytes: Buffer
-}
-
 export interface PreservedDocument extends PreservedPlace, PreservedFacts {
-  files: readonly PreservedFile[]
+  files: readonly ExportedFile[]
 }
 
 const upsert = rows.upsert('accountId', 'database', 'id', 'name')
@@ -57,7 +52,7 @@ const createReading = ({ scan, sealing }: Store) => {
   const opened = (row: Row): { content: string; content_type: string } =>
     JSON.parse(sealing.open(sealedPlace(row), row.doc))
 
-  const filesOf = async (place: PreservedPlace): Promise<PreservedFile[]> => {
+  const filesOf = async (place: PreservedPlace): Promise<ExportedFile[]> => {
     const sql = `SELECT ${rows.columns} FROM kazoo_kept WHERE ${ofDocument} AND name <> '' ORDER BY name`
     return rows.list(await scan(sql, keyOf(place))).map((row) => {
       const { content, content_type: contentType } = opened(row)

@@ -12,7 +12,7 @@ import { DatabaseVanished, type Source, type SourceDocument, unlessVanished } fr
 import { type Batch, type Batches, largestFile, type Written } from './batches.ts'
 import { type DatabaseRow, isVanished, type RunStore, vanishedRow } from './store.ts'
 
-interface Deps {
+export interface ReadingDeps {
   run: RunStore
   batches: Batches
   triesAgain: boolean
@@ -45,7 +45,7 @@ const documentsOf = (database: string, found: readonly SourceDocument[]) =>
   found.map((one) => readDocument(database, one))
 
 /** Yields one page if the section needs all documents at once. */
-async function* convertedPages(
+export async function* convertedPages(
   chapter: ImportSection,
   facts: Facts,
   database: string,
@@ -61,10 +61,6 @@ async function* convertedPages(
     yield { converted: [...(await chapter.convert(all.splice(0), place)), ...flawed.splice(0)], mark }
   }
   if (chapter.reads === 'whole') yield { converted: [...(await chapter.convert(all, place)), ...flawed] }
-}
-
-export async function* convertedOf(chapter: ImportSection, facts: Facts, database: string) {
-  for await (const { converted } of convertedPages(chapter, facts, database)) yield converted
 }
 
 export async function* legsIn(
@@ -117,7 +113,7 @@ const goneOf = async (run: RunStore, database: string, present: ReadonlySet<stri
 }
 
 /** Reads databases from the beginning, from a position, or their changes. */
-export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: Deps) => {
+export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: ReadingDeps) => {
   const store = async (chapter: string, batch: Batch) => {
     const written = await batches.store(batch)
     onBatch({ chapter, database: batch.database, documents: batch.converted.length, ...written })

@@ -6,7 +6,7 @@ import { databaseKindsOf } from '../documents/database-names.ts'
 import { forEach } from '../import-run/at-once.ts'
 import { type NamedScope, scopeOf } from '../import-run/import-scope.ts'
 import { monthNotesIn, monthsIn } from '../import-run/months.ts'
-import { type BatchProgress, convertedOf } from '../import-run/reading.ts'
+import { type BatchProgress, convertedPages } from '../import-run/reading.ts'
 import { isVanished, type RunStore } from '../import-run/store.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
@@ -57,7 +57,7 @@ export const createReports = ({ run, clock, chapters }: Deps) => {
       for (const database of chapter.databases(facts)) {
         let documents = 0
         const isThere = await unlessVanished(async () => {
-          for await (const converted of convertedOf(chapter, facts, database)) {
+          for await (const { converted } of convertedPages(chapter, facts, database)) {
             documents += converted.length
             for (const one of converted) counts.add(one)
           }
