@@ -21,7 +21,6 @@ import {
   questions,
   type ReportedDifference,
   sampleOf,
-  type Tally,
 } from '../comparing/differences.ts'
 import { differenceLines, questionLines, sumOfQuestions, waitsForPerson } from './output.ts'
 
@@ -123,23 +122,12 @@ const chosenAccounts = async ({ there }: Sides, ownId: string, { sample, seed }:
   return { accounts: [ownId, ...sampleOf(below, { sample, seed })], ofAll: below.length + 1 }
 }
 
-interface Compared extends Tally {
-  accounts: number
-  of_accounts: number
-  disregarded: readonly string[]
-}
-
 const timesOf = (days: number) => {
   const now = gregorianNow(systemClock)
   return { created_from: now - days * daySeconds, created_to: now }
 }
 
-const compareAll = async (
-  terminal: Terminal,
-  sides: Sides,
-  ownId: string,
-  options: Asked,
-): Promise<Compared> => {
+const compareAll = async (terminal: Terminal, sides: Sides, ownId: string, options: Asked) => {
   const { accounts, ofAll } = await chosenAccounts(sides, ownId, options)
   const times = timesOf(options.days)
   const { tally, add } = createTally(questions.map(({ name }) => name))
@@ -159,7 +147,7 @@ const compareAll = async (
   }
 }
 
-const textOf = (compared: Compared) =>
+const textOf = (compared: Awaited<ReturnType<typeof compareAll>>) =>
   [
     ...differenceLines(compared),
     '',

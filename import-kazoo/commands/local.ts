@@ -8,6 +8,7 @@ import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
 import { bareAreas } from '../../src/commands/bare-areas.ts'
 import { createCommandLog } from '../../src/commands/command-log.ts'
 import { openStore } from '../../src/commands/open-store.ts'
+import { printError } from '../../src/commands/output.ts'
 import { printingRefusals } from '../../src/commands/refusals.ts'
 import { status } from '../../src/commands/statuses.ts'
 import { checkAccounts, checkNames } from '../../src/commands/verification/accounts.sql.ts'
@@ -36,7 +37,6 @@ import { type Source, SourceTrouble } from '../source/source.ts'
 import {
   createProgressPrinter,
   differenceLines,
-  printStatus,
   questionLines,
   sumOfQuestions,
   waitsForPerson,
@@ -67,9 +67,9 @@ const createRoundPrinter = () => {
       const now = performance.now()
       if (changed === 0 && now - printed < aliveMs) return
       printed = now
-      printStatus(`${formatCount(changed)} changes imported in ${seconds.toFixed(1)} s; press Ctrl-C to stop`)
+      printError(`${formatCount(changed)} changes imported in ${seconds.toFixed(1)} s; press Ctrl-C to stop`)
     },
-    onTrouble: (why: string) => printStatus(`${why}; retrying; press Ctrl-C to stop`),
+    onTrouble: (why: string) => printError(`${why}; retrying; press Ctrl-C to stop`),
   }
 }
 
@@ -81,8 +81,8 @@ const createDifferencePrinter = () => {
   return (check: string, { place, reason }: Fault) => {
     const before = counts.get(check) ?? 0
     counts.set(check, before + 1)
-    if (before < differencesShown) printStatus(printable(`${check}: ${place}: ${reason}`))
-    else if (before === differencesShown) printStatus(`${check}: more differences are only counted`)
+    if (before < differencesShown) printError(printable(`${check}: ${place}: ${reason}`))
+    else if (before === differencesShown) printError(`${check}: more differences are only counted`)
   }
 }
 
@@ -184,7 +184,7 @@ const perform = (source: Source, options: ImportOptions) =>
 const undo = () =>
   withImporter(async ({ imports }) => {
     await imports.undo()
-    printStatus('the store is back in its state before the import')
+    printError('the store is back in its state before the import')
     return status.done
   })
 
@@ -258,8 +258,7 @@ export const compareWithDatabase = (
   printingRefusals(() =>
     withSource(named, async (source) => {
       const onAccount = (done: number, all: number) => {
-        if (done % accountsPerStatus === 0)
-          printStatus(`${formatCount(done)} of ${formatCount(all)} accounts`)
+        if (done % accountsPerStatus === 0) printError(`${formatCount(done)} of ${formatCount(all)} accounts`)
       }
       const compared = await withImporter(({ compare, respond }) =>
         compare(source, { sample, seed, respond, onAccount }),

@@ -1,4 +1,5 @@
 import { printable } from '../../cli/terminal.ts'
+import { printError } from '../../src/commands/output.ts'
 import { faultOf, type ReportedDifference, type Tally } from '../comparing/differences.ts'
 import { formatCount } from '../report/report.ts'
 
@@ -6,8 +7,6 @@ import { formatCount } from '../report/report.ts'
 export const waitsForPerson = 2
 
 const printIntervalMs = 5000
-
-export const printStatus = (text: string) => process.stderr.write(`${text}\n`)
 
 /** Prints progress and speed every few seconds. */
 export const createProgressPrinter = () => {
@@ -21,7 +20,7 @@ export const createProgressPrinter = () => {
     printed = now
     const rate = formatCount(Math.round(documents / ((now - begun) / 1000)))
     const { chapter, database } = progress
-    printStatus(`${chapter}: ${database}, ${formatCount(documents)} documents, ${rate} a second`)
+    printError(`${chapter}: ${database}, ${formatCount(documents)} documents, ${rate} a second`)
   }
 }
 

@@ -1,5 +1,4 @@
 // Shared by `--finish` and `compare`: both compare the converted documents with the stored records.
-
 import type { ImportedRecord, Importer } from '../../src/areas/adoption.ts'
 import type { Validate } from '../../src/areas/area.ts'
 import type { LegImporter } from '../../src/areas/calls/cdrs/intake/adoption.ts'

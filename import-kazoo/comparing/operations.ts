@@ -6,14 +6,7 @@ import { createGathering } from '../import-sections/gathering.ts'
 import { everything } from '../import-sections/section.ts'
 import type { Source } from '../source/source.ts'
 import { type CheckDeps, type Comparison, createComparison, type Respond } from './comparison.ts'
-import {
-  type BothSums,
-  createTally,
-  faultOf,
-  type ReportedDifference,
-  sampleOf,
-  type Tally,
-} from './differences.ts'
+import { createTally, faultOf, type ReportedDifference, sampleOf } from './differences.ts'
 import { checkDocuments, checkRecords } from './documents.ts'
 import { checkCalls, checkMonths, compareBooks, compareCallsAgain } from './months.ts'
 import {
@@ -66,20 +59,10 @@ interface ComparisonOptions {
   onAccount?(done: number, all: number): void
 }
 
-export interface ComparedWithDatabase extends Tally {
-  source: string
-  accounts: number
-  of_accounts: number
-  sums: BothSums[]
-}
-
 /** Compares what the documents become with the store: differences are changes or losses of the store. */
 export const createDatabaseComparison =
   ({ states, ...deps }: CheckDeps & { states: Pick<ImportStates, 'read'> }) =>
-  async (
-    source: Source,
-    { sample, seed, respond, onAccount }: ComparisonOptions,
-  ): Promise<ComparedWithDatabase> => {
+  async (source: Source, { sample, seed, respond, onAccount }: ComparisonOptions) => {
     const { narrowing = everything, begun } = (await states.read()) ?? {}
     const facts = await createGathering(source)(begun ?? gregorianNow(deps.store.clock), narrowing)
     const { tally, add, sum, sums } = createTally(['account', 'tree'])
@@ -103,3 +86,5 @@ export const createDatabaseComparison =
     const [accounts, ofAll] = [accountIds.length, facts.accounts.size]
     return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums }
   }
+
+export type ComparedWithDatabase = Awaited<ReturnType<ReturnType<typeof createDatabaseComparison>>>

@@ -8,28 +8,10 @@ import { createNames } from './people-context.rules.ts'
 
 export const copiesDatabase = 'accounts'
 
-export interface SeenAccount {
-  id: string
-  database: string
-  isGone: boolean
-  created: number
-  name: string | undefined
-  realm: string | undefined
-  /** Ids of the ancestors, the master account first. */
-  tree: readonly string[]
-  /** False if the document has no tree. */
-  hasTree: boolean
-  isReseller: boolean
-  resellerId: string | undefined
-  isEnabled: boolean
-  /** Equal for accounts with the same API key. */
-  keyMark: string | undefined
-}
-
 /** Only the account's own setting disables it. */
 export const isEnabledIn = ({ pvt_enabled: enabled }: Json) => enabled !== false && enabled !== 'false'
 
-export const seenAccount = ({ id, database, type, fields }: KazooDocument): SeenAccount | undefined => {
+export const seenAccount = ({ id, database, type, fields }: KazooDocument) => {
   const wasDeleted = isGone(fields)
   if (type !== 'account' && !(wasDeleted && database === copiesDatabase)) return undefined
   const apiKey = textIn(fields, 'pvt_api_key')
@@ -40,15 +22,19 @@ export const seenAccount = ({ id, database, type, fields }: KazooDocument): Seen
     created: timesOf(fields).created,
     name: textIn(fields, 'name'),
     realm: textIn(fields, 'realm'),
+    /** Ids of the ancestors, the master account first. */
     tree: textsIn(fields.pvt_tree),
     hasTree: Array.isArray(fields.pvt_tree),
     // Operators are resellers, too.
     isReseller: isTrue(fields.pvt_reseller) || isTrue(fields.pvt_superduper_admin),
     resellerId: textIn(fields, 'pvt_reseller_id'),
     isEnabled: isEnabledIn(fields),
+    /** Equal for accounts with the same API key. */
     keyMark: apiKey === undefined ? undefined : hash('sha256', apiKey, 'hex').slice(0, 16),
   }
 }
+
+export type SeenAccount = NonNullable<ReturnType<typeof seenAccount>>
 
 type Parents = ReadonlyMap<string, string | undefined>
 

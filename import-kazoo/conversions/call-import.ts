@@ -144,11 +144,7 @@ const usualAtOnce = 350
 
 type JudgeLeg = Awaited<ReturnType<LegImporter['judging']>>
 
-interface Batch {
-  documents: readonly KazooDocument[]
-  mark: string | undefined
-  isLast: boolean
-}
+type Batch = Pick<MonthPart, 'mark' | 'isLast'> & Pick<MonthPage, 'documents'>
 
 /** The last batch may be empty. */
 async function* batchesOf(pages: AsyncIterable<MonthPage>, size: number): AsyncGenerator<Batch> {
@@ -186,21 +182,13 @@ export const learnJoins = async (pages: MonthImport['pages']): Promise<Joins> =>
   return joins
 }
 
-interface ConvertedBatch {
-  month: MonthImport
-  size: number
-  rows: readonly CdrRow[]
-  /** The part of the month, but for the legs that are stored already. */
-  part: MonthPart
-}
-
 const ignoredNote: Note = { severity: 'left_out', code: 'call_record_ignored' }
 
 const convertBatch = (
   { documents, mark, isLast }: Batch,
   month: MonthImport,
   { accountId, joins, judge }: { accountId: string; joins: Joins | undefined; judge: JudgeLeg },
-): ConvertedBatch => {
+) => {
   const rows: CdrRow[] = []
   const aside: KazooDocument[] = []
   const { add, counted } = createFindings()
@@ -222,9 +210,12 @@ const convertBatch = (
   }
   const others = month.convertOthers(documents.filter((document) => !isCallRecord(document)))
   const counts = { imported: rows.length, duplicates: 0, skipped, aside: aside.length }
-  const part = { mark, isLast, counts, aside, others, called: sumsOf(rows), findings: counted() }
+  // Legs that are stored already are not known yet.
+  const part: MonthPart = { mark, isLast, counts, aside, others, called: sumsOf(rows), findings: counted() }
   return { month, size: documents.length, rows, part }
 }
+
+type ConvertedBatch = ReturnType<typeof convertBatch>
 
 /**
  * Imports the call records of one account. Months with few calls share a transaction, because their

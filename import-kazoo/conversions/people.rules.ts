@@ -241,7 +241,7 @@ const storedRealmIn = (documents: readonly KazooDocument[], accountId: string) =
 const ofType = (documents: readonly KazooDocument[], type: string) =>
   documents.filter((document) => document.type === type && !isGone(document.fields))
 
-const idsOf = (documents: readonly KazooDocument[], type: string) =>
+export const idsOf = (documents: readonly KazooDocument[], type: string) =>
   new Set(ofType(documents, type).map(({ id }) => id))
 
 /** Names of an account's documents that only one account may have. */

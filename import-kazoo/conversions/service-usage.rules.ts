@@ -102,15 +102,10 @@ const movesIn = ({ fields, type }: KazooDocument) =>
     : listIn(fields.audit).flatMap(rowMove)
 
 /** A record that sums up several documents. */
-const sumDraft = (as: string, accountId: string, at: number, name: readonly unknown[], facts: Json): Draft =>
-  draftOf(
-    { id: name.map(String).map(encodeURIComponent).join('/'), fields: { pvt_created: at } },
-    as,
-    accountId,
-    {
-      facts,
-    },
-  )
+const sumDraft = (as: string, accountId: string, at: number, name: readonly unknown[], facts: Json) => {
+  const id = name.map(String).map(encodeURIComponent).join('/')
+  return draftOf({ id, fields: { pvt_created: at } }, as, accountId, { facts })
+}
 
 /** Memory grows with the number of days that have changes. */
 export const createDays = () => {

@@ -16,11 +16,6 @@ const beginning = '{"new_edits":false,"docs":[\n'
 const between = ',\n'
 const end = '\n]}\n'
 
-export interface ExportFolder {
-  add(database: string, texts: readonly string[]): Promise<void>
-  finish(): Promise<number>
-}
-
 const makeEmpty = async (path: string) => {
   await mkdir(path, { recursive: true, mode: ownFolder })
   const found = await readdir(path)
@@ -39,10 +34,10 @@ const finishFile = async (path: string) => {
   await rename(path, path.slice(0, -unfinished.length))
 }
 
-export const openExportFolder = async (path: string): Promise<ExportFolder> => {
+export const openExportFolder = async (path: string) => {
   await makeEmpty(path)
   return {
-    async add(database, texts) {
+    async add(database: string, texts: readonly string[]) {
       if (texts.length === 0) return
       // There may be 100,000 databases, so no file stays open.
       const file = await open(
@@ -65,6 +60,8 @@ export const openExportFolder = async (path: string): Promise<ExportFolder> => {
     },
   }
 }
+
+export type ExportFolder = Awaited<ReturnType<typeof openExportFolder>>
 
 const meanings = {
   password_missing: 'users must choose a new password: the stored one cannot be used by Kazoo',

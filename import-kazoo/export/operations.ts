@@ -205,10 +205,7 @@ const findMaster = async ({ records }: Store) => {
 
 export const createExport =
   (deps: Deps) =>
-  async (
-    folder: Pick<ExportFolder, 'add' | 'finish'>,
-    onWritten: ReportProgress = () => undefined,
-  ): Promise<ExportReport> => {
+  async (folder: ExportFolder, onWritten: ReportProgress = () => undefined): Promise<ExportReport> => {
     const report = createExportReport()
     const rows = createExportRows(deps.store)
     const master = await findMaster(deps.store)

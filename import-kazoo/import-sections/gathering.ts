@@ -6,9 +6,8 @@ import { copiesDatabase, type SeenAccount, seenAccount } from '../conversions/ac
 import { type AccountsPlan, type AccountsSeen, planAccounts } from '../conversions/accounts.rules.ts'
 import { finding } from '../conversions/findings.ts'
 import { createUses, usesIn } from '../conversions/number-sources.rules.ts'
-import type { Use } from '../conversions/numbers.rules.ts'
-import { isProvider, sharedNamesIn } from '../conversions/people.rules.ts'
-import { lostNames, providerKey, type SharedName } from '../conversions/people-context.rules.ts'
+import { idsOf, isProvider, sharedNamesIn } from '../conversions/people.rules.ts'
+import { lostNames, providerKey } from '../conversions/people-context.rules.ts'
 import { accountDatabase, databaseKindsOf } from '../documents/database-names.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
@@ -19,24 +18,7 @@ import { type AccountFact, documentPages, type Facts } from './section.ts'
 // Needed before the first account is converted: the tree, and the owners of shared names.
 
 /** Small, because all accounts are in memory. */
-interface Gathered {
-  sequence: string | undefined
-  seen: SeenAccount | undefined
-  dialPlan: unknown
-  shared: readonly SharedName[]
-  plans: readonly string[]
-  providers: readonly string[]
-  uses: readonly (readonly [number: string, use: Use])[]
-}
-
-const idsOf = (documents: readonly KazooDocument[], type: string) =>
-  documents.filter((one) => one.type === type && !isGone(one.fields)).map(({ id }) => id)
-
-const gatheredOf = (
-  accountId: string,
-  documents: readonly KazooDocument[],
-  sequence: string | undefined,
-): Gathered => {
+const gatheredOf = (accountId: string, documents: readonly KazooDocument[], sequence: string | undefined) => {
   const own = documents.find(({ id, type }) => id === accountId && type === 'account')
   const realm = own && textIn(own.fields, 'realm')
   return {
@@ -45,7 +27,7 @@ const gatheredOf = (
     dialPlan: own?.fields.dial_plan,
     shared: sharedNamesIn(documents, { accountId, realm: realm ?? '' }),
     plans: idsOf(documents, 'service_plan'),
-    providers: idsOf(documents, 'provider').map((id) => providerKey(accountId, id)),
+    providers: Array.from(idsOf(documents, 'provider'), (id) => providerKey(accountId, id)),
     uses: usesIn(documents),
   }
 }
@@ -127,7 +109,7 @@ const planOf = (seen: AccountsSeen, { only }: ImportScope): AccountsPlan => {
 
 /** Reads again only databases that changed. `withUses`: also what numbers lead to, for a survey. */
 export const createGathering = (source: Source, { withUses = false } = {}) => {
-  const known = new Map<string, Gathered>()
+  const known = new Map<string, ReturnType<typeof gatheredOf>>()
   const isGathered = ({ type }: KazooDocument) =>
     gatheredTypes.has(type) || (withUses && typesWithNumbers.has(type))
 
@@ -206,7 +188,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
       lost: lostNames(
         all.flatMap((one) => one.shared.filter(({ accountId }) => plan.accounts.has(accountId))),
       ),
-      plans: new Map(Array.from(known, ([id, { plans }]) => [id, new Set(plans)])),
+      plans: new Map(Array.from(known, ([id, { plans }]) => [id, plans])),
       uses: withUses ? usesOf() : undefined,
     }
   }

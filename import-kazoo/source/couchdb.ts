@@ -49,19 +49,12 @@ const sequenceOf = (seq: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value ?? 0)
 }
 
-interface Row {
-  id: string
-  seq: unknown
-  isDeleted: boolean
-  document: SourceDocument | undefined
-}
-
 /** The id is the first member. */
 const beginningOfRow = (text: string) =>
   /^\{"(?:id|key)":"(?:[^"\\]|\\.)*"/.exec(text)?.[0]?.concat('}') ?? '{}'
 
 /** A row without an id contains the error that broke the response off. */
-const rowIn = (item: Item): Row => {
+const rowIn = (item: Item) => {
   const read = item.doc === undefined ? undefined : readDocument(item.doc)
   const text = item.isTooLarge ? beginningOfRow(item.text) : item.text
   const { id, key, seq, deleted, error, value } = parsedRow(text)
@@ -71,6 +64,8 @@ const rowIn = (item: Item): Row => {
     deleted === true || read?.isDeleted === true || (isObject(value) && value.deleted === true)
   return { id: name, seq, isDeleted, document: read?.document }
 }
+
+type Row = ReturnType<typeof rowIn>
 
 /** `onEnd` receives the members around the rows. */
 async function* rowsOf(

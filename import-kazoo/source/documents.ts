@@ -109,21 +109,14 @@ export const parsed = (text: string): unknown => {
 export const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 
-export interface ReadDocument {
-  document: SourceDocument
-  isDeleted: boolean
-  /** With the bytes of inline files. */
-  whole: Json
-}
-
-/** Undefined if it is no document. */
-export const readDocument = (text: string): ReadDocument | undefined => {
+/** Undefined if it is no document. `whole` has the bytes of inline files. */
+export const readDocument = (text: string) => {
   const whole = objectIn(text)
   if (typeof whole?._id !== 'string') return undefined
   const { _id: id, _rev: rev } = whole
   const isBare =
     !Object.values(filesIn(whole)).some(hasBytes) && !Object.keys(whole).some((key) => ofAnswers.has(key))
-  const document = {
+  const document: SourceDocument = {
     id,
     rev: typeof rev === 'string' ? rev : undefined,
     conflicts: textsIn(whole._conflicts),
@@ -131,6 +124,8 @@ export const readDocument = (text: string): ReadDocument | undefined => {
   }
   return { document, isDeleted: whole._deleted === true, whole }
 }
+
+export type ReadDocument = NonNullable<ReturnType<typeof readDocument>>
 
 export const objectIn = (text: string): Json | undefined => {
   const value = parsed(text)

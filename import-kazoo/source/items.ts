@@ -13,15 +13,6 @@ export interface Item {
   isTooLarge: boolean
 }
 
-interface Frame {
-  /** With an empty list instead of the items. */
-  text: string
-  /** The list of items is complete. */
-  isWhole: boolean
-  /** The text ends within a value. */
-  isHalf: boolean
-}
-
 interface Shape {
   /**
    * `within`: items are in `rows`, `docs` or `results` of the outermost object. `listed`: they are at the
@@ -81,9 +72,12 @@ const createSurroundings = (isWithin: boolean) => {
       if (!isInString) walk(byte)
       if (isFrame && !(wasInList && depth >= listDepth)) text += spelled
     },
-    frame: (isInValue: boolean): Frame => ({
+    frame: (isInValue: boolean) => ({
+      /** With an empty list instead of the items. */
       text,
+      /** The list of items is complete. */
       isWhole: isEnded && hadList,
+      /** The text ends within a value. */
       isHalf: isInValue || depth > 0,
     }),
   }

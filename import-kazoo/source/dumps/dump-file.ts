@@ -114,7 +114,7 @@ const brokenOff = (path: string) =>
 const faultOf = (error: unknown, path: string) =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_') ? brokenOff(path) : error
 
-const createBytes = (path: string, { isPacked, bytes }: Pick<DumpFile, 'isPacked' | 'bytes'>) => {
+const createBytes = (path: string, { isPacked, bytes }: { isPacked: boolean; bytes: number }) => {
   let plain: FileHandle | undefined
 
   const pieces = (start: number, end: number): AsyncIterable<Buffer> | Iterable<Buffer> => {
@@ -134,6 +134,7 @@ const createBytes = (path: string, { isPacked, bytes }: Pick<DumpFile, 'isPacked
         throw faultOf(error, path)
       }
     },
+    /** Unpacks a packed file, so that positions are found fast. */
     async unpack() {
       if (!isPacked || plain) return
       const file = await unnamedFile()
@@ -152,19 +153,8 @@ const createBytes = (path: string, { isPacked, bytes }: Pick<DumpFile, 'isPacked
   }
 }
 
-export interface DumpFile {
-  path: string
-  bytes: number
-  isPacked: boolean
-  form: DumpForm
-  items(from: number, to?: number): AsyncGenerator<Item[]>
-  item(start: number, end: number): Promise<Item | undefined>
-  /** Unpacks a packed file, so that positions are found fast. */
-  unpack(): Promise<void>
-  close(): Promise<void>
-}
-
-export const openDumpFile = async (path: string, bytes: number): Promise<DumpFile | undefined> => {
+/** Undefined if it is no dump. */
+export const openDumpFile = async (path: string, bytes: number) => {
   if (bytes === 0) throw new SourceTrouble(`${basename(path)} is empty: the dump was interrupted`)
   const first = await buffer(createBytes(path, { isPacked: false, bytes }).from(0, beginningBytes))
   const isPacked = isGzip(first)
@@ -178,9 +168,8 @@ export const openDumpFile = async (path: string, bytes: number): Promise<DumpFil
   return {
     path,
     bytes,
-    isPacked,
     form,
-    async *items(from, to) {
+    async *items(from: number, to?: number): AsyncGenerator<Item[]> {
       // After the beginning, items have no list around them.
       const place = from === 0 ? form.place : 'listed'
       const scanner = createItemScanner({ place, areRows, offset: from })
@@ -188,7 +177,7 @@ export const openDumpFile = async (path: string, bytes: number): Promise<DumpFil
       const { isHalf, isWhole } = scanner.end()
       if (isHalf || (place === 'within' && !isWhole)) throw brokenOff(path)
     },
-    async item(start, end) {
+    async item(start: number, end: number): Promise<Item | undefined> {
       const scanner = createItemScanner({ place: 'listed', areRows, offset: start })
       for await (const piece of content.from(start, end)) {
         const [found] = scanner.push(piece)
@@ -200,3 +189,5 @@ export const openDumpFile = async (path: string, bytes: number): Promise<DumpFil
     close: content.close,
   }
 }
+
+export type DumpFile = NonNullable<Awaited<ReturnType<typeof openDumpFile>>>

@@ -1,5 +1,4 @@
 // Reads a file or folder of dumps.
-
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { decodedDatabaseName } from '../../documents/database-names.ts'
