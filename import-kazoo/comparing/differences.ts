@@ -143,13 +143,6 @@ export const sampleOf = (below: readonly string[], { sample, seed }: { sample: n
     .slice(0, sample)
 }
 
-/** Something that is counted or summed on both sides. */
-export interface BothSums {
-  name: string
-  there: number
-  here: number
-}
-
 export interface Tally {
   questions: { name: string; asked: number; different: number }[]
   differences: ReportedDifference[]
@@ -170,7 +163,8 @@ const entryNamed = <Entry extends { name: string }>(entries: Entry[], empty: Ent
 export const createTally = (names: readonly string[] = []) => {
   const questions = names.map((name) => ({ name, asked: 0, different: 0 }))
   const tally: Tally = { questions, differences: [], untold: 0 }
-  const sums: BothSums[] = []
+  /** Counts and sums of both sides. */
+  const sums: { name: string; there: number; here: number }[] = []
   return {
     tally,
     sums,

@@ -47,11 +47,7 @@ const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   },
 }
 
-interface KeyDifference {
-  path: string
-  there: unknown
-  here: unknown
-}
+type KeyDifference = Pick<ReportedDifference, 'what' | 'there' | 'here'>
 
 /** Names and addresses that are compared without case or separators. */
 const folded: ReadonlySet<string> = new Set([
@@ -145,7 +141,7 @@ const keyDifferences = (there: Json, here: Json, { realms, rejected }: Compared)
       typeof one === 'object'
         ? JSON.stringify(one) === JSON.stringify(other)
         : isSameText(key, path[0] === 'outbound_flags' ? String(one).trim() : String(one), other)
-    if (!isSame) found.push({ path: pathOf(path), there: shown(key, one), here: shown(key, other) })
+    if (!isSame) found.push({ what: pathOf(path), there: shown(key, one), here: shown(key, other) })
   }
 
   for (const [key, value] of Object.entries(there)) compare([key], value, valueAt(here, key))
@@ -219,9 +215,9 @@ const compareOne = async (comparison: Comparison, record: SourceRecord, realms: 
   const { since, findings } = await reportOfType(comparison, type, record)
   const changed = typeof modified === 'number' ? changedSince(timesOf(fields).modified, modified) : since
   add(
-    differences.map(({ path, there, here }) => {
-      const why = changed ?? (codesOf(explains(path, findings)) || undefined)
-      return { ...place, what: path, there, here, ...present({ why }) }
+    differences.map((difference) => {
+      const why = changed ?? (codesOf(explains(difference.what, findings)) || undefined)
+      return { ...place, ...difference, ...present({ why }) }
     }),
   )
 }

@@ -2,6 +2,7 @@ import { unixOfGregorian } from '../../src/lib/gregorian.ts'
 import { isId } from '../../src/lib/ids.ts'
 import { type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
+import { dayNumber, monthOf } from '../../src/lib/time-key.ts'
 import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
 import { derivedId, integerIn, isGone, listIn, textIn, timesOf } from '../documents/fields.ts'
 import { converted, draftOf, notesOf } from './findings.ts'
@@ -42,12 +43,8 @@ const auditIn = (fields: Json, account: { id: string; name: string }): Json => {
 const idOf = ({ database, id, fields }: KazooDocument) => {
   if (/^\d{6}-[0-9a-f]+$/.test(id)) return id
   const { created } = timesOf(fields)
-  return `${dayOf(created).slice(0, 6)}-${derivedId(database, id, 'audit')}`
+  return `${monthOf(unixOfGregorian(created) * 1000)}-${derivedId(database, id, 'audit')}`
 }
-
-/** `20250214` */
-const dayOf = (gregorian: number) =>
-  new Date(unixOfGregorian(gregorian) * 1000).toISOString().slice(0, 10).replaceAll('-', '')
 
 export const convertAudit = (document: KazooDocument, account: { id: string; name: string }): Converted => {
   const { fields } = document
@@ -115,7 +112,7 @@ export const createDays = () => {
     add(document: KazooDocument) {
       if (isGone(document.fields)) return
       const { created } = timesOf(document.fields)
-      const day = Number(dayOf(created))
+      const day = dayNumber(unixOfGregorian(created) * 1000)
       for (const { category, item, delta, quantity } of movesIn(document)) {
         const key = JSON.stringify([day, category, item])
         const known = days.get(key) ?? { addition: 0, removal: 0, quantity: 0, lastAt: 0 }

@@ -42,19 +42,6 @@ export interface ListedDatabase {
   bytes: number | undefined
 }
 
-export interface Report {
-  source: string
-  databases: Counts
-  listed: readonly ListedDatabase[]
-  accounts: number
-  /** Documents by type. */
-  imported: Counts
-  kept: Counts
-  leftOut: Counts
-  rejected: Counts
-  conflicts: readonly CountedFindings[]
-}
-
 const severityTitles = {
   stop: 'Stop the import',
   needs_hand: 'Need manual work',
@@ -85,6 +72,7 @@ export const createReportCounts = () => {
       addCount(`${document.type} ${outcome}`, 1)
       for (const one of found) findings.add(one)
     },
+    /** Documents by type, and findings. */
     counted: () => ({
       imported: countsOf('imported'),
       kept: countsOf('kept'),
@@ -96,6 +84,13 @@ export const createReportCounts = () => {
 }
 
 export type ReportCounts = ReturnType<typeof createReportCounts>
+
+export interface Report extends ReturnType<ReportCounts['counted']> {
+  source: string
+  databases: Counts
+  listed: readonly ListedDatabase[]
+  accounts: number
+}
 
 /** Whether a person must look at something before the cut-over. */
 export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
