@@ -148,18 +148,10 @@ const printReport = (report: Report, { json, survey }: ImportOptions) => {
   return needsPerson(report) ? waitsForPerson : status.done
 }
 
-const runOptionsOf = ({
-  accounts = [],
-  sinceMonth,
-  withoutCdrs = false,
-  systemNotices = false,
-  allowMissing = false,
-}: ImportOptions): ImportRunOptions => ({
-  sinceMonth,
-  withoutCalls: withoutCdrs,
-  withSystemNotices: systemNotices,
-  allowMissing,
-  only: accounts,
+const runOptionsOf = ({ sinceMonth, allowMissing, ...options }: ImportOptions): ImportRunOptions => ({
+  ...{ sinceMonth, allowMissing, only: options.accounts },
+  withoutCalls: options.withoutCdrs,
+  withSystemNotices: options.systemNotices,
   onBatch: createProgressPrinter(),
 })
 

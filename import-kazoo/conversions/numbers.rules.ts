@@ -184,8 +184,7 @@ const withPort = (holding: Holding, { port, needsHand, repaired }: NumberConvers
 const docOf = ({ fields, port }: NumberConversion, { accountId, state, isLeft }: Holding): Json => {
   if (isLeft) return {}
   const doc = publicFieldsOf(fields)
-  if (accountId === '')
-    return Object.fromEntries(Object.entries(doc).filter(([name]) => !ownersFields.includes(name)))
+  if (accountId === '') return publicPart(doc, ownersFields)
   // The number's own fields take precedence.
   return state === 'port_in' && port
     ? { ...doc, porting: { ...port.porting, ...(doc.porting as Json | undefined) } }
