@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { ImportedFile, Importer } from '../../src/areas/adoption.ts'
+import type { Importer } from '../../src/areas/adoption.ts'
 import { pagesOf } from '../../src/lib/list.ts'
 import { secret } from '../../src/lib/secrets.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
@@ -80,11 +80,6 @@ const createReading = ({ scan, sealing }: Store) => {
   }
 }
 
-interface Arriving extends PreservedFacts {
-  revision: string
-  files: readonly ImportedFile[]
-}
-
 /** Stores documents that nothing reads, and some of their files, sealed. */
 export const createPreservedDocuments = (store: Store) => {
   const { all, sealing } = store
@@ -106,48 +101,42 @@ export const createPreservedDocuments = (store: Store) => {
     ...{ accountId, kind: 'kazoo_document', id, action },
   })
 
-  /** False if it is stored already. */
-  const keep = async (set: ChangeSet, place: PreservedPlace, document: Arriving): Promise<boolean> => {
-    const { type, text: content, revision, files } = document
-    const before = await revisionOf(place)
-    if (before === revision) return false
-    if (before !== undefined) forgetRows(set, place)
-    const common = { ...place, type, revision }
-    const bytes = Buffer.byteLength(content)
-    set.add(upsert({ ...common, name: '', bytes, doc: shut(place, content) }))
-    for (const { role: name, contentType, bytes: file } of files) {
-      const doc = shut(place, file.toString('base64'), { content_type: contentType })
-      set.add(upsert({ ...common, name, bytes: file.length, doc }))
-    }
-    const after = JSON.stringify({ type, bytes })
-    if (before === undefined) set.record({ ...changeOf(place, 'created'), after })
-    else set.record({ ...changeOf(place, 'edited'), before: '{}', after })
-    return true
-  }
-
-  const forget = async (set: ChangeSet, place: PreservedPlace): Promise<boolean> => {
-    if ((await revisionOf(place)) === undefined) return false
-    forgetRows(set, place)
-    set.record(changeOf(place, 'deleted'))
-    return true
-  }
-
   return {
-    ...{ keep, forget, pages },
+    pages,
 
-    /** The id of a record is its `keptName`, the role of a file its name. */
+    /** The id of a record is its `preservedName`, the role of a file its name. */
     adoption: {
-      put: (set, { accountId, id, revision, facts, files }) =>
-        keep(set, preservedPlace(accountId, id), {
-          ...(facts as unknown as PreservedFacts),
-          revision,
-          files,
-        }),
+      async put(set, { accountId, id, revision, facts, files }) {
+        const place = preservedPlace(accountId, id)
+        const { type, text: content } = facts as unknown as PreservedFacts
+        const before = await revisionOf(place)
+        if (before === revision) return false
+        if (before !== undefined) forgetRows(set, place)
+        const common = { ...place, type, revision }
+        const bytes = Buffer.byteLength(content)
+        set.add(upsert({ ...common, name: '', bytes, doc: shut(place, content) }))
+        for (const { role: name, contentType, bytes: file } of files) {
+          const doc = shut(place, file.toString('base64'), { content_type: contentType })
+          set.add(upsert({ ...common, name, bytes: file.length, doc }))
+        }
+        const after = JSON.stringify({ type, bytes })
+        if (before === undefined) set.record({ ...changeOf(place, 'created'), after })
+        else set.record({ ...changeOf(place, 'edited'), before: '{}', after })
+        return true
+      },
+
       async files({ accountId, id }) {
         const files = await filesOf(preservedPlace(accountId, id))
         return new Map(files.map(({ name, bytes }) => [name, bytes]))
       },
-      remove: (set, { accountId, id }) => forget(set, preservedPlace(accountId, id)),
+
+      async remove(set, { accountId, id }) {
+        const place = preservedPlace(accountId, id)
+        if ((await revisionOf(place)) === undefined) return false
+        forgetRows(set, place)
+        set.record(changeOf(place, 'deleted'))
+        return true
+      },
     } satisfies Importer,
   }
 }

@@ -1,5 +1,6 @@
 // Documents that nothing here reads are stored encrypted with their account, and can be read back unchanged.
 import { expect, it } from 'vitest'
+import { preservedName } from '../../import-kazoo/conversions/preserved.rules.ts'
 import {
   createPreservedDocuments,
   type PreservedDocument,
@@ -31,10 +32,12 @@ describeEngines('what is kept of a Kazoo', (engine) => {
 
   const keep = (document: PreservedDocument, revision = 'r1') =>
     change((set) =>
-      own.keeping.keep(set, document, {
-        ...document,
-        revision,
+      own.keeping.adoption.put(set, {
+        accountId: document.accountId,
+        id: preservedName(document),
+        facts: { type: document.type, text: document.text },
         files: document.files.map(({ name, ...file }) => ({ role: name, ...file })),
+        ...{ revision, created: 0, modified: 0, doc: {} },
       }),
     )
 
@@ -82,7 +85,8 @@ describeEngines('what is kept of a Kazoo', (engine) => {
     const other = documentOf(id, 'a', { text: '{"_id":"a"}' })
     expect(await keep(other, 'r2')).toBe(true)
     expect(await read(id)).toEqual([other])
-    const forget = () => change((set) => own.keeping.forget(set, { accountId: id, database, id: 'a' }))
+    const name = preservedName({ database, id: 'a' })
+    const forget = () => change((set) => own.keeping.adoption.remove(set, { accountId: id, id: name }))
     expect(await forget()).toBe(true)
     expect(await world.unchanged(forget)).toBe(false)
     expect(await read(id)).toEqual([])

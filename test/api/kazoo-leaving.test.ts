@@ -1,6 +1,7 @@
 // What was born here, as the documents that a Kazoo takes.
 import { expect, it } from 'vitest'
 import { kazooArea } from '../../import-kazoo/area.ts'
+import { preservedName } from '../../import-kazoo/conversions/preserved.rules.ts'
 import type { OffersOf } from '../../src/areas/area.ts'
 import type { Areas } from '../../src/areas/index.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
@@ -81,10 +82,12 @@ describeEngines('an export to Kazoo', (engine) => {
   it('has a number once, as its record and not as what was kept of it before', async () => {
     const { keeping } = kazoo()
     const keep = async (id: string) => {
-      const place = { accountId: 'system', database: 'numbers/+1415', id }
+      const name = preservedName({ database: 'numbers/+1415', id })
       const set = new ChangeSet({ requestId: 'import' })
       const text = JSON.stringify({ _id: id, _rev: '2-a', pvt_state: 'odd' })
-      await keeping.keep(set, place, { type: 'number', text, revision: 'r', files: [] })
+      const content = { doc: {}, facts: { type: 'number', text }, files: [] }
+      const times = { created: 0, modified: 0 }
+      await keeping.adoption.put(set, { accountId: 'system', id: name, revision: 'r', ...times, ...content })
       await world.server.store.adopt(set)
     }
     const number = '+14155550170'

@@ -1,5 +1,6 @@
 // Documents of a Kazoo that nothing here reads belong to one account each.
 import { expect, it } from 'vitest'
+import { preservedName } from '../../import-kazoo/conversions/preserved.rules.ts'
 import { createPreservedDocuments } from '../../import-kazoo/import-run/preserved-documents.sql.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createTestClock } from '../support/run/clock.ts'
@@ -19,18 +20,19 @@ describeEngines('kept documents of Kazoo', (engine) => {
   it('stay if a document with the same database and id is forgotten in another account', async () => {
     const { store, keeping } = place
     const document = { database: 'shared', id: 'one' }
-    const facts = { type: 'menu', text: '{}', revision: '1-a', files: [] }
+    const facts = { type: 'menu', text: '{}' }
+    const record = { revision: '1-a', created: 0, modified: 0, doc: {}, facts, files: [] }
+    const id = preservedName(document)
     const change = async (act: (set: ChangeSet) => Promise<unknown>) => {
       const set = new ChangeSet({ requestId: 'test' })
       await act(set)
       await store.commit(set)
     }
     for (const accountId of ['a', 'b'])
-      await change((set) => keeping.keep(set, { accountId, ...document }, facts))
-    await change((set) => keeping.forget(set, { accountId: 'a', ...document }))
-    const { type, text, files } = facts
+      await change((set) => keeping.adoption.put(set, { accountId, id, ...record }))
+    await change((set) => keeping.adoption.remove(set, { accountId: 'a', id }))
     const left = []
     for await (const page of keeping.pages(10)) left.push(...page)
-    expect(left).toEqual([{ accountId: 'b', ...document, type, text, files }])
+    expect(left).toEqual([{ accountId: 'b', ...document, ...facts, files: [] }])
   })
 })
