@@ -100,7 +100,7 @@ const createAccountSection = (vocabulary: PeopleVocabulary): ImportSection => ({
   },
 })
 
-type Convert = (document: KazooDocument, facts: Facts) => Converted
+type Convert = (document: KazooDocument, facts: Facts) => Converted | Promise<Converted>
 
 const perDocument = (
   name: string,
@@ -108,7 +108,7 @@ const perDocument = (
   convert: Convert,
 ): ImportSection => ({
   ...{ name, reads: 'pages', databases },
-  convert: (documents, { facts }) => documents.map((document) => convert(document, facts)),
+  convert: (documents, { facts }) => Promise.all(documents.map((document) => convert(document, facts))),
 })
 
 /** Skips documents of accounts outside the scope. */
@@ -187,16 +187,9 @@ const createNumberSections = (usesHere: UsesHere): ImportSection[] => {
         )
       },
     },
-    {
-      name: 'port_requests',
-      reads: 'pages',
-      databases: (facts) => systemDatabase(facts, 'port_requests'),
-      async convert(documents, { facts }) {
-        const context = await contextOf(facts, nothingLeads)
-        const convert = ofScope((document) => convertPortRequest(document, context))
-        return documents.map((document) => convert(document, facts))
-      },
-    },
+    oneDatabase('port_requests', async (document, facts) =>
+      convertPortRequest(document, await contextOf(facts, nothingLeads)),
+    ),
   ]
 }
 
