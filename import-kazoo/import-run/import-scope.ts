@@ -1,6 +1,5 @@
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
-import { everything } from '../import-sections/section.ts'
 
 // The scope is set when an import begins: later changes would not match the stored records.
 
@@ -23,6 +22,9 @@ export const scopeOf = ({
   allowMissing = false,
   only = [],
 }: NamedScope): ImportScope => ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only })
+
+/** The complete source. */
+export const everything = scopeOf({})
 
 /** Throws if another scope is named now. */
 export const requireSameScope = (begun: ImportScope = everything, named: NamedScope): ImportScope => {

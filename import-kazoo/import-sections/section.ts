@@ -14,15 +14,6 @@ export interface AccountFact {
   dialPlan: unknown
 }
 
-/** The complete source. */
-export const everything: ImportScope = {
-  sinceMonth: undefined,
-  withoutCalls: false,
-  withSystemNotices: false,
-  allowMissing: false,
-  only: [],
-}
-
 export interface Facts extends ImportScope {
   source: Source
   kinds: ReadonlyMap<string, DatabaseKind>

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { differencesOfLists, sampleOf } from '../../import-kazoo/comparing/differences.ts'
 import { referencesIn } from '../../import-kazoo/comparing/documents.ts'
 import { joinSums, sumsOf } from '../../import-kazoo/conversions/call-import.ts'
-import { requireSameScope, scopeOf } from '../../import-kazoo/import-run/import-scope.ts'
-import { everything } from '../../import-kazoo/import-sections/section.ts'
+import { everything, requireSameScope, scopeOf } from '../../import-kazoo/import-run/import-scope.ts'
 
 const accountId = 'a'.repeat(32)
 const ids = (digit: string) => digit.repeat(32)
