@@ -12,14 +12,15 @@ import { isObject, type Json } from '../../src/lib/json.ts'
 import {
   type ComparedPlace,
   createTally,
-  differencesAt,
   differencesOfLists,
   differencesOfRecords,
   disregarded,
+  foundIn,
   idOf,
   type Question,
   questions,
   type ReportedDifference,
+  reportedAt,
   sampleOf,
 } from '../comparing/differences.ts'
 import { differenceLines, questionLines, sumOfQuestions, waitsForPerson } from './output.ts'
@@ -87,7 +88,7 @@ const compareRecord = (sides: Sides, place: ComparedPlace, path: string, query: 
     place,
     async (side) => (await side.request({ path, query })).data,
     (there, here) =>
-      isObject(there) && isObject(here) ? differencesAt(place, differencesOfRecords(there, here)) : [],
+      isObject(there) && isObject(here) ? reportedAt(place, foundIn(differencesOfRecords(there, here))) : [],
   )
 
 /** `asked`: the number of answers that were compared. */
@@ -135,7 +136,7 @@ const compareAll = async (terminal: Terminal, sides: Sides, ownId: string, optio
     for (const question of questions) {
       const query = { ...question.query, ...(question.isTimed ? times : {}) }
       const { asked, differences } = await compareOne(sides, accountId, question, query)
-      add(question.name, asked, differences)
+      add({ account_id: accountId, question: question.name }, asked, differences)
     }
     if ((index + 1) % 10 === 0) terminal.printError(`${index + 1} of ${accounts.length} accounts`)
   }

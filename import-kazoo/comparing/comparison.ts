@@ -13,12 +13,7 @@ import { convertedPages } from '../import-run/reading.ts'
 import { createRunStore, isVanished, type RunStore } from '../import-run/store.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
-import {
-  type ComparedPlace,
-  type createTally,
-  differencesAt,
-  type ReportedDifference,
-} from './differences.ts'
+import { type ComparedPlace, type createTally, type FoundDifference, foundIn } from './differences.ts'
 import { createStoredValues } from './store.ts'
 
 /** Returns the API's response to a GET of the operator; undefined if there is no such record. */
@@ -58,21 +53,7 @@ export const rowsAtOnce = 500
 
 /** Compares values of one record. */
 export const compareValues = ({ add }: Comparison, place: ComparedPlace, there: Json, here: Json) =>
-  add(place.question, 1, differencesAt(place, differencesBetween(there, here)))
-
-/** Reports records that all differ in the same way. */
-export const addAll = (
-  { add }: Comparison,
-  question: string,
-  asked: number,
-  places: readonly ComparedPlace[],
-  what: string,
-) =>
-  add(
-    question,
-    asked,
-    places.map((place) => ({ ...place, what })),
-  )
+  add(place, 1, foundIn(differencesBetween(there, here)))
 
 /** Compares counts by name; `label` makes a sentence of a name. */
 export const compareCounts = (
@@ -84,8 +65,8 @@ export const compareCounts = (
 ) => {
   for (const name of new Set([...there.keys(), ...here.keys()])) {
     const [expected, found] = [there.get(name) ?? 0, here.get(name) ?? 0]
-    const difference = { question, what: label(name), there: expected, here: found }
-    add(question, 1, expected === found ? [] : [difference])
+    const difference = { what: label(name), there: expected, here: found }
+    add({ question }, 1, expected === found ? [] : [difference])
   }
 }
 
@@ -131,8 +112,8 @@ export const withReason = async (
   { run }: Comparison,
   { document, draft }: ExpectedRecord,
   modified: number | undefined,
-  differences: readonly ReportedDifference[],
-): Promise<readonly ReportedDifference[]> => {
+  differences: readonly FoundDifference[],
+): Promise<readonly FoundDifference[]> => {
   if (differences.length === 0) return differences
   const { since, findings } = await reportOf(run, document)
   const changed = modified === undefined ? undefined : changedSince(draft.modified, modified)

@@ -18,11 +18,14 @@ export interface ReportedDifference {
 
 export type ComparedPlace = Pick<ReportedDifference, 'account_id' | 'question' | 'id'>
 
-export const differencesAt = (
-  place: ComparedPlace,
-  differences: readonly Difference[],
-): ReportedDifference[] =>
-  differences.map(({ path, from, to }) => ({ ...place, what: path, there: from, here: to }))
+/** A difference at a place, which it may name more precisely. */
+export type FoundDifference = Omit<ReportedDifference, 'question'> & Partial<ComparedPlace>
+
+export const reportedAt = (place: ComparedPlace, found: readonly FoundDifference[]): ReportedDifference[] =>
+  found.map((one) => ({ ...place, ...one }))
+
+export const foundIn = (differences: readonly Difference[]): FoundDifference[] =>
+  differences.map(({ path, from, to }) => ({ what: path, there: from, here: to }))
 
 const sentences: Readonly<Record<string, string>> = {
   missing: 'is missing',
@@ -130,7 +133,7 @@ export const differencesOfLists = (
       const id = idOf(row)
       const other = rowsHere.get(id)
       if (!isObject(row) || !isObject(other)) return []
-      return differencesAt({ ...place, id }, differencesOfRecords(row, other))
+      return reportedAt({ ...place, id }, foundIn(differencesOfRecords(row, other)))
     }),
   ]
 }
@@ -169,11 +172,12 @@ export const createTally = (names: readonly string[] = []) => {
     tally,
     sums,
 
-    add(name: string, asked: number, found: readonly ReportedDifference[]) {
-      const question = entryNamed(questions, { name, asked: 0, different: 0 })
+    add(place: ComparedPlace, asked: number, found: readonly FoundDifference[]) {
+      const question = entryNamed(questions, { name: place.question, asked: 0, different: 0 })
       question.asked += asked
-      question.different += new Set(found.map(({ id = '' }) => id)).size
-      const shown = found.slice(0, Math.max(0, maxReported - tally.differences.length))
+      const reported = reportedAt(place, found)
+      question.different += new Set(reported.map(({ id = '' }) => id)).size
+      const shown = reported.slice(0, Math.max(0, maxReported - tally.differences.length))
       tally.differences.push(...shown)
       tally.untold += found.length - shown.length
     },

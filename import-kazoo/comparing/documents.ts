@@ -8,7 +8,6 @@ import type { Converted, Draft } from '../documents/document.ts'
 import { isRefused } from '../import-run/store.ts'
 import { flawOfFile } from '../source/documents.ts'
 import {
-  addAll,
   type Comparison,
   compareCounts,
   convertAgain,
@@ -37,7 +36,7 @@ const checkFiles = async (
       // Already reported when the document was read.
       if (!bytes && known.some(({ code, field }) => code === 'file_unreadable' && field === name)) continue
       const flaw = bytes ? flawOfFile(bytes, { length, digest, content_type: contentType }) : 'is missing'
-      add(as, 1, flaw ? [{ ...placeOf(draft), what: `the file ${name} ${flaw}` }] : [])
+      add(placeOf(draft), 1, flaw ? [{ what: `the file ${name} ${flaw}` }] : [])
     }
   }
 }
@@ -65,8 +64,9 @@ const checkSignIn: Check = async (comparison, drafts) => {
   for (const [accountId, some] of Map.groupBy(drafts.filter(hasDigests), (one) => one.accountId)) {
     const ids = some.map(({ id }) => id)
     const without = await comparison.stored.withoutKeys(accountId, ids)
-    const places = some.filter(({ id }) => without.has(id)).map(placeOf)
-    addAll(comparison, 'user', some.length, places, 'the user has no keys to sign in with')
+    const what = 'the user has no keys to sign in with'
+    const found = ids.filter((id) => without.has(id)).map((id) => ({ id, what }))
+    comparison.add({ account_id: accountId, question: 'user' }, ids.length, found)
   }
 }
 
@@ -93,8 +93,8 @@ const checkPresence: Check = async (comparison, drafts) => {
     const [first] = same
     const there = first && (await idsThere(first, [...new Set(same.map(({ id }) => id))]))
     if (!there) continue
-    const missing = same.filter(({ id }) => !there.has(id))
-    addAll(comparison, first.as, same.length, missing.map(placeOf), 'missing')
+    const missing = same.filter(({ id }) => !there.has(id)).map(({ id }) => ({ id, what: 'missing' }))
+    comparison.add(placeOf(first), same.length, missing)
   }
 }
 
@@ -110,8 +110,8 @@ export const checkDocuments = async (comparison: Comparison) => {
       if (row && isRefused(row)) continue
       if (row) taken.push(one)
       const [there, here] = [one.outcome, row?.outcome]
-      const place = { question: database, id: one.document.id, what: 'result' }
-      add(database, 1, there === here ? [] : [{ ...place, there, here }])
+      const place = { question: database, id: one.document.id }
+      add(place, 1, there === here ? [] : [{ what: 'result', there, here }])
     }
     const expected = expectedRecordsOf(taken)
     const drafts = expected.map(({ draft }) => draft)
@@ -180,8 +180,8 @@ const checkOrigins = async (comparison: Comparison, accountId: string, all: read
     const place = [kind, accountId, id].join()
     return !known.get(id)?.records.some((one) => one.join() === place)
   })
-  const places = extra.map(({ kind, id }) => ({ account_id: accountId, question: kind, id }))
-  addAll(comparison, 'record', checked.length, places, 'extra')
+  const found = extra.map(({ kind, id }) => ({ question: kind, id, what: 'extra' }))
+  comparison.add({ account_id: accountId, question: 'record' }, checked.length, found)
 }
 
 type Naming = Reference & { by: StoredRecord }
@@ -219,7 +219,7 @@ export const checkRecords = async (comparison: Comparison) => {
         if (await isSoThere(comparison, naming)) continue
         const { by, field, kind, id } = naming
         const place = { account_id: by.accountId, question: by.kind, id: by.id }
-        comparison.add('record', 1, [{ ...place, what: `${field}: the ${kind} ${id} is missing` }])
+        comparison.add(place, 1, [{ what: `${field}: the ${kind} ${id} is missing` }])
       }
     }
 }

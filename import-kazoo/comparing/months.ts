@@ -13,7 +13,7 @@ import { isVanished } from '../import-run/store.ts'
 import { documentPages } from '../import-sections/section.ts'
 import { unlessVanished } from '../source/source.ts'
 import { type Comparison, compareValues, rowsAtOnce } from './comparison.ts'
-import { differencesAt } from './differences.ts'
+import { foundIn } from './differences.ts'
 
 /** Months as they were counted while they were read, in the order of accounts. */
 async function* monthsRead({ run }: Comparison) {
@@ -101,15 +101,15 @@ const compareLegs = async (
   const ids = legs.map(({ id }) => id)
   const stored = await comparison.stored.measures(accountId, Number(month), ids)
   const differences = legs.flatMap(({ id, leg, namesInteraction }) => {
-    const place = { account_id: accountId, question: 'call record', id }
-    if (missing.has(id)) return [{ ...place, what: 'missing' }]
+    if (missing.has(id)) return [{ id, what: 'missing' }]
     const expected = measuresOf(leg)
     const found = stored.get(id) ?? expected
     // Without a named interaction it depends on the other imported legs.
     const { interaction_time } = namesInteraction ? expected : found
-    return differencesAt(place, differencesBetween({ ...expected, interaction_time }, { ...found }))
+    const different = differencesBetween({ ...expected, interaction_time }, { ...found })
+    return foundIn(different).map((one) => ({ id, ...one }))
   })
-  comparison.add('call record', legs.length, differences)
+  comparison.add({ account_id: accountId, question: 'call record' }, legs.length, differences)
   return new Set(differences.map(({ id }) => id)).size
 }
 
@@ -137,16 +137,15 @@ const compareCalls = async (
     let faults = 0
     for (const { database, called } of databases)
       if (differences.length > 0 && called[month])
-        for await (const legs of legsIn(facts.source, { accountId, database }))
-          for (const some of inParts(
-            legs.filter(({ id }) => monthOfLeg(id) === month),
-            rowsAtOnce,
-          ))
+        for await (const legs of legsIn(facts.source, { accountId, database })) {
+          const ofMonth = legs.filter(({ id }) => monthOfLeg(id) === month)
+          for (const some of inParts(ofMonth, rowsAtOnce))
             faults += await compareLegs(comparison, accountId, month, some)
+        }
     // Two databases may contain the same leg.
     const isDifferent = faults > 0 || found.count > expected.count
     const place = { account_id: accountId, question: 'calls of a month', id: month }
-    add(place.question, 1, isDifferent ? differencesAt(place, differences) : [])
+    add(place, 1, isDifferent ? foundIn(differences) : [])
   }
 }
 

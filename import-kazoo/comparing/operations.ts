@@ -6,7 +6,7 @@ import { monthsIn } from '../import-run/months.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import type { Source } from '../source/source.ts'
 import { type CheckDeps, type Comparison, createComparison, type Respond } from './comparison.ts'
-import { createTally, faultOf, type ReportedDifference, sampleOf } from './differences.ts'
+import { createTally, faultOf, reportedAt, sampleOf } from './differences.ts'
 import { checkDocuments, checkRecords } from './documents.ts'
 import { checkCalls, checkMonths, compareBooks, compareCallsAgain } from './months.ts'
 import {
@@ -42,9 +42,9 @@ export const checkImport = async (
 ) => {
   const accountIds = [...look.facts.accounts.keys()]
   for (const [name, check] of Object.entries(importChecks)) {
-    const add = (_question: string, _asked: number, differences: readonly ReportedDifference[]) => {
+    const add: Comparison['add'] = (place, _asked, found) => {
       // The import has reported rejected keys.
-      for (const { why, ...difference } of differences)
+      for (const { why, ...difference } of reportedAt(place, found))
         if (name !== 'keys' || why === undefined) onDifference(name, faultOf(difference))
     }
     await check(createComparison(deps, { ...look, accountIds, add, sum: () => undefined }))

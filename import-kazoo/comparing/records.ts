@@ -12,7 +12,6 @@ import { readDocument } from '../documents/fields.ts'
 import { isRefused } from '../import-run/store.ts'
 import { databasesOf } from '../import-sections/section.ts'
 import {
-  addAll,
   arrivalOf,
   type Comparison,
   chapterNamed,
@@ -26,7 +25,7 @@ import {
   withReason,
   withRows,
 } from './comparison.ts'
-import { compareOrder, differencesAt, differencesOfRecords } from './differences.ts'
+import { compareOrder, differencesOfRecords, foundIn } from './differences.ts'
 
 /** Unique names by which an account is found. */
 const namesOf = ({ nameClaim, realm }: PlannedAccount) => ({
@@ -61,8 +60,7 @@ const compareAccount = async (
   ]
   // Findings of accounts are stored with their copies.
   const record = { draft, document: { ...document, database: copiesDatabase } }
-  const reported = await withReason(comparison, record, modified, differencesAt(place, differences))
-  comparison.add('account', 1, reported)
+  comparison.add(place, 1, await withReason(comparison, record, modified, foundIn(differences)))
 }
 
 /** Compares records, names and ancestors of accounts. */
@@ -75,7 +73,7 @@ export const compareAccounts = async (comparison: Comparison) => {
       const record = await records.find(id, accountKind, id)
       if (!planned) continue
       if (!record) {
-        add('account', 1, [{ account_id: id, question: 'account', what: 'missing' }])
+        add({ account_id: id, question: 'account' }, 1, [{ what: 'missing' }])
         continue
       }
       await compareAccount(comparison, planned, record as AccountRecord, names.get(id))
@@ -99,13 +97,12 @@ export const checkOtherAccounts = async (comparison: Comparison) => {
     const others = ids.filter((id) => !facts.plan.accounts.has(id))
     // Accounts that were deleted in Kazoo during the import are already reported.
     const known = await run.known(copiesDatabase, others)
-    const extra = others.filter((id) => !known.has(id))
-    const places = extra.map((id) => ({ account_id: id, question: 'account' }))
-    addAll(comparison, 'account', 0, places, 'extra')
+    const extra = others.filter((id) => !known.has(id)).map((id) => ({ account_id: id, what: 'extra' }))
+    add({ question: 'account' }, 0, extra)
   }
-  const place = { question: 'tree', what: 'accounts without a parent' }
   const roots = await stored.rootCount()
-  add('tree', 1, roots === 1 ? [] : [{ ...place, there: 1, here: roots }])
+  const difference = { what: 'accounts without a parent', there: 1, here: roots }
+  add({ question: 'tree' }, 1, roots === 1 ? [] : [difference])
 }
 
 const hearsay = 'number_by_hearsay'
@@ -115,21 +112,17 @@ export const numberImporters: ReadonlySet<string> = new Set(['number', hearsay])
 type Stored = Awaited<ReturnType<Comparison['numbers']['findSeveral']>>
 
 const differencesOf = (
-  { draft: { as, accountId, id, doc, facts } }: ExpectedRecord,
+  { draft: { as, accountId, doc, facts } }: ExpectedRecord,
   number: ReturnType<Stored['get']>,
 ) => {
-  const place = { ...(accountId === '' ? {} : { account_id: accountId }), question: 'number', id }
-  if (!number) return [{ ...place, what: 'missing' }]
+  if (!number) return [{ what: 'missing' }]
   // The inventory takes precedence over hearsay.
   if (as === hearsay && !number.hidden.isHearsay) return []
   const { hidden, usedBy, ...others } = facts as { hidden: Json; usedBy: string }
   const { accountId: owner, state, carrier } = number
   const expected = { account_id: accountId, ...others, used_by: usedBy, ...hidden }
   const found = { account_id: owner, state, carrier, used_by: number.usedBy, ...number.hidden }
-  return differencesAt(place, [
-    ...differencesOfRecords(doc, number.doc),
-    ...differencesOfRecords(expected, found),
-  ])
+  return foundIn([...differencesOfRecords(doc, number.doc), ...differencesOfRecords(expected, found)])
 }
 
 /** Compares owner, state, fields and features. */
@@ -137,12 +130,11 @@ const compareAll = async (comparison: Comparison, expected: readonly ExpectedRec
   for (const some of inParts(expected, rowsAtOnce)) {
     const stored = await comparison.numbers.findSeveral(some.map(({ draft }) => draft.id))
     for (const one of some) {
-      const number = stored.get(one.draft.id)
-      comparison.add(
-        'number',
-        1,
-        await withReason(comparison, one, number?.modified, differencesOf(one, number)),
-      )
+      const { accountId, id } = one.draft
+      const place = { ...(accountId === '' ? {} : { account_id: accountId }), question: 'number', id }
+      const number = stored.get(id)
+      const found = await withReason(comparison, one, number?.modified, differencesOf(one, number))
+      comparison.add(place, 1, found)
     }
   }
 }
@@ -163,9 +155,8 @@ export const compareNumbers = async (comparison: Comparison, others: readonly Ex
   await compareOwned(others)
   for (const [accountId, ids] of there) {
     const here = await stored.numbersOf(accountId)
-    const extra = [...here].filter((id) => !ids.has(id))
-    const places = extra.map((id) => ({ account_id: accountId, question: 'number', id }))
-    addAll(comparison, 'number', 0, places, 'extra')
+    const extra = [...here].filter((id) => !ids.has(id)).map((id) => ({ id, what: 'extra' }))
+    comparison.add({ account_id: accountId, question: 'number' }, 0, extra)
     sum('number', ids.size, here.size)
   }
 }
@@ -235,9 +226,9 @@ const compareList = async (
   const madeHere: string[] = []
   for (const id of extra) if (!(await isOfFirstStart(comparison, accountId, kind, id))) madeHere.push(id)
   const place = { account_id: accountId, question: `${kind}, in order` }
-  comparison.add(place.question, 1, [
-    ...madeHere.map((id) => ({ ...place, id, what: 'extra', why: 'made here' })),
-    ...(outOfOrder === undefined ? [] : [{ ...place, id: outOfOrder, what: 'order' }]),
+  comparison.add(place, 1, [
+    ...madeHere.map((id) => ({ id, what: 'extra', why: 'made here' })),
+    ...(outOfOrder === undefined ? [] : [{ id: outOfOrder, what: 'order' }]),
   ])
   comparison.sum(kind, idsThere.length, idsHere.length - extra.length + madeHere.length)
 }
@@ -252,9 +243,9 @@ export const compareRecord = async (
   const { expected, stored } = await drawn(await arrivalOf(comparison, record))
   const place = { account_id: accountId, question: as, id }
   const differences = stored
-    ? differencesAt(place, differencesOfRecords(expected.doc as Json, stored.doc as Json))
-    : [{ ...place, what: 'missing' }]
-  comparison.add(as, 1, await withReason(comparison, record, stored?.modified, differences))
+    ? foundIn(differencesOfRecords(expected.doc as Json, stored.doc as Json))
+    : [{ what: 'missing' }]
+  comparison.add(place, 1, await withReason(comparison, record, stored?.modified, differences))
   return expected
 }
 

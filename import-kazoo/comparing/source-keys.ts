@@ -15,7 +15,7 @@ import { isGone, rejectedIn, timesOf } from '../documents/fields.ts'
 import type { RunStore } from '../import-run/store.ts'
 import { databasesOf } from '../import-sections/section.ts'
 import { type Comparison, changedSince, codesOf, reportOf } from './comparison.ts'
-import type { ReportedDifference } from './differences.ts'
+import type { FoundDifference } from './differences.ts'
 
 // Compares source documents with API responses key by key. It uses no conversion of the import, so it finds
 // their mistakes.
@@ -47,7 +47,7 @@ const comparedKinds: Readonly<Record<string, ComparedKind>> = {
   },
 }
 
-type KeyDifference = Pick<ReportedDifference, 'what' | 'there' | 'here'>
+type KeyDifference = Pick<FoundDifference, 'what' | 'there' | 'here'>
 
 /** Names and addresses that are compared without case or separators. */
 const folded: ReadonlySet<string> = new Set([
@@ -200,13 +200,11 @@ const compareOne = async (comparison: Comparison, record: SourceRecord, realms: 
   const kind = Object.hasOwn(comparedKinds, type) ? comparedKinds[type] : undefined
   if (!kind || isTrue(fields.pvt_deleted) || isTrue(fields._deleted)) return
   const place = { account_id: accountId, question: `${type}, key by key`, id }
-  const add = (differences: readonly ReportedDifference[]) => comparison.add(place.question, 1, differences)
+  const add = (found: readonly FoundDifference[]) => comparison.add(place, 1, found)
   const response = await comparison.respond(`/v2/accounts/${accountId}${kind.path(encodeURIComponent(id))}`)
   if (!response) {
     const { since, findings } = await reportOfType(comparison, type, record)
-    return add([
-      { ...place, what: 'missing', ...present({ why: since ?? (codesOf(findings) || undefined) }) },
-    ])
+    return add([{ what: 'missing', ...present({ why: since ?? (codesOf(findings) || undefined) }) }])
   }
   const rejected = rejectedIn(response.data)
   const differences = keyDifferences(publicKeys(fields, kind), response.data, { realms, rejected })
@@ -217,7 +215,7 @@ const compareOne = async (comparison: Comparison, record: SourceRecord, realms: 
   add(
     differences.map((difference) => {
       const why = changed ?? (codesOf(explains(difference.what, findings)) || undefined)
-      return { ...place, ...difference, ...present({ why }) }
+      return { ...difference, ...present({ why }) }
     }),
   )
 }
