@@ -3,7 +3,8 @@ import type { Json } from '../../src/lib/json.ts'
 import { pagesOf } from '../../src/lib/list.ts'
 import type { Row } from '../../src/storage/db.ts'
 import type { Store } from '../../src/storage/store.ts'
-import { integer, json, keyset, optional, type RowOf, shape, text } from '../../src/storage/table.ts'
+import type { RowOf } from '../../src/storage/table.ts'
+import { integer, json, keyset, optional, shape, snakeCase, text } from '../../src/storage/table.ts'
 import { accountDatabase } from '../documents/database-names.ts'
 import { derivedId } from '../documents/fields.ts'
 import { type ExportedDocument, exported, exportedNumber, type OwnRecord } from './document.ts'
@@ -59,43 +60,29 @@ const rowsAtOnce = 500
 
 export const createExportRows = (store: Store) => {
   const parts = createPartStore(store)
+
+  /** `start`: the fields of the key, with values before the first row. */
   const rowsOf = <R>(
     from: string,
-    key: readonly string[],
     { columns, list }: { columns: string; list(rows: readonly Row[]): R[] },
-    placeOf: (row: R) => (string | number)[],
-    first: (string | number)[] = key.map(() => ''),
+    start: { [Field in keyof R]?: string | number },
   ) => {
-    const { behind, order } = keyset(key, false)
+    const key = Object.keys(start) as (keyof R & string)[]
+    const { behind, order } = keyset(key.map(snakeCase), false)
     const sql = `SELECT ${columns} FROM ${from} WHERE ${behind(1)} ORDER BY ${order} LIMIT ${rowsAtOnce}`
-    return pagesOf<R>(rowsAtOnce, async (last) => list(await store.scan(sql, last ? placeOf(last) : first)))
+    return pagesOf<R>(rowsAtOnce, async (last) => {
+      const after = key.map((field) => (last ?? start)[field] as string | number)
+      return list(await store.scan(sql, after))
+    })
   }
-
-  const byId = <R extends { accountId: string; id: string }>(
-    from: string,
-    read: { columns: string; list(rows: readonly Row[]): R[] },
-  ) => rowsOf(from, ['account_id', 'id'], read, ({ accountId, id }) => [accountId, id])
+  const byId = { accountId: '', id: '' }
 
   return {
-    entries: () => byId('ledger_entries', entries),
-    transactions: () => byId('transactions', transactions),
-    audits: () => byId('service_audit', audits),
-
-    uses: () =>
-      rowsOf(
-        'allotment_uses',
-        ['account_id', 'allotment', 'minute'],
-        uses,
-        ({ accountId, allotment, minute }) => [accountId, allotment, minute],
-        ['', '', 0],
-      ),
-
-    stock: () =>
-      rowsOf('number_pools', ['account_id', 'carrier', 'number'], stock, ({ accountId, carrier, number }) => [
-        accountId,
-        carrier,
-        number,
-      ]),
+    entries: () => rowsOf('ledger_entries', entries, byId),
+    transactions: () => rowsOf('transactions', transactions, byId),
+    audits: () => rowsOf('service_audit', audits, byId),
+    uses: () => rowsOf('allotment_uses', uses, { accountId: '', allotment: '', minute: 0 }),
+    stock: () => rowsOf('number_pools', stock, { accountId: '', carrier: '', number: '' }),
 
     /** Undefined if there is none, or more than `most`. */
     async taskFile(run: RunKey, name: 'in.csv' | 'out', most: number): Promise<Buffer | undefined> {

@@ -78,7 +78,7 @@ const bindable = (value: unknown) => {
 
 const textIn = (stored: Stored) => plain<string>('text', stored)
 
-const snakeCase = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export const snakeCase = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** `$3, $4, $5` */
 export const placeholders = (count: number, from = 1) =>
