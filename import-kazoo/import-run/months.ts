@@ -297,28 +297,26 @@ export const createMonthReading = (deps: Deps) => {
     return monthNotesIn(reached).units
   }
 
-  return {
-    /** Reads the months of an account in order: each begins with the end of the one before. */
-    async read(facts: Facts, ofAccount: readonly MonthPlace[], stop: AbortSignal): Promise<void> {
-      const names = ofAccount.map(({ database }) => database)
-      const rows = await run.databasesNamed(names)
-      const found = await Promise.all(names.map((name) => facts.source.database(name)))
-      const calls = callImportOf(ofAccount[0]?.accountId ?? '')
-      let before: number | undefined
-      for (const [index, place] of ofAccount.entries()) {
-        if (stop.aborted) break
-        const there = found[index]
-        const behind = ofAccount.length - 1 - index
-        const isThere =
-          there !== undefined &&
-          (await unlessVanished(async () => {
-            const month = await monthOf(facts, place, before)
-            const row = rows.get(place.database)
-            before = await readMonth({ facts, place, month, behind, calls }, row, there.sequence)
-          }))
-        if (!isThere) before = await noteVanished(place.database, calls)
-      }
-      await calls.settle()
-    },
+  /** Reads the months of an account in order: each begins with the end of the one before. */
+  return async (facts: Facts, ofAccount: readonly MonthPlace[], stop: AbortSignal): Promise<void> => {
+    const names = ofAccount.map(({ database }) => database)
+    const rows = await run.databasesNamed(names)
+    const found = await Promise.all(names.map((name) => facts.source.database(name)))
+    const calls = callImportOf(ofAccount[0]?.accountId ?? '')
+    let before: number | undefined
+    for (const [index, place] of ofAccount.entries()) {
+      if (stop.aborted) break
+      const there = found[index]
+      const behind = ofAccount.length - 1 - index
+      const isThere =
+        there !== undefined &&
+        (await unlessVanished(async () => {
+          const month = await monthOf(facts, place, before)
+          const row = rows.get(place.database)
+          before = await readMonth({ facts, place, month, behind, calls }, row, there.sequence)
+        }))
+      if (!isThere) before = await noteVanished(place.database, calls)
+    }
+    await calls.settle()
   }
 }

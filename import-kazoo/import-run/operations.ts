@@ -156,8 +156,8 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
     }
     const callImport = { legAdoption, author, commit: batches.commit }
     const callImportOf = (accountId: string) => createCallImport(callImport, accountId)
-    const months = createMonthReading({ ...reading, callImportOf })
-    const readMonth = (ofAccount: MonthPlace[], stop: AbortSignal) => months.read(facts, ofAccount, stop)
+    const read = createMonthReading({ ...reading, callImportOf })
+    const readMonth = (ofAccount: MonthPlace[], stop: AbortSignal) => read(facts, ofAccount, stop)
     const readMonths = (stop: AbortSignal) =>
       deriver.beside(() => forEach(stop, monthsIn(facts), readMonth, accountsAtOnce))
     await readAll(signal, [settings])

@@ -155,11 +155,8 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     for (const id of known.keys()) if (!withDatabase.has(id)) known.delete(id)
     await forEach(undefined, accountIds, gatherThere)
     const all = [...known.values()]
-    const copies: SeenAccount[] = []
-    for await (const document of systemDocuments({ source, kinds }, copiesDatabase)) {
-      const copy = seenAccount(document)
-      if (copy) copies.push(copy)
-    }
+    const seenThere = await Array.fromAsync(systemDocuments({ source, kinds }, copiesDatabase), seenAccount)
+    const copies = seenThere.filter((copy) => copy !== undefined)
     const setting = async (id: string) => (kinds.has('system_config') ? settingIn(source, id) : undefined)
     const ledgers = await setting('ledgers')
     const plan = planOf(
@@ -177,9 +174,8 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
     // Providers of the system belong to the master account.
     for await (const document of systemDocuments({ source, kinds }, 'system_auth'))
       if (isProvider(document) && !isGone(document.fields)) providers.add(providerKey(masterId, document.id))
-    const elsewhere: Finding[] = []
-    for await (const document of systemDocuments({ source, kinds }, 'system_data'))
-      elsewhere.push(...foreignStorageIn(document))
+    const plansThere = systemDocuments({ source, kinds }, 'system_data')
+    const elsewhere = (await Array.fromAsync(plansThere, foreignStorageIn)).flat()
     return {
       ...narrowing,
       ...{ source, kinds, now, plan, masterId, systemId: systemScope, elsewhere, providers },
