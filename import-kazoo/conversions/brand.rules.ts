@@ -1,4 +1,5 @@
 import { recipientProblems, subjectProblems } from '../../src/areas/brand/notifications/rules.ts'
+import { fileKinds } from '../../src/areas/brand/whitelabel/files/rules.ts'
 import { whitelabelProblems } from '../../src/areas/brand/whitelabel/rules.ts'
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { placeOf } from '../../src/lib/property-path.ts'
@@ -18,12 +19,10 @@ import { conversionOf, leftOut, notesOf, unconverted } from './findings.ts'
 import { isNameLost, type People, type PeopleContext } from './people-context.rules.ts'
 import { checked, flag, objectIn, readFields, text } from './tables.ts'
 
-const kinds = ['logo', 'icon', 'welcome'] as const
-
 /** The latest file of each kind. Older brands have one file with any name: the logo. */
 const filesOf = (document: KazooDocument): AttachedFile[] => {
   const all = attachmentsOf(document)
-  const latest = kinds.flatMap((kind) => {
+  const latest = fileKinds.flatMap((kind) => {
     const [file] = all.filter(({ name }) => name.startsWith(`${kind}-`)).sort((a, b) => b.since - a.since)
     return file ? [fileAs(kind, file)] : []
   })

@@ -1,3 +1,4 @@
+import { localCarrier } from '../../src/areas/numbers/phone-numbers/rules.ts'
 import { gregorianUnixOffset } from '../../src/lib/gregorian.ts'
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { memberOf } from '../../src/lib/member.ts'
@@ -5,7 +6,6 @@ import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isGone, lastTime, listIn, textIn } from '../documents/fields.ts'
 import { converted, draftOf, leftOut, notesOf } from './findings.ts'
 import {
-  localCarrier,
   type NumberContext,
   type NumberUses,
   numberOf,

@@ -1,4 +1,10 @@
-import { isLocal, type NumberState } from '../../src/areas/numbers/phone-numbers/rules.ts'
+import type { NumberState } from '../../src/areas/numbers/phone-numbers/rules.ts'
+import {
+  fieldsOfFeatures,
+  isLocal,
+  localCarrier,
+  notStored,
+} from '../../src/areas/numbers/phone-numbers/rules.ts'
 import { numberStates } from '../../src/areas/numbers/phone-numbers/schema.ts'
 import { isE164, normalizeNumber } from '../../src/lib/e164.ts'
 import { isObject, isTrue, type Json, present } from '../../src/lib/json.ts'
@@ -34,8 +40,6 @@ export interface NumberContext {
 export const stateTextOf = (fields: Json) =>
   textIn(fields, 'pvt_state') ?? textIn(fields, 'pvt_number_state') ?? textIn(fields, 'state')
 
-export const localCarrier = 'knm_local'
-
 export const todaysCarrier = (name: string) =>
   name.replace(/^wnm_/, 'knm_').replace(/^knm_bandwidth$/, 'knm_bandwidth2')
 
@@ -53,21 +57,7 @@ const renamed = (fields: Json): Json => {
 }
 
 // Computed fields, and fields of requests only.
-const echoes = [
-  'id',
-  'state',
-  'number_state',
-  'used_by',
-  'features',
-  'features_available',
-  'features_allowed',
-  'features_denied',
-  'assigned_to',
-  'created',
-  'updated',
-  'carrier_name',
-  'create_with_state',
-]
+const echoes = [...notStored, 'number_state', 'features_available', 'assigned_to', 'created', 'updated']
 
 const publicFieldsOf = (fields: Json): Json => {
   const { force_outbound: force, ...others } = renamed(publicPart(fields, echoes))
@@ -76,19 +66,7 @@ const publicFieldsOf = (fields: Json): Json => {
 }
 
 // Fields of the owner, which go with the owner.
-const ownersFields = [
-  'cnam',
-  'e911',
-  'failover',
-  'force_outbound',
-  'mms',
-  'mobile',
-  'port',
-  'porting',
-  'prepend',
-  'ringback',
-  'sms',
-]
+const ownersFields = [...fieldsOfFeatures, 'mobile', 'porting']
 
 /** Data of features that older documents only name. */
 const dataFor = (feature: string, doc: Json): Json => {

@@ -128,7 +128,7 @@ export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | un
 }
 
 /** Members of older plans that are no items. */
-const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
+export const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
 
 // Kazoo's prices are floats; here they have four decimals.
 const moneyKeys: ReadonlySet<string> = new Set(['rate', 'flat_rate', 'activation_charge'])

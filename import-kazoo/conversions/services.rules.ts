@@ -1,10 +1,11 @@
+import { countedCategories } from '../../src/areas/billing/services/rules.ts'
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { decodedDatabaseName } from '../documents/database-names.ts'
 import type { Converted, KazooDocument } from '../documents/document.ts'
 import { integerIn, isFilled, isGone, textIn } from '../documents/fields.ts'
 import { type ExportedDocument, exported, type OwnRecord } from '../export/document.ts'
 import { type Conversion, conversionOf, converted, type Notes } from './findings.ts'
-import { bookkeeperIn, deckAmongItems, planPart, ratedeckNamed } from './pricing.rules.ts'
+import { bookkeeperIn, deckAmongItems, notItems, planPart, ratedeckNamed } from './pricing.rules.ts'
 import { integer, objectIn, readFields, text, writeFields } from './tables.ts'
 
 const database = 'services'
@@ -24,27 +25,18 @@ interface ServicesContext {
 
 /** Categories that are counted from records, or not at all. Others among older counts were set by hand. */
 const notManual: ReadonlySet<string> = new Set([
-  'users',
-  'devices',
-  'limits',
-  'branding',
+  ...countedCategories,
+  ...notItems,
   'ips',
-  'phone_numbers',
-  'number_carriers',
-  'number_services',
   'voicemails',
   'faxes',
   'conferences',
   'account_apps',
   'user_apps',
-  'accounts',
   'port_request',
   'qubicle',
   'billing',
   'ledgers',
-  'ratedeck',
-  'ratedeck_name',
-  'ui_apps',
   'phone_numbers_non_billable',
 ])
 

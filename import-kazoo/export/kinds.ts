@@ -1,5 +1,6 @@
 import type { Accounts } from '../../src/areas/accounts/accounts/operations.ts'
 import type { QuantityReader } from '../../src/areas/billing/services/quantities/operations.ts'
+import { fileKinds } from '../../src/areas/brand/whitelabel/files/rules.ts'
 import { type AccountRecord, userPhotoKind } from '../../src/auth/identity.ts'
 import { csvLine } from '../../src/lib/csv.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
@@ -14,6 +15,7 @@ import { exportRate } from '../conversions/pricing.rules.ts'
 import { exportServices } from '../conversions/services.rules.ts'
 import { exportSetting } from '../conversions/settings.rules.ts'
 import { exportAlert, exportTask } from '../conversions/shared-databases.rules.ts'
+import { largestFile } from '../import-run/batches.ts'
 import { type ExportedDocument, type ExportedFile, exported, type OwnRecord } from './document.ts'
 import type { ExportRows } from './rows.sql.ts'
 
@@ -33,9 +35,6 @@ type Export = (record: OwnRecord, whose: RecordOwner) => ExportedDocument[] | Pr
 
 export type Exports = Readonly<Record<string, Export>>
 
-// The limit of an import for task files.
-const largestFile = 16_777_216
-const brandFiles = ['logo', 'icon', 'welcome'] as const
 const brandFileKind = 'whitelabel_file'
 
 /** Exported with the master account. */
@@ -110,7 +109,7 @@ export const createExports = ({ records, accounts, quantities, rows }: KindDeps)
   }
 
   const brandFilesOf = async ({ accountId }: OwnRecord) => {
-    const found = await Promise.all(brandFiles.map((id) => records.find(accountId, brandFileKind, id)))
+    const found = await Promise.all(fileKinds.map((id) => records.find(accountId, brandFileKind, id)))
     return found.flatMap((file) => (file ? [fileOf(file, String(file.doc.name ?? `${file.id}-file`))] : []))
   }
 

@@ -73,7 +73,7 @@ export const takenOverByCreation: ReadonlySet<NumberState> = new Set(['aging', '
 
 /** Carrier of numbers of mobile devices. */
 export const mobileCarrier = 'knm_mdn'
-const localCarrier = 'knm_local'
+export const localCarrier = 'knm_local'
 
 export const isLocal = (carrier: string) => carrier === localCarrier || carrier === mobileCarrier
 
@@ -166,7 +166,7 @@ export const releaseOf = (
 }
 
 /** Fields of a request that are not stored. */
-const notStored = [
+export const notStored = [
   'id',
   'state',
   'used_by',
@@ -257,7 +257,7 @@ export const availableFeatures = (context: FeatureContext): string[] => {
 const isAvailable = (available: readonly string[], feature: string) =>
   available.includes(feature) || (feature.endsWith('_cnam') && available.includes('cnam'))
 
-const fieldsOfFeatures = ['cnam', 'e911', 'port', ...ownFeatures, 'sms', 'mms'] as const
+export const fieldsOfFeatures = ['cnam', 'e911', 'port', ...ownFeatures, 'sms', 'mms'] as const
 const featureFields: ReadonlySet<string> = new Set(fieldsOfFeatures)
 
 export const asksForFeatures = (doc: Json) => fieldsOfFeatures.some((field) => Object.hasOwn(doc, field))
