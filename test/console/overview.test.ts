@@ -90,6 +90,17 @@ describeAnyEngine('the overview of the console', (engine) => {
       await page.getByRole('region', { name }).waitFor({ state: 'detached' })
   })
 
+  it('shows plain users only the menu entries that they may use', async () => {
+    const { page } = await open(world.uli, 'overview')
+    const menu = page.getByRole('navigation', { name: 'Sections' })
+    await menu.getByRole('link', { name: 'Overview' }).waitFor()
+    const names = await menu.locator('> div').first().locator('a, button').allInnerTexts()
+    expect(
+      names.filter((name) => ['Accounts', 'Branding', 'Access list', 'Webhooks'].includes(name)),
+    ).toEqual([])
+    expect(names).toContain('Bulk tasks')
+  })
+
   it('shows first steps in an empty account, ticks what is done, and can be dismissed', async () => {
     const account = await world.account(world.reseller)
     const { page } = await open(world.ross, 'overview', { account })

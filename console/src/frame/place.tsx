@@ -1,4 +1,4 @@
-import { getAccount, getLedgerTotal, listParents } from '@crosspoint/client'
+import { getAccount, getLedgerTotal, getUser, listParents } from '@crosspoint/client'
 import { createContext, type ReactNode, use } from 'react'
 import { currencyInUse } from '../lib/amounts.ts'
 import { useAnswer } from '../lib/answers.ts'
@@ -31,6 +31,8 @@ export interface Place {
   isOwn: boolean
   /** Whether the user is of the master account. */
   actsForMaster: boolean
+  /** Whether the user is no admin: many requests are refused. API keys count as admins. */
+  isPlainUser: boolean
 }
 
 const PlaceContext = createContext<Place | undefined>(undefined)
@@ -60,6 +62,15 @@ const useCurrency = (accountId: string) => {
   return !isPending
 }
 
+/** The user of the session; API keys have none. */
+export const useOwnUser = () => {
+  const { accountId = '', userId = '' } = crosspoint.session() ?? {}
+  const path = { account_id: accountId, user_id: userId }
+  return useAnswer(['user', accountId, userId], (signal) => getUser({ ...api, path, signal }), {
+    enabled: userId !== '',
+  })
+}
+
 export const usePlaceOf = (accountId: string) => {
   const account = useAnswer(['account', accountId], (signal) =>
     getAccount({ ...api, path: { account_id: accountId }, signal }),
@@ -68,7 +79,8 @@ export const usePlaceOf = (accountId: string) => {
     listParents({ ...api, path: { account_id: accountId }, query: { paginate: false }, signal }),
   )
   const knowsCurrency = useCurrency(accountId)
-  const record = knowsCurrency ? account.data?.data : undefined
+  const user = useOwnUser()
+  const record = knowsCurrency && !user.isLoading ? account.data?.data : undefined
   const session = crosspoint.session()
   const actsForMaster = session?.login.is_master_account === true
   const isOwn = session?.accountId === accountId
@@ -83,6 +95,7 @@ export const usePlaceOf = (accountId: string) => {
     above: (parents.data?.data ?? []).map(({ id, name }) => ({ id, name })),
     isOwn,
     actsForMaster,
+    isPlainUser: user.data?.data.priv_level === 'user',
   }
   return { place, error: account.error, again: account.refetch }
 }

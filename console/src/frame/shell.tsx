@@ -1,4 +1,4 @@
-import { getUser, listAlerts } from '@crosspoint/client'
+import { listAlerts } from '@crosspoint/client'
 import {
   ActionIcon,
   Anchor,
@@ -29,7 +29,7 @@ import { AccountSwitcher } from './account-switcher.tsx'
 import { ActingNote } from './acting-note.tsx'
 import { ConnectionNote } from './connection-note.tsx'
 import { SectionMenu, useScreenPath } from './menu.tsx'
-import { type Place, useBrand, usePlace, useTo } from './place.tsx'
+import { type Place, useBrand, useOwnUser, usePlace, useTo } from './place.tsx'
 
 const ApiPanel = lazy(async () => ({ default: (await import('./api-panel.tsx')).ApiPanel }))
 
@@ -153,23 +153,11 @@ const LiveMark = () => {
   )
 }
 
-/** The user of the session; API keys have none. */
-const useUserName = () => {
-  const { t } = useTranslation()
-  const { accountId = '', userId = '' } = crosspoint.session() ?? {}
-  const path = { account_id: accountId, user_id: userId }
-  const enabled = userId !== ''
-  const found = useAnswer(['user', accountId, userId], (signal) => getUser({ ...api, path, signal }), {
-    enabled,
-  })
-  return found.data?.data?.username ?? t('frame.user')
-}
-
 const UserMenu = () => {
   const { t, i18n } = useTranslation()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const session = crosspoint.session()
-  const user = useUserName()
+  const user = useOwnUser().data?.data.username ?? t('frame.user')
   const leave = async () => {
     await signOut()
     location.assign('/')

@@ -29,7 +29,8 @@ interface Screens {
 const opened = (load: () => Promise<{ Routes: ComponentType }>) =>
   lazy(async () => ({ default: (await load()).Routes }))
 
-const isMaster: IsShown = (place) => place.isMaster
+const isMaster: IsShown = (place) => place.isMaster && !place.isPlainUser
+const isAdmin: IsShown = (place) => !place.isPlainUser
 
 const screens: readonly Screens[] = [
   { id: 'overview', Routes: opened(() => import('./overview/routes.tsx')) },
@@ -66,7 +67,11 @@ export interface MenuGroup {
 /** A group of one entry is shown as that entry. */
 const menu: readonly MenuGroup[] = [
   { id: 'overview', Icon: House, entries: [{ to: 'overview', label: 'screens.overview' }] },
-  { id: 'customers', Icon: ChartColumn, entries: [{ to: 'accounts', label: 'screens.accounts' }] },
+  {
+    id: 'customers',
+    Icon: ChartColumn,
+    entries: [{ to: 'accounts', label: 'screens.accounts', isShown: isAdmin }],
+  },
   {
     id: 'people',
     Icon: BookUser,
@@ -100,7 +105,7 @@ const menu: readonly MenuGroup[] = [
       { to: 'money/ledgers', label: 'money.part.ledgers' },
       { to: 'money/transactions', label: 'money.part.transactions' },
       { to: 'money/plans', label: 'money.part.plans' },
-      { to: 'money/cards', label: 'money.part.cards' },
+      { to: 'money/cards', label: 'money.part.cards', isShown: isAdmin },
       {
         to: 'money/service-plans',
         label: 'money.part.servicePlans',
@@ -119,12 +124,12 @@ const menu: readonly MenuGroup[] = [
     id: 'branding',
     Icon: Palette,
     entries: [
-      { to: 'brand', label: 'brand.settings' },
-      { to: 'brand/pictures', label: 'brand.pictures' },
-      { to: 'brand/welcome', label: 'brand.welcome' },
-      { to: 'brand/domain', label: 'brand.domain' },
-      { to: 'brand/senders', label: 'brand.senders' },
-      { to: 'brand/mails', label: 'brand.mails' },
+      { to: 'brand', label: 'brand.settings', isShown: isAdmin },
+      { to: 'brand/pictures', label: 'brand.pictures', isShown: isAdmin },
+      { to: 'brand/welcome', label: 'brand.welcome', isShown: isAdmin },
+      { to: 'brand/domain', label: 'brand.domain', isShown: isAdmin },
+      { to: 'brand/senders', label: 'brand.senders', isShown: isAdmin },
+      { to: 'brand/mails', label: 'brand.mails', isShown: isAdmin },
     ],
   },
   {
@@ -132,7 +137,7 @@ const menu: readonly MenuGroup[] = [
     Icon: ListTodo,
     entries: [
       { to: 'tasks', label: 'screens.tasks' },
-      { to: 'events/webhooks', label: 'events.webhooks' },
+      { to: 'events/webhooks', label: 'events.webhooks', isShown: isAdmin },
     ],
   },
   {
@@ -140,11 +145,11 @@ const menu: readonly MenuGroup[] = [
     Icon: ScrollText,
     entries: [
       { to: 'events', label: 'events.audit' },
-      { to: 'events/live', label: 'events.live' },
+      { to: 'events/live', label: 'events.live', isShown: isAdmin },
       { to: 'alerts', label: 'alerts.open' },
     ],
   },
-  { id: 'access', Icon: ShieldCheck, entries: [{ to: 'edge', label: 'edge.title' }] },
+  { id: 'access', Icon: ShieldCheck, entries: [{ to: 'edge', label: 'edge.title', isShown: isAdmin }] },
   {
     id: 'system',
     Icon: Cog,
