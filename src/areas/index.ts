@@ -1,5 +1,6 @@
 import { accountsArea } from './accounts/accounts/area.ts'
 import { apiKeysArea } from './accounts/api-keys/area.ts'
+import { figuresArea } from './accounts/figures/area.ts'
 import { loginAttemptsArea } from './accounts/login-attempts/area.ts'
 import { multiFactorArea } from './accounts/multi-factor/area.ts'
 import { quotasArea } from './accounts/quotas/area.ts'
@@ -89,6 +90,7 @@ export const areas = [
   cdrsArea,
   routingArea,
   alertsArea,
+  figuresArea,
   edgeArea,
   freeswitchArea,
   hostNameConflictsArea,

@@ -239,6 +239,8 @@ const reading = ({ accounts }: Deps, rows: LedgerStore) => {
   return {
     /** The balance of an account in units. */
     balance: rows.balance,
+    balances: rows.balances,
+    chargedByMonth: rows.chargedByMonth,
     page: rows.page,
     withoutDocument: rows.withoutDocument,
 

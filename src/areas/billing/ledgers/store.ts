@@ -7,7 +7,7 @@ import { monthNumber } from '../../../lib/time-key.ts'
 import type { Change, ChangeSet } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
-import { integer, json, type RowOf, shape, text } from '../../../storage/table.ts'
+import { integer, json, placeholders, type RowOf, shape, text } from '../../../storage/table.ts'
 import { readTimePage, type TimePage } from '../../../storage/time-page.ts'
 import { bookedAlready } from './failures.ts'
 import {
@@ -350,6 +350,28 @@ const createReading = ({ all, scan }: Store) => ({
     const sql = `SELECT ${exactSql('units')} AS units FROM ledger_balances WHERE account_id = $1`
     const [row] = await all(sql, [accountId])
     return (row?.units as number | undefined) ?? 0
+  },
+
+  /** The balances of several accounts in units; none for accounts without bookings. */
+  async balances(accountIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await scan<{ account_id: string; units: number }>(
+      `SELECT account_id, ${exactSql('units')} AS units FROM ledger_balances
+        WHERE account_id IN (${placeholders(accountIds.length)})`,
+      accountIds,
+    )
+    return new Map(rows.map(({ account_id, units }) => [account_id, units]))
+  },
+
+  /** The charges to several accounts in each month (202611) from `since` on, in units. Credits that are no payments reduce them. */
+  async chargedByMonth(accountIds: readonly string[], since: number) {
+    if (accountIds.length === 0) return []
+    return scan<{ month: number; units: number }>(
+      `SELECT month, CAST(-sum(amount) AS BIGINT) AS units FROM ledger_months
+        WHERE account_id IN (${placeholders(accountIds.length, 2)}) AND month >= $1
+          AND source_service NOT IN ('payments', '${rolloverService}')
+        GROUP BY month`,
+      [since, ...accountIds],
+    )
   },
 
   async find(accountId: string, id: string): Promise<LedgerEntryRow | undefined> {

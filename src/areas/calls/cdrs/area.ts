@@ -70,12 +70,10 @@ export const cdrsArea = area({
     const departures = createDeletedAccountCalls({ ...tools, register })
     const archiving = objects && createCallArchive({ ...tools, objects, register, files, metrics })
     const legAdoption = createLegImporter({ ...tools, archive })
+    const stats = createCallStats({ store, legs: cdrs.legs })
     return {
-      offers: { intake, countVerdicts: count, billing, months, legAdoption, legs: cdrs.legs },
-      routes: [
-        ...cdrIntakeRoutes(intake),
-        ...cdrRoutes({ cdrs, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
-      ],
+      offers: { intake, countVerdicts: count, billing, months, legAdoption, legs: cdrs.legs, stats },
+      routes: [...cdrIntakeRoutes(intake), ...cdrRoutes({ cdrs, stats, store, resellerOf })],
       stop: files.close,
       jobs: [
         months.retention,

@@ -101,12 +101,17 @@ const createReading = ({ store, settings, alerts, generated, now, isEnabled }: C
     hidden.put(set, owner, before, { alerts: [...known.flat(), alert.id] })
   }
 
+  /** The alerts that follow from the state of an account. */
+  const derived = async (account: AccountRecord) => ((await isEnabled()) ? generated.of(account) : [])
+
   return {
     removeWith: hidden.removeWith,
 
+    derived,
+
     async list(actor: Actor, account: AccountRecord): Promise<AlertRow[]> {
       const { check_system_alerts: checksStored } = await settings.of(alertCheckSettings)
-      const made = (await isEnabled()) ? await generated.of(account) : []
+      const made = await derived(account)
       return checksStored ? [...made, ...(await stored(actor, account))] : made
     },
 

@@ -1,4 +1,5 @@
 import { invalid } from '../../../../lib/failure.ts'
+import { daySeconds } from '../../../../lib/gregorian.ts'
 import type { Statement, Value } from '../../../../storage/db.ts'
 import type { SqlWords } from '../../../../storage/sql-words.ts'
 import type { Store } from '../../../../storage/store.ts'
@@ -17,6 +18,7 @@ import {
   maxCells,
   type ReadSpan,
   readSpansOf,
+  type Span,
   type StatsBucket,
   statOf,
   sumNames,
@@ -66,6 +68,13 @@ const groupNames = (where: string) => `WITH RECURSIVE found(name) AS (
     SELECT (SELECT min(group_value) FROM cdr_tallies WHERE ${where} AND group_value > found.name)
     FROM found WHERE found.name IS NOT NULL)`
 
+const wholeDaysOf = (accountIds: readonly string[], { from, end }: Span) => {
+  const { params, mark } = createParams()
+  const where = `account_id IN (${accountIds.map(mark).join(', ')}) AND dimension = 'all'
+    AND seconds = ${daySeconds} AND group_value = '' AND start >= ${mark(from)} AND start < ${mark(end)}`
+  return { where, params }
+}
+
 export const createStatsStore = (store: Store, legs: CdrStore) => ({
   tallies(
     { accountId, dimension, group, bucket, utcOffset }: TotalsQuery,
@@ -84,6 +93,23 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
             WHERE ${span} ${rest}`
         : `${select} FROM cdr_tallies WHERE ${where} AND group_value = ${mark(group)} AND ${span} ${rest}`
     return readCells(store, sql, params)
+  },
+
+  /** Sums of several accounts by UTC day. */
+  days(accountIds: readonly string[], span: Span): Promise<Cell[]> {
+    const { where, params } = wholeDaysOf(accountIds, span)
+    const select = `SELECT start AS bucket, '' AS group_value, ${totalSums}`
+    return readCells(store, `${select} FROM cdr_tallies WHERE ${where} GROUP BY start`, params)
+  },
+
+  /** The calls of each account. */
+  async calls(accountIds: readonly string[], span: Span): Promise<Map<string, number>> {
+    const { where, params } = wholeDaysOf(accountIds, span)
+    const rows = await store.scan<{ account_id: string; calls: number }>(
+      `SELECT account_id, CAST(sum(calls) AS BIGINT) AS calls FROM cdr_tallies WHERE ${where} GROUP BY account_id`,
+      params,
+    )
+    return new Map(rows.map(({ account_id, calls }) => [account_id, calls]))
   },
 
   /** Sums of a user by another dimension: read from the records, because no totals exist. */
@@ -190,6 +216,9 @@ export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore 
   }
 
   return {
+    daysOf: stats.days,
+    callsOf: stats.calls,
+
     async chart(scope: ChartScope, chart: Chart) {
       const cells: CellsByKey = new Map()
       for (const span of readSpansOf(chart)) await fill(cells, scope, chart, span)
