@@ -36,6 +36,13 @@ export const showTime = (gregorianSeconds: number, timeZone?: string) =>
 export const showDay = (gregorianSeconds: number, timeZone?: string) =>
   formatOf({ dateStyle: 'medium', timeZone }).format(dateOf(gregorianSeconds))
 
+/** The day without its year, for axes. */
+export const showShortDay = (gregorianSeconds: number, timeZone?: string) =>
+  formatOf({ month: 'short', day: 'numeric', timeZone }).format(dateOf(gregorianSeconds))
+
+export const showShortMonth = (gregorianSeconds: number, timeZone?: string) =>
+  formatOf({ month: 'short', timeZone }).format(dateOf(gregorianSeconds))
+
 export const showMonth = (gregorianSeconds: number, timeZone?: string) =>
   formatOf({ year: 'numeric', month: 'long', timeZone }).format(dateOf(gregorianSeconds))
 

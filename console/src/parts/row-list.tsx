@@ -1,6 +1,6 @@
 import { Box, Center, Group, Loader, Table, Text, UnstyledButton } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { ArrowDown, ArrowUp } from 'lucide-react'
+import { ArrowDown, ArrowDownUp, ArrowUp } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type { Key } from '../lib/answers.ts'
@@ -20,6 +20,24 @@ export interface Column<Row> {
   isOptional?: boolean
   /** Numbers are right-aligned. */
   isNumber?: boolean
+  /** How the list is sorted by this column. */
+  sorted?: 'ascending' | 'descending' | 'none'
+  onSort?: () => void
+}
+
+const arrows = { ascending: ArrowUp, descending: ArrowDown, none: ArrowDownUp }
+
+const Heading = <Row,>({ title, sorted = 'none', onSort }: Column<Row>) => {
+  if (!onSort) return title
+  const Arrow = arrows[sorted]
+  return (
+    <UnstyledButton onClick={onSort} fz="inherit" fw="inherit" c="inherit">
+      <Group gap={4} wrap="nowrap" component="span">
+        {title}
+        <Arrow size={14} aria-hidden />
+      </Group>
+    </UnstyledButton>
+  )
 }
 
 interface Order {
@@ -85,21 +103,23 @@ const Spacer = ({ height, columns }: { height: number; columns: number }) =>
     </tr>
   ) : null
 
-/** The heading of the column that orders the list, which reverses it. */
-const OrderButton = ({ title, order, onReverse }: { title: string; order: Order; onReverse: () => void }) => {
-  const { t } = useTranslation()
-  const Arrow = order.descending ? ArrowDown : ArrowUp
-  return (
-    <UnstyledButton fz="inherit" fw="inherit" c="inherit" onClick={onReverse} title={t('list.reverse')}>
-      <Group component="span" gap={4} wrap="nowrap" display="inline-flex">
-        {title}
-        <Arrow size={14} aria-hidden />
-      </Group>
-    </UnstyledButton>
-  )
-}
-
-const ariaSort = ({ descending }: Order) => (descending ? 'descending' : 'ascending')
+/** The columns, of which the one that orders the list reverses it. */
+const withOrder = <Row,>(
+  columns: readonly Column<Row>[],
+  order: Order | undefined,
+  onOrder: (order: Order) => void,
+): readonly Column<Row>[] =>
+  order === undefined
+    ? columns
+    : columns.map((column) =>
+        column.id === order.by
+          ? {
+              ...column,
+              sorted: order.descending ? 'descending' : 'ascending',
+              onSort: () => onOrder({ ...order, descending: !order.descending }),
+            }
+          : column,
+      )
 
 /** A table of any number of rows that is read page by page while one scrolls. */
 export const RowList = <Row,>(props: RowList<Row>) => {
@@ -152,22 +172,14 @@ export const RowList = <Row,>(props: RowList<Row>) => {
         >
           <Table.Thead>
             <Table.Tr>
-              {columns.map(({ id, title, isExtra, isNumber }) => (
+              {withOrder(columns, order, setOrder).map((column) => (
                 <Table.Th
-                  key={id}
-                  visibleFrom={isExtra ? 'sm' : undefined}
-                  ta={isNumber ? 'end' : undefined}
-                  aria-sort={order?.by === id ? ariaSort(order) : undefined}
+                  key={column.id}
+                  visibleFrom={column.isExtra ? 'sm' : undefined}
+                  ta={column.isNumber ? 'end' : undefined}
+                  aria-sort={column.sorted}
                 >
-                  {order?.by === id ? (
-                    <OrderButton
-                      title={title}
-                      order={order}
-                      onReverse={() => setOrder({ ...order, descending: !order.descending })}
-                    />
-                  ) : (
-                    title
-                  )}
+                  <Heading {...column} />
                 </Table.Th>
               ))}
             </Table.Tr>

@@ -17,7 +17,7 @@ export const Chart = ({
       type="stacked"
       series={series}
       withLegend={series.length > 1}
-      gridAxis="y"
+      gridAxis="x"
       barChartProps={{ accessibilityLayer: false }}
       barProps={{ isAnimationActive: false }}
     />

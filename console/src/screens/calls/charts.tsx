@@ -1,4 +1,4 @@
-import { type CallStatisticsOfAnInterval, getCdrStats } from '@crosspoint/client'
+import { type CallStatisticsOfAnInterval, getCdrStats, getFigureDescendants } from '@crosspoint/client'
 import { Group, ScrollArea, SegmentedControl, Select, Stack, Table, Text } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -40,31 +40,49 @@ const isOneOf = <T extends string>(values: readonly T[], text: string | null): t
 const useChartChoice = () => {
   const filters = useCallFilters()
   const params = new URLSearchParams(filters.search)
+  const { isMaster, isReseller, isPlainUser } = usePlace()
   const [interval, measure, group] = [params.get('interval'), params.get('measure'), params.get('group')]
+  const sells = (isMaster || isReseller) && !isPlainUser
+  const isBelow = sells && params.get('of') === 'below'
+  const usual = filters.preset === 'today' ? 'hour' : 'day'
   return {
     ...filters,
-    interval: isOneOf(intervals, interval) ? interval : filters.preset === 'today' ? 'hour' : 'day',
+    sells,
+    /** Calls of all sub-accounts, which the API counts by UTC day only. */
+    isBelow,
+    interval: isBelow ? 'day' : isOneOf(intervals, interval) ? interval : usual,
     measure: isOneOf(measures, measure) ? measure : 'calls',
-    group: isOneOf(groupings, group) ? group : undefined,
-  }
+    group: !isBelow && isOneOf(groupings, group) ? group : undefined,
+  } as const
 }
 
 type Choice = ReturnType<typeof useChartChoice>
 
 const Controls = ({ choice }: { choice: Choice }) => {
   const { t } = useTranslation()
-  const { interval, measure, group, set } = choice
+  const { sells, isBelow, interval, measure, group, set } = choice
   return (
     <Stack gap="sm">
       <RangeChoice {...choice} />
       <Group align="end" gap="sm">
-        <SegmentedControl
-          transitionDuration={0}
-          aria-label={t('calls.by')}
-          value={interval}
-          onChange={(chosen) => set({ interval: chosen })}
-          data={intervals.map((value) => ({ value, label: t(`calls.intervals.${value}`) }))}
-        />
+        {sells && (
+          <Select
+            label={t('calls.of')}
+            value={isBelow ? 'below' : 'own'}
+            allowDeselect={false}
+            onChange={(chosen) => set({ of: chosen })}
+            data={['own', 'below'].map((value) => ({ value, label: t(`calls.accounts.${value}`) }))}
+          />
+        )}
+        {!isBelow && (
+          <SegmentedControl
+            transitionDuration={0}
+            aria-label={t('calls.by')}
+            value={interval}
+            onChange={(chosen) => set({ interval: chosen })}
+            data={intervals.map((value) => ({ value, label: t(`calls.intervals.${value}`) }))}
+          />
+        )}
         <Select
           label={t('calls.measure')}
           value={measure}
@@ -72,14 +90,16 @@ const Controls = ({ choice }: { choice: Choice }) => {
           onChange={(chosen) => set({ measure: chosen })}
           data={measures.map((value) => ({ value, label: t(`calls.measures.${value}`) }))}
         />
-        <Select
-          label={t('calls.group')}
-          placeholder={t('calls.ungrouped')}
-          clearable
-          value={group ?? null}
-          onChange={(chosen) => set({ group: chosen })}
-          data={groupings.map((value) => ({ value, label: t(`calls.groups.${value}`) }))}
-        />
+        {!isBelow && (
+          <Select
+            label={t('calls.group')}
+            placeholder={t('calls.ungrouped')}
+            clearable
+            value={group ?? null}
+            onChange={(chosen) => set({ group: chosen })}
+            data={groupings.map((value) => ({ value, label: t(`calls.groups.${value}`) }))}
+          />
+        )}
       </Group>
     </Stack>
   )
@@ -106,15 +126,16 @@ const largestGroups = (stats: readonly CallStatisticsOfAnInterval[]) => {
 // clocks were changed in between, their middles are not.
 const middleOf = { hour: 0, day: 43_200, month: 15 * 86_400 } as const
 
-const useShowStart = (interval: Choice['interval']) => {
-  const { timezone } = usePlace()
+const useShowStart = ({ interval, isBelow }: Choice) => {
+  const place = usePlace()
+  const timezone = isBelow ? 'UTC' : place.timezone
   const show = { hour: showTime, day: showDay, month: showMonth }[interval]
   return (start: number) => show(start + middleOf[interval], timezone)
 }
 
 const Bars = ({ stats, choice }: { stats: readonly CallStatisticsOfAnInterval[]; choice: Choice }) => {
   const { t } = useTranslation()
-  const showStart = useShowStart(choice.interval)
+  const showStart = useShowStart(choice)
   const groups = largestGroups(stats)
   const rows = new Map<number, Record<string, string | number>>()
   for (const stat of stats) {
@@ -146,7 +167,7 @@ const mostRows = 1_000
 
 const Figures = ({ stats, choice }: { stats: readonly CallStatisticsOfAnInterval[]; choice: Choice }) => {
   const { t } = useTranslation()
-  const showStart = useShowStart(choice.interval)
+  const showStart = useShowStart(choice)
   return (
     <ScrollArea.Autosize
       mah={480}
@@ -195,6 +216,7 @@ export const CallCharts = () => {
   const { accountId, timezone } = usePlace()
   const to = useTo()
   const choice = useChartChoice()
+  const path = { account_id: accountId }
   const query = {
     ...choice.window,
     interval: choice.interval,
@@ -202,11 +224,14 @@ export const CallCharts = () => {
     utc_offset: String(offsetAt(gregorianNow(), timezone)),
   }
   const found = useAnswer(
-    ['cdr', accountId, 'stats', query],
-    (signal) => getCdrStats({ ...api, path: { account_id: accountId }, query, signal }),
+    ['cdr', accountId, 'stats', choice.isBelow, query],
+    async (signal) =>
+      choice.isBelow
+        ? (await getFigureDescendants({ ...api, path, query: choice.window, signal })).data.calls
+        : (await getCdrStats({ ...api, path, query, signal })).data,
     { every: 60_000 },
   )
-  const stats = found.data?.data
+  const stats = found.data
   return (
     <Screen
       title={t('calls.chartsTitle')}
@@ -224,6 +249,7 @@ export const CallCharts = () => {
         <Stack>
           <Text size="xs" c="dimmed" role="status">
             {t('calls.asOf', { time: showTime(gregorianOf(new Date(found.dataUpdatedAt)), timezone) })}
+            {choice.isBelow && `; ${t('calls.utcDays')}`}
           </Text>
           <Bars stats={stats} choice={choice} />
           <Figures stats={stats} choice={choice} />

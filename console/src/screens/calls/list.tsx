@@ -14,7 +14,7 @@ import { FilterBar, RangeChoice, useCallFilters } from './filters.tsx'
 // One request for several screens of fast scrolling: each request costs throttling tokens.
 const pageSize = 200
 // Without a choice, rows have the columns of the CSV file and the whole record.
-const fields = JSON.stringify([
+export const callFields = JSON.stringify([
   'id',
   'timestamp',
   'caller_id_number',
@@ -48,7 +48,7 @@ const Ending = ({ row }: { row: CallDetailRecordRow }) => (
   <Badge color={Number(row.billing_seconds) > 0 ? 'green' : 'gray'}>{row.hangup_cause || '–'}</Badge>
 )
 
-const useColumns = (): readonly Column<CallDetailRecordRow>[] => {
+export const useCallColumns = (): readonly Column<CallDetailRecordRow>[] => {
   const { t } = useTranslation()
   const { timezone } = usePlace()
   const to = useTo()
@@ -105,9 +105,9 @@ export const CallList = () => {
   const { accountId, timezone } = usePlace()
   const path = { account_id: accountId }
   const to = useTo()
-  const columns = useColumns()
+  const columns = useCallColumns()
   const filters = useCallFilters()
-  const query = { ...filters.window, filters: filters.filters, fields, page_size: pageSize }
+  const query = { ...filters.window, filters: filters.filters, fields: callFields, page_size: pageSize }
   const isFiltered = Object.keys(filters.filters).length > 0
   return (
     <Screen

@@ -1,6 +1,8 @@
 import { gregorianOf, offsetAt } from '../../lib/times.ts'
 
 export const daySeconds = 86_400
+// Calls are not reported one by one: there may be thousands per second.
+export const callsEvery = 15_000
 /** Today and those before it. */
 export const shownDays = 30
 

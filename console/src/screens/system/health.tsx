@@ -14,7 +14,7 @@ import { Loading } from '../../parts/screen.tsx'
 const everyMilliseconds = 10_000
 
 /** Whether the process that answers is ready for more, as load balancers ask it. */
-const useReadiness = () =>
+export const useReadiness = () =>
   useAnswer(
     ['readiness'],
     async (signal) => {
