@@ -47,7 +47,7 @@ describeAnyEngine('events in the console', (engine) => {
       const receiver = await startHookReceiver()
       await world.configure('crossbar', { allowed_private_hosts: [] })
       const { page } = await open(world.ada, 'events/webhooks')
-      await pressOn(page, page.getByRole('link', { name: 'New webhook' }))
+      await pressOn(page, page.getByRole('link', { name: 'New webhook' }).first())
       await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Billing')
       const uri = page.getByRole('textbox', { name: /^URL/ })
       await typeInto(page, uri, 'http://169.254.169.254/latest')

@@ -161,7 +161,7 @@ describeAnyEngine('money in the console', (engine) => {
   inFullRun(() => {
     it('that plans ask for is written as a form, by keyboard alone', async () => {
       const { page } = await open(world.ross, 'money/service-plans')
-      await pressOn(page, page.getByRole('link', { name: 'New plan' }))
+      await pressOn(page, page.getByRole('link', { name: 'New plan' }).first())
       await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Phones')
       await typeInto(page, page.getByRole('combobox', { name: 'Category' }), 'devices')
       await page.keyboard.press('Escape')

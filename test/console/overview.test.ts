@@ -1,7 +1,7 @@
 // The overview of an account, and the first steps in an empty system.
 import { expect, it } from 'vitest'
 import { countOf, inFullRun } from '../support/run/run-length.ts'
-import { pressOn, typeInto } from '../support/servers/browser.ts'
+import { goTo, pressOn, typeInto } from '../support/servers/browser.ts'
 import { useConsole } from '../support/world/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/world/legs.ts'
 import { makeNumber } from '../support/world/numbers.ts'
@@ -104,6 +104,9 @@ describeAnyEngine('the overview of the console', (engine) => {
       names.filter((name) => ['Accounts', 'Branding', 'Access list', 'Webhooks'].includes(name)),
     ).toEqual([])
     expect(names).toContain('Bulk tasks')
+    await goTo(page, 'users')
+    await page.getByRole('link', { name: world.uli.username }).waitFor()
+    expect(await page.getByRole('link', { name: 'New user' }).count()).toBe(0)
   })
 
   it('shows resellers their customers, lowest balance first, and the revenue', async () => {

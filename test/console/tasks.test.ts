@@ -53,7 +53,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
     const { page } = await open(ada, 'tasks')
     await page.getByText('No bulk tasks yet', { exact: false }).waitFor()
     await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'New task' }))
+    await pressOn(page, page.getByRole('link', { name: 'New task' }).first())
     await chooseAction(page, 'Bulk-import numbers')
     await chooseFile(page, csvFile('wrong.csv', `number,cnam.inbound\n+14155550106,true\n`))
     await page.getByText('Missing columns: e164').waitFor()

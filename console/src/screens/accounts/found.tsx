@@ -1,10 +1,12 @@
 import { Stack, Table, Text } from '@mantine/core'
+import { SearchX } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { useAnswer } from '../../lib/answers.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { findAccounts, mostOfEach } from '../../lib/find-accounts.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
 
@@ -19,7 +21,7 @@ export const FoundAccounts = ({ text }: { text: string }) => {
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
   const { rows, isCut } = found.data
-  if (rows.length === 0) return <Text>{t('accounts.noneFound')}</Text>
+  if (rows.length === 0) return <Empty Icon={SearchX} text={t('accounts.noneFound')} />
   return (
     <Stack gap="xs">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}

@@ -1,10 +1,12 @@
 import { type AccountRow, listChildren } from '@crosspoint/client'
-import { Card, Tabs, Text } from '@mantine/core'
+import { Card, Tabs } from '@mantine/core'
+import { Building2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { listOf } from '../../lib/list-source.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -38,7 +40,8 @@ const useColumns = (): readonly Column<AccountRow>[] => {
 /** Those directly below, however many there are. */
 const ChildList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
+  const to = useTo()
   const columns = useColumns()
   return (
     <RowList
@@ -48,7 +51,13 @@ const ChildList = () => {
       order={{ by: 'name', descending: false }}
       columns={columns}
       rowKey={({ id }) => id}
-      empty={<Text>{t('accounts.empty')}</Text>}
+      empty={
+        <Empty
+          Icon={Building2}
+          text={t('accounts.empty')}
+          next={!isPlainUser && { to: to('accounts/new'), label: t('accounts.new') }}
+        />
+      }
     />
   )
 }
@@ -56,13 +65,14 @@ const ChildList = () => {
 /** The accounts below the one that is open. */
 export const AccountList = () => {
   const { t } = useTranslation()
+  const { isPlainUser } = usePlace()
   const to = useTo()
   const [text, setText] = useState('')
   const [view, setView] = useState('tree')
   return (
     <Screen
       title={t('screens.accounts')}
-      actions={<ButtonToScreen to={to('accounts/new')}>{t('accounts.new')}</ButtonToScreen>}
+      actions={!isPlainUser && <ButtonToScreen to={to('accounts/new')}>{t('accounts.new')}</ButtonToScreen>}
     >
       <SearchBox label={t('accounts.search')} onSearch={setText} />
       {text !== '' ? (

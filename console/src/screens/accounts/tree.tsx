@@ -1,7 +1,7 @@
 import { type AccountRow, getAccount, listChildren } from '@crosspoint/client'
 import { Anchor, Box, Group, Loader, Text, Tree, type TreeNodeData, useTree } from '@mantine/core'
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
-import { ChevronRight } from 'lucide-react'
+import { Building2, ChevronRight } from 'lucide-react'
 import { type KeyboardEvent, type MouseEvent, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { Link, useLocation } from 'wouter'
@@ -9,6 +9,7 @@ import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { forget, useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { Empty } from '../../parts/empty.tsx'
 
 const pageSize = 50
 
@@ -147,7 +148,7 @@ const EndLabel = ({ kind }: { kind: 'more' | 'loading' | 'failed' }) => {
 /** The account that is open, and those below it, level by level and page by page. */
 export const AccountTree = () => {
   const { t } = useTranslation()
-  const { accountId, name, realm } = usePlace()
+  const { accountId, name, realm, isPlainUser } = usePlace()
   const to = useTo()
   const [, go] = useLocation()
   const own = useAnswer(['account', accountId], (signal) =>
@@ -182,7 +183,14 @@ export const AccountTree = () => {
     const value = target instanceof HTMLElement ? target.dataset.value : undefined
     if (key === 'Enter' && value !== undefined) act(value)
   }
-  if (own.data && below === 0) return <Text>{t('accounts.empty')}</Text>
+  if (own.data && below === 0)
+    return (
+      <Empty
+        Icon={Building2}
+        text={t('accounts.empty')}
+        next={!isPlainUser && { to: to('accounts/new'), label: t('accounts.new') }}
+      />
+    )
   return (
     <Tree
       aria-label={t('accounts.treeLabel', { name })}

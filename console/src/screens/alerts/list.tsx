@@ -1,5 +1,6 @@
 import { type AlertRow, deleteAlert, listAlerts } from '@crosspoint/client'
 import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core'
+import { CircleCheck } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { useAnswer, useChange } from '../../lib/answers.ts'
@@ -7,6 +8,7 @@ import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { useAskingPeriod } from '../../lib/feed.ts'
 import { tellDone } from '../../lib/toasts.tsx'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
 
@@ -87,7 +89,12 @@ export const AlertList = () => {
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
   const alerts = found.data.data
-  if (alerts.length === 0) return <Text role="status">{t('alerts.none')}</Text>
+  if (alerts.length === 0)
+    return (
+      <div role="status">
+        <Empty Icon={CircleCheck} text={t('alerts.none')} />
+      </div>
+    )
   return (
     <Stack component="ul" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
       {alerts.map((alert) => (

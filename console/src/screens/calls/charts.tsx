@@ -1,5 +1,6 @@
 import { type CallStatisticsOfAnInterval, getCdrStats, getFigureDescendants } from '@crosspoint/client'
 import { Group, ScrollArea, SegmentedControl, Select, Stack, Table, Text } from '@mantine/core'
+import { ChartColumn } from 'lucide-react'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -16,6 +17,7 @@ import {
   showMonth,
   showTime,
 } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { RangeChoice, useCallFilters } from './filters.tsx'
@@ -244,7 +246,7 @@ export const CallCharts = () => {
       <Controls choice={choice} />
       {found.error && <FailureNote error={found.error} again={found.refetch} />}
       {!stats && !found.error && <Loading />}
-      {stats?.length === 0 && <Text>{t('calls.empty')}</Text>}
+      {stats?.length === 0 && <Empty Icon={ChartColumn} text={t('calls.empty')} />}
       {stats && stats.length > 0 && (
         <Stack>
           <Text size="xs" c="dimmed" role="status">

@@ -1,10 +1,12 @@
 import { type CallDetailRecordRow, listCdrs } from '@crosspoint/client'
 import { Badge, Group, Stack, Text } from '@mantine/core'
+import { PhoneCall, SearchX } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showMoney } from '../../lib/amounts.ts'
 import { api } from '../../lib/api.ts'
 import { showDuration, showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -139,7 +141,13 @@ export const CallList = () => {
         order={{ by: 'start', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{isFiltered ? t('calls.noneFound') : t('calls.empty')}</Text>}
+        empty={
+          isFiltered ? (
+            <Empty Icon={SearchX} text={t('calls.noneFound')} />
+          ) : (
+            <Empty Icon={PhoneCall} text={t('calls.empty')} />
+          )
+        }
       />
     </Screen>
   )

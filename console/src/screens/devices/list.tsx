@@ -1,11 +1,12 @@
 import { listDevices, search } from '@crosspoint/client'
-import { Text } from '@mantine/core'
+import { Phone, SearchX } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { listOf } from '../../lib/list-source.ts'
 import type { ReadPage } from '../../lib/pages.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -15,7 +16,7 @@ import { type DeviceRow, registrationPeriod, useDeviceColumns } from './columns.
 /** The phones of an account. */
 export const DeviceList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
   const path = { account_id: accountId }
   const to = useTo()
   const columns = useDeviceColumns()
@@ -25,7 +26,7 @@ export const DeviceList = () => {
   return (
     <Screen
       title={t('screens.devices')}
-      actions={<ButtonToScreen to={to('devices/new')}>{t('devices.new')}</ButtonToScreen>}
+      actions={!isPlainUser && <ButtonToScreen to={to('devices/new')}>{t('devices.new')}</ButtonToScreen>}
     >
       <SearchBox label={t('devices.search')} onSearch={setText} />
       <RowList<DeviceRow>
@@ -39,7 +40,17 @@ export const DeviceList = () => {
           : { read: find })}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{text === '' ? t('devices.empty') : t('devices.noneFound')}</Text>}
+        empty={
+          text === '' ? (
+            <Empty
+              Icon={Phone}
+              text={t('devices.empty')}
+              next={!isPlainUser && { to: to('devices/new'), label: t('devices.new') }}
+            />
+          ) : (
+            <Empty Icon={SearchX} text={t('devices.noneFound')} />
+          )
+        }
         every={registrationPeriod}
       />
     </Screen>

@@ -1,11 +1,13 @@
 import { type AuditEntry, listAudit } from '@crosspoint/client'
-import { Group, Select, Text } from '@mantine/core'
+import { Group, Select } from '@mantine/core'
+import { ScrollText } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { useActorName } from '../../lib/actors.ts'
 import { listOf } from '../../lib/list-source.ts'
 import { gregorianNow, showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { kinds } from './kinds.ts'
@@ -97,7 +99,7 @@ export const AuditList = () => {
         order={{ by: 'at', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('events.noAudit')}</Text>}
+        empty={<Empty Icon={ScrollText} text={t('events.noAudit')} />}
       />
     </>
   )

@@ -1,10 +1,12 @@
 import { listInvoices } from '@crosspoint/client'
-import { Group, Select, Text } from '@mantine/core'
+import { Group, Select } from '@mantine/core'
+import { ReceiptText } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { listOf } from '../../lib/list-source.ts'
 import { showDay } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -78,7 +80,7 @@ export const InvoiceList = () => {
         order={{ by: 'month', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('money.invoice.none')}</Text>}
+        empty={<Empty Icon={ReceiptText} text={t('money.invoice.none')} />}
       />
     </Screen>
   )

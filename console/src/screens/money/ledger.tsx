@@ -1,5 +1,6 @@
 import { listAvailableLedgers, listLedgerEntries } from '@crosspoint/client'
-import { Group, Select, Text } from '@mantine/core'
+import { Group, Select } from '@mantine/core'
+import { ReceiptText } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { useLocation, useParams } from 'wouter'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -8,6 +9,7 @@ import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { listOf } from '../../lib/list-source.ts'
 import { showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { Amount } from './amount.tsx'
@@ -101,7 +103,7 @@ export const LedgerList = () => {
         order={{ by: 'time', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('money.noEntries')}</Text>}
+        empty={<Empty Icon={ReceiptText} text={t('money.noEntries')} />}
       />
     </Screen>
   )

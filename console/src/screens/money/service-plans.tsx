@@ -1,8 +1,9 @@
 import { listServicePlans } from '@crosspoint/client'
-import { Text } from '@mantine/core'
+import { Tags } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { listOf } from '../../lib/list-source.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -40,14 +41,18 @@ const useColumns = (): readonly Column<PlanRow>[] => {
 /** The plans that an account sells by. */
 export const ServicePlanList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
   const to = useTo()
   const path = { account_id: accountId }
   const columns = useColumns()
   return (
     <Screen
       title={t('money.part.servicePlans')}
-      actions={<ButtonToScreen to={to('money/service-plans/new')}>{t('money.newPlan')}</ButtonToScreen>}
+      actions={
+        !isPlainUser && (
+          <ButtonToScreen to={to('money/service-plans/new')}>{t('money.newPlan')}</ButtonToScreen>
+        )
+      }
     >
       <RowList
         label={t('money.part.servicePlans')}
@@ -56,7 +61,13 @@ export const ServicePlanList = () => {
         order={{ by: 'name', descending: false }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('money.noServicePlans')}</Text>}
+        empty={
+          <Empty
+            Icon={Tags}
+            text={t('money.noServicePlans')}
+            next={!isPlainUser && { to: to('money/service-plans/new'), label: t('money.newPlan') }}
+          />
+        }
       />
     </Screen>
   )

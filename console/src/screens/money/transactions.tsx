@@ -1,9 +1,11 @@
 import { listTransactions } from '@crosspoint/client'
-import { Group, Text } from '@mantine/core'
+import { Group } from '@mantine/core'
+import { ReceiptText } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { listOf } from '../../lib/list-source.ts'
 import { showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -91,7 +93,7 @@ export const TransactionList = () => {
         order={{ by: 'time', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('money.noTransactions')}</Text>}
+        empty={<Empty Icon={ReceiptText} text={t('money.noTransactions')} />}
       />
     </Screen>
   )

@@ -1,5 +1,6 @@
 import { listPhoneNumbers } from '@crosspoint/client'
-import { Badge, Button, Checkbox, Group, Select, Stack, Text } from '@mantine/core'
+import { Badge, Button, Checkbox, Group, Select, Text } from '@mantine/core'
+import { Hash, SearchX } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -7,6 +8,7 @@ import { api } from '../../lib/api.ts'
 import { type ListSource, listOf } from '../../lib/list-source.ts'
 import type { Page } from '../../lib/pages.ts'
 import { showDay } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -165,26 +167,13 @@ const useChosen = () => {
   return { chosen, choose, forget: () => setChosen(new Set()) }
 }
 
-const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
-  const { t } = useTranslation()
-  const to = useTo()
-  if (isFiltered) return <Text>{t('numbers.noneFound')}</Text>
-  return (
-    <Stack align="flex-start">
-      <Text>{t('numbers.empty')}</Text>
-      <ButtonToScreen to={to('numbers/stock')} variant="default">
-        {t('numbers.stock')}
-      </ButtonToScreen>
-    </Stack>
-  )
-}
-
 /** The numbers of an account, several of which can be dealt with at once. */
 export const NumberList = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
   const to = useTo()
   const [filter, setFilter] = useState<Filter>({ prefix: '', state: null, usedBy: null })
+  const isFiltered = filter.prefix !== '' || filter.state !== null || filter.usedBy !== null
   const { chosen, choose, forget } = useChosen()
   // Hidden numbers are not changed: a new filter clears the selection.
   const narrow = (next: Filter) => {
@@ -223,7 +212,17 @@ export const NumberList = () => {
         list={list}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Empty isFiltered={filter.prefix !== '' || filter.state !== null || filter.usedBy !== null} />}
+        empty={
+          isFiltered ? (
+            <Empty Icon={SearchX} text={t('numbers.noneFound')} />
+          ) : (
+            <Empty
+              Icon={Hash}
+              text={t('numbers.empty')}
+              next={{ to: to('numbers/stock'), label: t('numbers.stock') }}
+            />
+          )
+        }
       />
     </Screen>
   )

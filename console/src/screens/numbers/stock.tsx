@@ -1,5 +1,6 @@
 import { listPhoneNumberPrefixes, listPhoneNumbers, locatePhoneNumbers } from '@crosspoint/client'
 import { Button, Checkbox, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core'
+import { SearchX } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useLocation } from 'wouter'
@@ -10,6 +11,7 @@ import { FailureNote } from '../../lib/failures.tsx'
 import { isObject } from '../../lib/json.ts'
 import type { Page } from '../../lib/pages.ts'
 import { schemaAt, useSchema } from '../../lib/schemas.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
 import { SearchBox } from '../../parts/search-box.tsx'
@@ -210,7 +212,7 @@ const Found = ({ question }: { question: Question }) => {
         read={useRead(question)}
         columns={columns}
         rowKey={({ number }) => number}
-        empty={<Text>{t('numbers.nothingFound')}</Text>}
+        empty={<Empty Icon={SearchX} text={t('numbers.nothingFound')} />}
       />
       <Group>
         <Button

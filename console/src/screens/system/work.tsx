@@ -1,11 +1,13 @@
 import { listJobs, retryJob, type Work } from '@crosspoint/client'
-import { Badge, Button, Group, Select, Text } from '@mantine/core'
+import { Badge, Button, Group, Select } from '@mantine/core'
+import { CircleCheck } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
+import { Empty } from '../../parts/empty.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 
 const colors = { waiting: 'gray', done: 'green', failed: 'red' } as const
@@ -83,7 +85,7 @@ export const WorkList = () => {
         read={(start_key, signal) => listJobs({ ...api, query: { ...query, start_key }, signal })}
         columns={columns}
         rowKey={({ kind, id }) => `${kind} ${id}`}
-        empty={<Text>{t('system.noWork')}</Text>}
+        empty={<Empty Icon={CircleCheck} text={t('system.noWork')} />}
       />
     </>
   )

@@ -1,5 +1,5 @@
 import { listTasks } from '@crosspoint/client'
-import { Text } from '@mantine/core'
+import { ListTodo } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -7,6 +7,7 @@ import { forget } from '../../lib/answers.ts'
 import { listOf } from '../../lib/list-source.ts'
 import type { Task } from '../../lib/tasks.ts'
 import { showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -82,7 +83,13 @@ export const TaskList = () => {
         order={{ by: 'made', descending: true }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('tasks.empty')}</Text>}
+        empty={
+          <Empty
+            Icon={ListTodo}
+            text={t('tasks.empty')}
+            next={{ to: to('tasks/new'), label: t('tasks.new') }}
+          />
+        }
       />
     </Screen>
   )

@@ -1,8 +1,10 @@
 import { listUserDevices } from '@crosspoint/client'
-import { Group, Stack, Text } from '@mantine/core'
+import { Group, Stack } from '@mantine/core'
+import { Phone } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { RowList } from '../../parts/row-list.tsx'
 import { type DeviceRow, registrationPeriod, useDeviceColumns } from '../devices/columns.tsx'
@@ -10,17 +12,19 @@ import { type DeviceRow, registrationPeriod, useDeviceColumns } from '../devices
 /** The phones that a user owns. */
 export const DevicesTab = ({ userId }: { userId: string }) => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
   const to = useTo()
   const columns = useDeviceColumns()
   const path = { account_id: accountId, user_id: userId }
   return (
     <Stack>
-      <Group>
-        <ButtonToScreen to={to(`devices/new?owner_id=${userId}`)} variant="default">
-          {t('users.newPhone')}
-        </ButtonToScreen>
-      </Group>
+      {!isPlainUser && (
+        <Group>
+          <ButtonToScreen to={to(`devices/new?owner_id=${userId}`)} variant="default">
+            {t('users.newPhone')}
+          </ButtonToScreen>
+        </Group>
+      )}
       <RowList<DeviceRow>
         label={t('users.phones')}
         queryKey={['device', accountId, 'of', userId]}
@@ -29,7 +33,7 @@ export const DevicesTab = ({ userId }: { userId: string }) => {
         }
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('users.noPhones')}</Text>}
+        empty={<Empty Icon={Phone} text={t('users.noPhones')} />}
         every={registrationPeriod}
       />
     </Stack>

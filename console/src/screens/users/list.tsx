@@ -1,11 +1,13 @@
 import { listUsers, searchByFields } from '@crosspoint/client'
-import { Badge, Group, Text } from '@mantine/core'
+import { Badge, Group } from '@mantine/core'
+import { SearchX, Users } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { isObject } from '../../lib/json.ts'
 import { listOf } from '../../lib/list-source.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -75,7 +77,7 @@ const found = (byField: Readonly<Record<string, readonly unknown[]>>) => {
 /** The people of an account. */
 export const UserList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
   const path = { account_id: accountId }
   const to = useTo()
   const columns = useColumns()
@@ -88,7 +90,7 @@ export const UserList = () => {
   return (
     <Screen
       title={t('screens.users')}
-      actions={<ButtonToScreen to={to('users/new')}>{t('users.new')}</ButtonToScreen>}
+      actions={!isPlainUser && <ButtonToScreen to={to('users/new')}>{t('users.new')}</ButtonToScreen>}
     >
       <SearchBox label={t('users.search')} onSearch={setText} />
       <RowList<UserRow>
@@ -99,7 +101,17 @@ export const UserList = () => {
           : { read: search })}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{text === '' ? t('users.empty') : t('users.noneFound')}</Text>}
+        empty={
+          text === '' ? (
+            <Empty
+              Icon={Users}
+              text={t('users.empty')}
+              next={!isPlainUser && { to: to('users/new'), label: t('users.new') }}
+            />
+          ) : (
+            <Empty Icon={SearchX} text={t('users.noneFound')} />
+          )
+        }
       />
     </Screen>
   )

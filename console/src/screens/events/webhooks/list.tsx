@@ -1,10 +1,12 @@
 import { enableWebhooks, listWebhooks, type WebhookRow } from '@crosspoint/client'
-import { Badge, Button, Text } from '@mantine/core'
+import { Badge, Button } from '@mantine/core'
+import { Webhook } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../../frame/place.tsx'
 import { useChange } from '../../../lib/answers.ts'
 import { api } from '../../../lib/api.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
+import { Empty } from '../../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../../parts/link.tsx'
 import { type Column, RowList } from '../../../parts/row-list.tsx'
 import { Screen } from '../../../parts/screen.tsx'
@@ -69,7 +71,13 @@ export const WebhookList = () => {
         read={(start_key, signal) => listWebhooks({ ...api, path, query: { start_key }, signal })}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text>{t('events.hook.empty')}</Text>}
+        empty={
+          <Empty
+            Icon={Webhook}
+            text={t('events.hook.empty')}
+            next={{ to: to('events/webhooks/new'), label: t('events.hook.new') }}
+          />
+        }
       />
     </Screen>
   )
