@@ -1,7 +1,9 @@
 // Figures of sub-accounts: what resellers and operators see first.
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
+import { inFullRun } from '../support/run/run-length.ts'
 import { legOf, nowOf, pagesOf, sendLegs } from '../support/world/legs.ts'
+import { accountWithMany, memberName } from '../support/world/many-accounts.ts'
 import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world/world.ts'
 
 const day = 86_400
@@ -137,5 +139,21 @@ describeEngines('Figures of sub-accounts', (engine) => {
     expect(status).toBe(400)
     for (const stranger of [await world.user(top), await world.admin(paid), world.ada])
       expect((await children({}, stranger)).status).toBe(403)
+  })
+
+  inFullRun(() => {
+    it('are sorted by name only if there are more than 10,000 sub-accounts', async () => {
+      const crowd = await accountWithMany(world, 10_001)
+      const query = { page_size: 1, ascending: true }
+      const path = `${crowd.path}/figures/children`
+      const { data } = await world.ross.get(path, { query })
+      expect(data.map(({ name }: Json) => name)).toEqual([memberName(0)])
+      const message = 'More than 10000 sub-accounts are listed by name only'
+      expect(await world.ross.get(path, { query: { ...query, sort: 'balance' } })).toFailWith(
+        400,
+        'validation error',
+        { sort: { maximum: { message, target: 10_000 } } },
+      )
+    })
   })
 })
