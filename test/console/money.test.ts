@@ -314,8 +314,8 @@ inFullRun(() =>
       await reseller.page.getByText(/^7,00\s€ gutgeschrieben/).waitFor()
       const member = await open(world.uli, 'money')
       await balanceOn(member.page).getByText('€7.00').waitFor()
-      await goTo(member.page, 'overview')
-      await member.page.getByText('€7.00').waitFor()
+      await goTo(customer.page, 'overview')
+      await customer.page.getByText('€7.00').waitFor()
     })
 
     it('follows the setting while a page of the operator is open', async () => {

@@ -1,6 +1,6 @@
 import { getAccount, listDescendants, listDevices, listPhoneNumbers, listUsers } from '@crosspoint/client'
-import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
-import { Check, Circle } from 'lucide-react'
+import { Anchor, Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Circle, CircleCheck } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Place, usePlace } from '../../frame/place.tsx'
@@ -105,24 +105,37 @@ const useSteps = (place: Place, enabled: boolean): readonly Step[] => {
 
 const hiddenKey = (accountId: string) => `crosspoint.firstSteps.${accountId}`
 
-const StepRow = ({ step: { id, isDone, to } }: { step: Step }) => {
+const StepRow = ({ step: { id, isDone, to }, isNext }: { step: Step; isNext: boolean }) => {
   const { t } = useTranslation()
   const title = t(`firstSteps.${id}`)
   return (
     <Group component="li" gap="sm" wrap="nowrap" align="flex-start">
       {isDone ? (
-        <Check size={20} aria-hidden color="var(--mantine-color-green-7)" style={{ flexShrink: 0 }} />
+        <CircleCheck size={20} aria-hidden color="var(--mantine-color-green-7)" style={{ flexShrink: 0 }} />
       ) : (
-        <Circle size={20} aria-hidden color="var(--mantine-color-dimmed)" style={{ flexShrink: 0 }} />
+        <Circle
+          size={20}
+          aria-hidden
+          color={`var(--mantine-${isNext ? 'primary-color-filled' : 'color-dimmed'})`}
+          style={{ flexShrink: 0 }}
+        />
       )}
       <div>
-        <Group gap="xs">
-          {isDone || to === undefined ? <Text>{title}</Text> : <ToScreen to={to}>{title}</ToScreen>}
-          {isDone && <Badge color="green">{t('firstSteps.done')}</Badge>}
+        <Group gap="xs" fw={isNext ? 600 : undefined}>
+          {isDone || to === undefined ? (
+            <Text inherit c={isDone ? 'dimmed' : undefined}>
+              {title}
+            </Text>
+          ) : (
+            <ToScreen to={to}>{title}</ToScreen>
+          )}
+          {isDone && <Badge color="green.9">{t('firstSteps.done')}</Badge>}
         </Group>
-        <Text size="sm" c="dimmed">
-          {t(to === undefined ? 'firstSteps.later' : `firstSteps.${id}Why`)}
-        </Text>
+        {!isDone && (
+          <Text size="sm" c="dimmed">
+            {t(to === undefined ? 'firstSteps.later' : `firstSteps.${id}Why`)}
+          </Text>
+        )}
       </div>
     </Group>
   )
@@ -132,10 +145,12 @@ const StepRow = ({ step: { id, isDone, to } }: { step: Step }) => {
 export const FirstSteps = () => {
   const { t } = useTranslation()
   const place = usePlace()
-  const { accountId } = place
+  const { accountId, isMaster, isReseller } = place
   const [isHidden, setIsHidden] = useState(() => localStorage.getItem(hiddenKey(accountId)) !== null)
   const steps = useSteps(place, !isHidden)
-  if (isHidden || steps.every(({ isDone }) => isDone)) return null
+  const left = steps.filter(({ isDone }) => !isDone)
+  // Operators may sell without resellers.
+  if (isHidden || left.every(({ id }) => id === 'reseller')) return null
   const hide = () => {
     localStorage.setItem(hiddenKey(accountId), 'hidden')
     setIsHidden(true)
@@ -144,19 +159,29 @@ export const FirstSteps = () => {
     <Paper component="section" aria-label={t('firstSteps.title')} withBorder p="md">
       <Stack gap="sm">
         <Group justify="space-between">
-          <Title order={2} size="h4">
-            {t('firstSteps.title')}
-          </Title>
+          <Group gap="sm">
+            <Title order={2} size="h4">
+              {t('firstSteps.title')}
+            </Title>
+            <Text size="sm" c="dimmed">
+              {t('firstSteps.progress', { done: steps.length - left.length, all: steps.length })}
+            </Text>
+          </Group>
           <Button size="compact-sm" variant="default" onClick={hide}>
             {t('firstSteps.hide')}
           </Button>
         </Group>
-        <Text size="sm">{t('firstSteps.text')}</Text>
-        <Stack component="ol" gap="xs" style={{ listStyle: 'none', margin: 0, padding: 0 }}>
+        <Text size="sm">
+          {t(`firstSteps.text.${isMaster ? 'operator' : isReseller ? 'reseller' : 'customer'}`)}
+        </Text>
+        <Stack component="ol" gap="sm" style={{ listStyle: 'none', margin: 0, padding: 0 }}>
           {steps.map((step) => (
-            <StepRow key={step.id} step={step} />
+            <StepRow key={step.id} step={step} isNext={step === left[0]} />
           ))}
         </Stack>
+        <Anchor href="/docs/start/first-call.html" size="sm">
+          {t('firstSteps.guide')}
+        </Anchor>
       </Stack>
     </Paper>
   )

@@ -56,7 +56,13 @@ const SumCards = ({ found }: { found: Sums }) => {
         {({ accounts, disabled }) => (
           <Figure
             value={showNumber(accounts)}
-            unit={disabled === 0 ? t('overview.allEnabled') : t('overview.disabled', { count: disabled })}
+            unit={
+              accounts === 0
+                ? t('overview.noAccounts')
+                : disabled === 0
+                  ? t('overview.allEnabled')
+                  : t('overview.disabled', { count: disabled })
+            }
           />
         )}
       </FigureCard>
@@ -148,31 +154,33 @@ export const SellerFigures = () => {
         )}
       </SimpleGrid>
       {found.data && <Customers accounts={found.data.accounts} />}
-      <Grid>
-        <Grid.Col span={{ base: 12, md: 8 }}>
-          <CallChartCard
-            title={t('overview.callsBelow')}
-            screen="calls/charts?of=below&range=month"
-            found={{ data: found.data?.days, error, refetch, dataUpdatedAt }}
-            timezone="UTC"
-          />
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 4 }}>
-          <FigureCard title={t('overview.revenueByMonth')} found={found} height={290}>
-            {({ months }) => (
-              <>
-                <Figure
-                  value={showMoney(months.reduce((sum, { amount }) => sum + amount, 0))}
-                  unit={t('overview.months', { count: shownMonths })}
-                />
-                <Suspense fallback={<Loading />}>
-                  <MoneyChart label={t('overview.revenueByMonth')} months={months} />
-                </Suspense>
-              </>
-            )}
-          </FigureCard>
-        </Grid.Col>
-      </Grid>
+      {found.data?.accounts !== 0 && (
+        <Grid>
+          <Grid.Col span={{ base: 12, md: 8 }}>
+            <CallChartCard
+              title={t('overview.callsBelow')}
+              screen="calls/charts?of=below&range=month"
+              found={{ data: found.data?.days, error, refetch, dataUpdatedAt }}
+              timezone="UTC"
+            />
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 4 }}>
+            <FigureCard title={t('overview.revenueByMonth')} found={found} height={290}>
+              {({ months }) => (
+                <>
+                  <Figure
+                    value={showMoney(months.reduce((sum, { amount }) => sum + amount, 0))}
+                    unit={t('overview.months', { count: shownMonths })}
+                  />
+                  <Suspense fallback={<Loading />}>
+                    <MoneyChart label={t('overview.revenueByMonth')} months={months} />
+                  </Suspense>
+                </>
+              )}
+            </FigureCard>
+          </Grid.Col>
+        </Grid>
+      )}
     </>
   )
 }
