@@ -160,10 +160,11 @@ export const RowList = <Row,>(props: RowList<Row>) => {
     )
   }
   if (rows.count === 0) return <Box py="md">{empty ?? <Text c="dimmed">{t('list.empty')}</Text>}</Box>
+  const height = rows.isComplete ? 'row-list whole' : 'row-list'
   return (
     <div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-      <section ref={frame} className="row-list" aria-label={label} tabIndex={0}>
+      <section ref={frame} className={height} aria-label={label} tabIndex={0}>
         <Table
           stickyHeader
           highlightOnHover

@@ -1,5 +1,5 @@
 import { CrosspointError } from '@crosspoint/client'
-import { Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Box, Group, Paper, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -49,8 +49,12 @@ export const FigureCard = <Answer,>(card: FigureCard<Answer>) => {
     >
       <Stack gap={6}>
         <Group gap={8} wrap="nowrap" c="dimmed">
-          {Icon && <Icon size={16} aria-hidden style={{ flexShrink: 0 }} />}
-          <Title order={2} fz="sm" fw={500}>
+          {Icon && (
+            <Box visibleFrom="sm" lh={0}>
+              <Icon size={16} aria-hidden />
+            </Box>
+          )}
+          <Title order={2} fz={{ base: 'xs', sm: 'sm' }} fw={500}>
             {screen === undefined ? title : <ToScreen to={to(screen)}>{title}</ToScreen>}
           </Title>
         </Group>

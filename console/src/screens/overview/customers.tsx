@@ -25,12 +25,12 @@ const Name = ({ row: { id, name, enabled, is_reseller } }: { row: FiguresOfASubA
         </ToScreen>
       </Text>
       {is_reseller && (
-        <Badge color="blue.9" style={{ flexShrink: 0 }} visibleFrom="sm">
+        <Badge color="blue" style={{ flexShrink: 0 }} visibleFrom="sm">
           {t('accounts.reseller')}
         </Badge>
       )}
       {!enabled && (
-        <Badge color="red.9" style={{ flexShrink: 0 }}>
+        <Badge color="red" style={{ flexShrink: 0 }}>
           {t('frame.disabled')}
         </Badge>
       )}
@@ -61,7 +61,7 @@ const useColumns = (): readonly Column<FiguresOfASubAccount>[] => {
     },
     {
       id: 'alerts',
-      title: t('overview.alerts'),
+      title: t('overview.alertCount'),
       isNumber: true,
       show: ({ id, alerts }) =>
         alerts === 0 ? '–' : <ToScreen to={`/a/${id}/alerts`}>{showNumber(alerts)}</ToScreen>,

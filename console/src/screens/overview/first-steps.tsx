@@ -129,7 +129,7 @@ const StepRow = ({ step: { id, isDone, to }, isNext }: { step: Step; isNext: boo
           ) : (
             <ToScreen to={to}>{title}</ToScreen>
           )}
-          {isDone && <Badge color="green.9">{t('firstSteps.done')}</Badge>}
+          {isDone && <Badge color="green">{t('firstSteps.done')}</Badge>}
         </Group>
         {!isDone && (
           <Text size="sm" c="dimmed">

@@ -47,7 +47,7 @@ export const Forwarding = ({ path }: { path: { account_id: string; user_id: stri
           <Title order={2} size="h4">
             {t('overview.forwarding.title')}
           </Title>
-          <Badge color={enabled ? 'green.9' : 'gray.7'}>
+          <Badge color={enabled ? 'green' : 'gray'}>
             {t(enabled ? 'overview.forwarding.on' : 'overview.forwarding.off')}
           </Badge>
         </Group>
