@@ -1,3 +1,4 @@
+import { showNumber } from './amounts.ts'
 import { locale } from './texts.ts'
 
 // Seconds between the beginnings of the Gregorian and the Unix count.
@@ -57,6 +58,20 @@ export const showDuration = (seconds: number) => {
   const hours = Math.floor(whole / 3600)
   const rest = `${hours > 0 ? two(Math.floor(whole / 60) % 60) : Math.floor(whole / 60)}:${two(whole % 60)}`
   return hours > 0 ? `${hours}:${rest}` : rest
+}
+
+const inUnit = (value: number, unit: string) =>
+  showNumber(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 })
+
+const upTo = (step: number, value: number) => Math.ceil(value / step) * step
+
+/** A remaining time, coarse enough not to change with each reading: `40 sec`, `12 min`, `2 hr, 35 min`. */
+export const showRemaining = (seconds: number) => {
+  if (seconds <= 50) return inUnit(Math.max(10, upTo(10, seconds)), 'second')
+  if (seconds < 3_570) return inUnit(upTo(1, seconds / 60), 'minute')
+  const minutes = upTo(5, seconds / 60)
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
+  return rest === 0 ? inUnit(hours, 'hour') : `${inUnit(hours, 'hour')}, ${inUnit(rest, 'minute')}`
 }
 
 const partsIn = (date: Date, timeZone: string | undefined) =>

@@ -1,4 +1,4 @@
-import { Button, type ButtonProps, Group, Text } from '@mantine/core'
+import { Button, type ButtonProps, Group } from '@mantine/core'
 import { Download } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -6,6 +6,7 @@ import { showBytes } from '../lib/amounts.ts'
 import { saveFile } from '../lib/downloads.ts'
 import { tellFailure } from '../lib/failures.tsx'
 import { tellDone } from '../lib/toasts.tsx'
+import { WorkProgress } from './progress.tsx'
 
 interface SaveButtonProps extends ButtonProps {
   /** The file name. */
@@ -45,9 +46,14 @@ export const SaveButton = ({ name, open, children, ...rest }: SaveButtonProps) =
   }
   return (
     <Group gap="xs">
-      <Text size="sm" role="status">
-        {t('saveFile.coming', { size: showBytes(bytes) })}
-      </Text>
+      <WorkProgress
+        label={name}
+        done={bytes}
+        total={undefined}
+        words={[t('saveFile.coming', { size: showBytes(bytes) })]}
+        isRunning
+        amount={showBytes}
+      />
       <Button variant="default" {...rest} onClick={() => ending.current?.abort()}>
         {t('cancel')}
       </Button>

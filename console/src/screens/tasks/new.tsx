@@ -4,7 +4,6 @@ import {
   Button,
   FileInput,
   Group,
-  Progress,
   Select,
   SimpleGrid,
   Stack,
@@ -21,9 +20,10 @@ import { useAnswer, useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { taskIn } from '../../lib/tasks.ts'
-import { dayAfter, gregorianNow, offsetAt, showDuration, startOfDay } from '../../lib/times.ts'
+import { dayAfter, gregorianNow, offsetAt, startOfDay } from '../../lib/times.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { followUpload } from '../../lib/uploads.ts'
+import { WorkProgress } from '../../parts/progress.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { type Action, useActions } from './actions.ts'
 import { checkHeader, type HeaderCheck, type Preview, previewOf } from './preview.ts'
@@ -125,21 +125,18 @@ const Beginning = ({ file, preview, check }: { file: File; preview: Preview; che
   )
 }
 
-/** How much of a file is on its way, and how long the rest will take. */
-const Sending = ({ file, sent, since }: { file: File; sent: number; since: number }) => {
+/** How much of a file is on its way. */
+const Sending = ({ file, sent }: { file: File; sent: number }) => {
   const { t } = useTranslation()
-  const seconds = (Date.now() - since) / 1000
-  const left = sent > 0 && seconds > 1 ? ((file.size - sent) / sent) * seconds : undefined
   return (
-    <Stack gap={4}>
-      <Progress.Root size="lg">
-        <Progress.Section value={(sent / file.size) * 100} aria-label={t('tasks.sending')} withAria />
-      </Progress.Root>
-      <Text size="sm" role="status">
-        {t('tasks.sent', { sent: showBytes(sent), total: showBytes(file.size) })}
-        {left !== undefined && ` · ${t('tasks.left', { time: showDuration(left) })}`}
-      </Text>
-    </Stack>
+    <WorkProgress
+      label={t('tasks.sending')}
+      done={sent}
+      total={file.size}
+      words={[t('tasks.sent', { sent: showBytes(sent), total: showBytes(file.size) })]}
+      isRunning
+      amount={showBytes}
+    />
   )
 }
 
@@ -158,15 +155,14 @@ const useMaking = () => {
   const to = useTo()
   const [, go] = useLocation()
   const ending = useRef(new AbortController())
-  const [sent, setSent] = useState<{ bytes: number; since: number }>()
+  const [sent, setSent] = useState<number>()
   const [refusal, setRefusal] = useState<unknown>()
   useEffect(() => () => ending.current.abort(), [])
 
   const make = ({ action: { category, action, parameters }, file, days, isDryRun }: Wish) => {
     const query = { category, action, ...(isDryRun ? { dry_run: true } : {}) }
     if (file) {
-      const since = Date.now()
-      followUpload(file, (bytes) => setSent({ bytes, since }))
+      followUpload(file, setSent)
       ending.current = new AbortController()
       return crosspoint
         .request({
@@ -282,7 +278,7 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
         <Beginning file={file} preview={preview.data} check={check} />
       )}
       {refusal !== undefined && <Refusal error={refusal} />}
-      {sent && file && <Sending file={file} sent={sent.bytes} since={sent.since} />}
+      {sent !== undefined && file && <Sending file={file} sent={sent} />}
       <Group className="form-actions">
         {takesFile && (
           <Button disabled={!isReady || making.isPending} onClick={() => make(true)}>
@@ -296,7 +292,7 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
         >
           {t('tasks.make')}
         </Button>
-        {sent && (
+        {sent !== undefined && (
           <Button variant="default" onClick={stop}>
             {t('cancel')}
           </Button>

@@ -1,8 +1,8 @@
-import { Badge, Group, Progress, Stack, Text } from '@mantine/core'
+import { Badge, Group } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { showNumber } from '../../lib/amounts.ts'
 import type { Task } from '../../lib/tasks.ts'
-import { showDuration } from '../../lib/times.ts'
+import { WorkProgress } from '../../parts/progress.tsx'
 
 const colors: Record<Task['status'], string> = {
   pending: 'gray',
@@ -36,32 +36,26 @@ const countsOf = ({ success_count = 0, failure_count = 0 }: Task) => ({
   failed: failure_count,
 })
 
-/** How many rows are done and how many of them failed; while it runs, how long it will still take. */
+/** How many rows are done and how many of them failed; while it runs, how fast, and how long it will still take. */
 export const TaskProgress = ({ task, hasBar = false }: { task: Task; hasBar?: boolean }) => {
   const { t } = useTranslation()
   const { total_count: total, estimated_seconds_left: left, status } = task
   const { done, failed } = countsOf(task)
-  const percent = total ? (done / total) * 100 : 0
-  const words = [
-    total === undefined
-      ? t('tasks.rowsDone', { count: done, shown: showNumber(done) })
-      : t('tasks.rowsOf', { done: showNumber(done), total: showNumber(total) }),
-    ...(failed > 0 ? [t('tasks.rowsFailed', { count: failed, shown: showNumber(failed) })] : []),
-    ...(status === 'executing' && left !== undefined ? [t('tasks.left', { time: showDuration(left) })] : []),
-  ]
   return (
-    <Stack gap={4}>
-      {hasBar && total !== undefined && (
-        <Progress.Root size="lg">
-          <Progress.Section
-            value={percent}
-            color={failed > 0 ? 'orange' : 'green'}
-            aria-label={t('tasks.progress')}
-            withAria
-          />
-        </Progress.Root>
-      )}
-      <Text size="sm">{words.join(' · ')}</Text>
-    </Stack>
+    <WorkProgress
+      label={t('tasks.progress')}
+      done={done}
+      total={total}
+      words={[
+        total === undefined
+          ? t('tasks.rowsDone', { count: done, shown: showNumber(done) })
+          : t('tasks.rowsOf', { done: showNumber(done), total: showNumber(total) }),
+        ...(failed > 0 ? [t('tasks.rowsFailed', { count: failed, shown: showNumber(failed) })] : []),
+      ]}
+      isRunning={status === 'executing'}
+      hasFailures={failed > 0}
+      hasBar={hasBar}
+      knownRate={left && total !== undefined ? (total - done) / left : undefined}
+    />
   )
 }

@@ -1,5 +1,5 @@
 import { getMigration, performMigration, type RunOfAMigration } from '@crosspoint/client'
-import { Button, Checkbox, Group, Progress, Stack, Table, Text, Title } from '@mantine/core'
+import { Button, Checkbox, Group, Stack, Table, Text, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,26 +9,34 @@ import { showNumber } from '../../../lib/amounts.ts'
 import { useAnswer, useChange } from '../../../lib/answers.ts'
 import { api } from '../../../lib/api.ts'
 import { FailureNote } from '../../../lib/failures.tsx'
-import { gregorianNow, showDuration, showTime } from '../../../lib/times.ts'
+import { gregorianNow, showTime } from '../../../lib/times.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
 import { Confirm } from '../../../parts/confirm.tsx'
+import { WorkProgress } from '../../../parts/progress.tsx'
 import { Loading, Screen } from '../../../parts/screen.tsx'
 
 const runningMilliseconds = 1_000
 
-/** Estimated remaining seconds; undefined if there is no estimate yet. */
-const remainingOf = ({ started_time, performed, failed, skipped, total }: RunOfAMigration) => {
-  const done = performed + failed + skipped
-  if (started_time === undefined || done === 0) return undefined
-  const seconds = gregorianNow() - started_time
-  return (seconds / done) * (total - done)
+/** Accounts per second since the start. */
+const rateOf = (started: number | undefined, done: number) => {
+  const seconds = started === undefined ? 0 : gregorianNow() - started
+  return seconds > 0 && done > 0 ? done / seconds : undefined
 }
 
 const Run = ({ run }: { run: RunOfAMigration }) => {
   const { t } = useTranslation()
-  const { status, total, performed, failed, skipped, changed, failures = [], requested_time } = run
+  const {
+    status,
+    total,
+    performed,
+    failed,
+    skipped,
+    changed,
+    failures = [],
+    requested_time,
+    started_time,
+  } = run
   const done = performed + failed + skipped
-  const remaining = status === 'running' ? remainingOf(run) : undefined
   const facts = [
     [t('system.run.performed'), performed],
     [t('system.run.failed'), failed],
@@ -40,15 +48,15 @@ const Run = ({ run }: { run: RunOfAMigration }) => {
       <Title order={2} size="h4">
         {t('system.run.title')}: {t(`system.run.status.${status}`)}
       </Title>
-      <Progress
-        value={total === 0 ? 100 : (100 * done) / total}
-        aria-label={t('system.run.progress')}
-        animated={status === 'running'}
+      <WorkProgress
+        label={t('system.run.progress')}
+        done={done}
+        total={total}
+        words={[t('system.run.of', { done: showNumber(done), total: showNumber(total) })]}
+        isRunning={status === 'running'}
+        hasFailures={failed > 0}
+        knownRate={rateOf(started_time, done)}
       />
-      <Text size="sm" role="status">
-        {t('system.run.of', { done: showNumber(done), total: showNumber(total) })}
-        {remaining !== undefined && ` ${t('system.run.remaining', { time: showDuration(remaining) })}`}
-      </Text>
       <Table aria-label={t('system.run.title')} maw="30rem">
         <Table.Tbody>
           {facts.map(([title, value]) => (
