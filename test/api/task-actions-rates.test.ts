@@ -102,9 +102,38 @@ describeAnyEngine('tasks of the category rates', (engine) => {
         query: { dry_run: 'true' },
       })
       expect(dry.task).toMatchObject({ status: 'success', success_count: 2 })
+      expect(dry.output).toEqual([
+        'prefix,rate_cost,ratedeck_id,change,previous_rate_cost',
+        `1,0.1,${deck},added,`,
+        `1,0.2,${deck},changed,0.1`,
+      ])
       expect(await ratesOf(deck)).toEqual([])
       await run('import', csv)
       expect(await ratesOf(deck)).toMatchObject([{ rate_cost: 0.2 }])
+    })
+
+    it('reports in a dry run which rates it would add, change and leave, with their old prices', async () => {
+      const deck = newDeck()
+      const header = 'prefix,rate_cost,ratedeck_id\n'
+      await run('import', `${header}1,0.1,${deck}\n44,0.2,${deck}\n`)
+      const before = await ratesOf(deck)
+      const dry = await runTask({
+        by: world.operator,
+        path: world.master.path,
+        category: 'rates',
+        action: 'import',
+        csv: `${header}1,0.1,${deck}\n44,0.25,${deck}\n49,0.3,${deck}\nno,0.3,${deck}\n`,
+        query: { dry_run: 'true' },
+      })
+      expect(dry.task).toMatchObject({ status: 'partial', success_count: 3, failure_count: 1 })
+      expect(dry.output).toEqual([
+        'prefix,rate_cost,ratedeck_id,change,previous_rate_cost,error',
+        `1,0.1,${deck},unchanged,0.1,`,
+        `44,0.25,${deck},changed,0.2,`,
+        `49,0.3,${deck},added,,`,
+        `no,0.3,${deck},,,bad field(s) prefix`,
+      ])
+      expect(await ratesOf(deck)).toEqual(before)
     })
 
     it('writes an audit entry and an event for each rate, with the creator of the task as author', async () => {

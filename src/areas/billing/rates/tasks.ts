@@ -36,6 +36,12 @@ interface Imported {
   rate: RateStored
 }
 
+/** What a row does to a rate, for a dry run. */
+const rateChange = (before: RateStored | undefined, rate: RateStored) => ({
+  change: before === undefined ? 'added' : rate === before ? 'unchanged' : 'changed',
+  previous_rate_cost: before?.doc.rate_cost,
+})
+
 const createImport = (rates: Rates): InputAction<Imported> => ({
   ...definition,
   action: 'import',
@@ -49,6 +55,7 @@ const createImport = (rates: Rates): InputAction<Imported> => ({
   optional: others(mandatoryOfImport),
   verifiers: cellVerifiers,
   output: 'input',
+  dryRunColumns: ['change', 'previous_rate_cost'],
   key: (cells) => rateIdentity(fieldsIn(cells) as RateFields),
 
   async run(rows, context) {
@@ -67,7 +74,12 @@ const createImport = (rates: Rates): InputAction<Imported> => ({
         ? rates.mergeWith(set, before, fields)
         : rates.addWith(set, fields, known.freeId(fields))
       known.put(fields, rate)
-      return { outcome: 'done', state: { rate }, ...(rate === before ? {} : { changes: set }) }
+      return {
+        outcome: 'done',
+        state: { rate },
+        ...(context.dryRun ? { output: [rateChange(before, rate)] } : {}),
+        ...(rate === before ? {} : { changes: set }),
+      }
     })
   },
 })

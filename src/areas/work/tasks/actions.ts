@@ -115,6 +115,8 @@ export interface InputAction<State = unknown> extends ActionDefinition {
   foresight?: ChargePreview
   /** `input`: the input columns and `error`. Otherwise all columns, with `error` if wanted. */
   output: 'input' | readonly string[]
+  /** Further columns of the output of a dry run, where it repeats the input: what each row would do. */
+  dryRunColumns?: readonly string[]
   /** The subject of a row, such as a number. Rows of the same key never come in one `run`. */
   key(cells: Cells): string
   /** Maximum number of rows in one commit. */

@@ -145,7 +145,7 @@ const contentOf = (
       ...(actor.user ? { authUserId: actor.user.id } : {}),
       ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
       ...(intake ? { header: intake.header } : {}),
-      columns: outputColumns(action, intake?.header ?? []),
+      columns: outputColumns(action, intake?.header ?? [], dryRun),
     },
   }
 }

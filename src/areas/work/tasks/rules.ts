@@ -120,10 +120,15 @@ export const helpText = (actions: readonly TaskAction[]) => {
   return help
 }
 
-export const outputColumns = (action: TaskAction, header: readonly string[]): readonly string[] => {
+export const outputColumns = (
+  action: TaskAction,
+  header: readonly string[],
+  isDryRun = false,
+): readonly string[] => {
   if (action.input === 'none') return action.columns
   if (action.output !== 'input') return action.output
-  return header.includes('error') ? header : [...header, 'error']
+  const columns = isDryRun ? [...header, ...(action.dryRunColumns ?? [])] : header
+  return columns.includes('error') ? columns : [...columns, 'error']
 }
 
 // FNV-1a.
