@@ -10,12 +10,17 @@ export const showNumber = (value: number, options?: Intl.NumberFormatOptions) =>
 export const showPercent = (ratio: number) =>
   showNumber(ratio, { style: 'percent', maximumFractionDigits: 1 })
 
-/** Money in units of currency, with as many digits as it has, up to four. A bare number while no currency is known. */
-export const showMoney = (amount: number, currency = currencyInUse.get()) =>
+const showAmount = (amount: number, maximumFractionDigits: number, currency = currencyInUse.get()) =>
   showNumber(amount, {
     ...(currency === undefined ? { minimumFractionDigits: 2 } : { style: 'currency', currency }),
-    maximumFractionDigits: 4,
+    maximumFractionDigits,
   })
+
+/** Money in units of currency, with as many digits as it has, up to four. A bare number while no currency is known. */
+export const showMoney = (amount: number, currency = currencyInUse.get()) => showAmount(amount, 4, currency)
+
+/** A price per minute, which has up to eight decimals. */
+export const showCallPrice = (amount: number) => showAmount(amount, 8)
 
 /** The currency symbol of a money field, on its usual side. */
 export const moneySigns = (currency = currencyInUse.get()): { prefix?: string; suffix?: string } => {

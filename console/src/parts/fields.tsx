@@ -2,6 +2,7 @@ import { CrosspointError } from '@crosspoint/client'
 import {
   Card,
   JsonInput,
+  MultiSelect,
   NumberInput,
   PasswordInput,
   Select,
@@ -151,6 +152,15 @@ export const Field = ({ form, path, schema }: FieldProps) => {
       )
     }
     default:
+      if (part.items?.enum)
+        return (
+          <MultiSelect
+            {...common}
+            {...input}
+            value={Array.isArray(input.value) ? input.value.map(String) : []}
+            data={choicesOf(part.items)}
+          />
+        )
       return isListOfText(part) ? (
         <TagsInput {...common} {...input} value={Array.isArray(input.value) ? input.value.map(String) : []} />
       ) : (

@@ -40,6 +40,7 @@ const screens: readonly Screens[] = [
   { id: 'numbers', Routes: opened(() => import('./numbers/routes.tsx')) },
   { id: 'calls', Routes: opened(() => import('./calls/routes.tsx')) },
   { id: 'money', Routes: opened(() => import('./money/routes.tsx')) },
+  { id: 'rates', Routes: opened(() => import('./rates/routes.tsx')) },
   { id: 'limits', Routes: opened(() => import('./limits/routes.tsx')) },
   { id: 'tasks', Routes: opened(() => import('./tasks/routes.tsx')) },
   { id: 'alerts', Routes: opened(() => import('./alerts/routes.tsx')) },
@@ -111,6 +112,7 @@ const menu: readonly MenuGroup[] = [
         label: 'money.part.servicePlans',
         isShown: (place) => place.isReseller || place.isMaster,
       },
+      { to: 'rates', label: 'rates.title' },
       { to: 'limits', label: 'alerts.limits' },
       {
         to: 'limits/operator',

@@ -148,11 +148,10 @@ interface Wish {
 }
 
 /** Making a task, with how much of its file has been sent. */
-const useMaking = () => {
+const useMaking = (opens: (id: string) => string) => {
   const { accountId, timezone } = usePlace()
   const path = { account_id: accountId }
   const { t } = useTranslation()
-  const to = useTo()
   const [, go] = useLocation()
   const ending = useRef(new AbortController())
   const [sent, setSent] = useState<number>()
@@ -200,7 +199,7 @@ const useMaking = () => {
     },
     done: (id) => {
       tellDone(t('created'))
-      go(to(`tasks/${id}`))
+      go(opens(id))
     },
     failed: (error) => {
       if (!ending.current.signal.aborted) setRefusal(error)
@@ -216,13 +215,23 @@ const useMaking = () => {
   }
 }
 
-const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
+/** A form for a task. With `fixed`, it only starts a dry run of this action, on a screen that compares. */
+export const TaskForm = ({
+  actions,
+  fixed,
+  opens,
+}: {
+  actions: readonly Action[]
+  fixed?: Action
+  /** The address of the screen that shows the new task. */
+  opens: (id: string) => string
+}) => {
   const { t } = useTranslation()
   const [chosen, setChosen] = useState<string>()
   const [file, setFile] = useState<File>()
   const [days, setDays] = useState({ from: '', to: '' })
-  const { making, sent, refusal, forgetRefusal, stop } = useMaking()
-  const action = actions.find((one) => idOf(one) === chosen)
+  const { making, sent, refusal, forgetRefusal, stop } = useMaking(opens)
+  const action = fixed ?? actions.find((one) => idOf(one) === chosen)
   // Identifies a file; the time distinguishes files of the same name.
   const previewKey = file ? [file.name, file.size, file.lastModified] : []
   const preview = useAnswer(['file', ...previewKey], () => previewOf(file ?? new File([], '')), {
@@ -236,15 +245,17 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
   const range = action?.parameters.includes('created_from') === true
   return (
     <Stack gap="lg" maw="60rem">
-      <ActionChoice
-        actions={actions}
-        value={action}
-        onChange={(id) => {
-          setChosen(id ?? undefined)
-          forgetRefusal()
-        }}
-      />
-      {action && <About action={action} />}
+      {!fixed && (
+        <ActionChoice
+          actions={actions}
+          value={action}
+          onChange={(id) => {
+            setChosen(id ?? undefined)
+            forgetRefusal()
+          }}
+        />
+      )}
+      {action && !fixed && <About action={action} />}
       {takesFile && (
         <FileInput
           label={t('tasks.file')}
@@ -282,16 +293,18 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
       <Group className="form-actions">
         {takesFile && (
           <Button disabled={!isReady || making.isPending} onClick={() => make(true)}>
-            {t('tasks.makeDryRun')}
+            {t(fixed ? 'tasks.compare' : 'tasks.makeDryRun')}
           </Button>
         )}
-        <Button
-          variant={takesFile ? 'default' : undefined}
-          disabled={!isReady || making.isPending}
-          onClick={() => make(false)}
-        >
-          {t('tasks.make')}
-        </Button>
+        {!fixed && (
+          <Button
+            variant={takesFile ? 'default' : undefined}
+            disabled={!isReady || making.isPending}
+            onClick={() => make(false)}
+          >
+            {t('tasks.make')}
+          </Button>
+        )}
         {sent !== undefined && (
           <Button variant="default" onClick={stop}>
             {t('cancel')}
@@ -299,7 +312,7 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
         )}
       </Group>
       <Text size="sm" c="dimmed">
-        {takesFile ? t('tasks.dryRunHelp') : t('tasks.startHelp')}
+        {fixed ? t('tasks.compareHelp') : takesFile ? t('tasks.dryRunHelp') : t('tasks.startHelp')}
       </Text>
     </Stack>
   )
@@ -308,12 +321,13 @@ const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
 /** A task that is not there yet: what it does, with which file, and whether that fits. */
 export const NewTask = () => {
   const { t } = useTranslation()
+  const to = useTo()
   const { actions, error, again } = useActions()
   return (
     <Screen title={t('tasks.new')}>
       {error && <FailureNote error={error} again={again} />}
       {!actions && !error && <Loading />}
-      {actions && <NewTaskForm actions={actions} />}
+      {actions && <TaskForm actions={actions} opens={(id) => to(`tasks/${id}`)} />}
     </Screen>
   )
 }

@@ -107,14 +107,14 @@ const Delete = ({ task }: { task: Task }) => {
   )
 }
 
-/** The same file once more, and this time it counts. */
-const forReal = async (accountId: string, { id, category, action, file_name }: Task) => {
+/** The same file once more, and this time it counts, at the prices of the dry run if it has some. */
+export const forReal = async (accountId: string, { id, category, action, file_name, charges }: Task) => {
   const tasks = `/v2/accounts/${accountId}/tasks`
   const input = await crosspoint.open({ path: `${tasks}/${id}/input`, accept: 'text/csv' })
   const { envelope } = await crosspoint.request({
     method: 'PUT',
     path: tasks,
-    query: { category, action, file_name, quote_id: id },
+    query: { category, action, file_name, ...(charges ? { quote_id: id } : {}) },
     headers: { 'content-type': 'text/csv' },
     body: await input.blob(),
   })

@@ -1,4 +1,3 @@
-import { createCsvReader } from '@crosspoint/client'
 import { Group, Pagination, Stack, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,6 +8,7 @@ import { crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import type { Task } from '../../lib/tasks.ts'
 import { Loading } from '../../parts/screen.tsx'
+import { readLines } from './lines.ts'
 import { SheetTable } from './sheet.tsx'
 
 // Further rows are left to the file.
@@ -22,36 +22,15 @@ interface Found {
   isAll: boolean
 }
 
-/** Reads as much of an output as is shown, and ends the transfer there. */
+/** Reads as much of an output as is shown. */
 const readOutput = async (bytes: ReadableStream<Uint8Array>, isOnlyFailed: boolean): Promise<Found> => {
-  const reader = createCsvReader()
-  const decoder = new TextDecoder()
   const rows: { number: number; cells: readonly string[] }[] = []
-  let header: readonly string[] | undefined
-  let number = 0
-  const take = (lines: readonly (readonly string[])[]) => {
-    for (const cells of lines) {
-      if (header === undefined) {
-        header = cells
-        continue
-      }
-      number += 1
-      const error = cells[header.indexOf('error')]
-      if (!isOnlyFailed || (error !== undefined && error !== '')) rows.push({ number, cells })
-    }
-  }
-  const chunks = bytes.getReader()
-  for (;;) {
-    const { done, value } = await chunks.read()
-    take(reader.take(decoder.decode(value, { stream: !done })))
-    if (done) break
-    if (rows.length > mostRows) {
-      await chunks.cancel()
-      return { header: header ?? [], rows: rows.slice(0, mostRows), isAll: false }
-    }
-  }
-  take(reader.end())
-  return { header: header ?? [], rows: rows.slice(0, mostRows), isAll: rows.length <= mostRows }
+  const header = await readLines(bytes, (cells, number, names) => {
+    const error = cells[names.indexOf('error')]
+    if (!isOnlyFailed || (error !== undefined && error !== '')) rows.push({ number, cells })
+    return rows.length > mostRows
+  })
+  return { header, rows: rows.slice(0, mostRows), isAll: rows.length <= mostRows }
 }
 
 /** The results of the rows, page by page; the beginning of a long output. */
