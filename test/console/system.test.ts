@@ -1,7 +1,7 @@
 // What the operator of the server sees and sets, in the console.
 import { expect, it } from 'vitest'
 import { inFullRun, isFullRun } from '../support/run/run-length.ts'
-import { pressOn, tabTo, typeInto } from '../support/servers/browser.ts'
+import { choose, pressOn, typeInto } from '../support/servers/browser.ts'
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine } from '../support/world/world.ts'
 
@@ -77,7 +77,7 @@ describeAnyEngine('the system in the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('shows work that waits, and has it tried at once', async () => {
+    it('shows the jobs by state and kind, the reason of a failed attempt, and retries one at once', async () => {
       await world.configure('provisioner', { provisioning_url: 'http://127.0.0.1:9/' })
       await world.device(world.acme, {
         mac_address: '00:15:65:00:00:01',
@@ -85,12 +85,20 @@ describeAnyEngine('the system in the console', (engine) => {
       })
       await world.server.scheduler.runNow('provisioning')
       const { page } = await open(world.operator, 'system/work')
-      const button = page
-        .getByRole('row', { name: /provisioning/ })
-        .getByRole('button', { name: 'Retry now' })
-      await tabTo(page, button)
+      const row = page.getByRole('row', { name: /^Phone provisioning/ })
+      await row.getByText('Retrying', { exact: true }).waitFor()
+      await choose(page, page.getByRole('combobox', { name: 'Kind' }), 'Email', 'Email')
+      await row.waitFor({ state: 'detached' })
+      await choose(page, page.getByRole('combobox', { name: 'Kind' }), 'Phone provisioning', 'Phone')
+      await row.waitFor()
       await expectForEverybody(page)
-      await page.keyboard.press('Enter')
+      await pressOn(page, row.getByRole('link', { name: 'Phone provisioning' }))
+      await page.getByRole('heading', { level: 1, name: 'Phone provisioning' }).waitFor()
+      const [job] = (await world.operator.get('/v2/work?kind=provisioning&state=waiting')).data
+      await page.getByRole('alert').getByText(job.outcome).waitFor()
+      await page.getByRole('table', { name: 'Job' }).getByRole('link', { name: 'Acme' }).waitFor()
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('button', { name: 'Retry now' }))
       await page.getByText('Retrying now').waitFor()
     })
   })

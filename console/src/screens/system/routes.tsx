@@ -3,6 +3,7 @@ import { Route, Switch } from 'wouter'
 import { at } from '../../lib/addresses.ts'
 import { Screen } from '../../parts/screen.tsx'
 import { Health } from './health.tsx'
+import { JobRecord } from './job.tsx'
 import { MigrationList } from './migrations/list.tsx'
 import { MigrationRecord } from './migrations/record.tsx'
 import { SettingsList } from './settings/list.tsx'
@@ -34,6 +35,9 @@ export const Routes = () => {
       </Route>
       <Route path={at('system/migrations/:migrationId')}>
         <MigrationRecord />
+      </Route>
+      <Route path={at('system/work/:kind/:jobId')}>
+        <JobRecord />
       </Route>
       <Route path={at('system/work')}>
         <Screen title={t('system.work')}>

@@ -1,48 +1,95 @@
-import { listJobs, retryJob, type Work } from '@crosspoint/client'
-import { Badge, Button, Group, Select } from '@mantine/core'
+import { listJobs, type Work } from '@crosspoint/client'
+import { Badge, Chip, Group, Select, Text } from '@mantine/core'
 import { CircleCheck } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useChange } from '../../lib/answers.ts'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { showNumber } from '../../lib/amounts.ts'
+import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { showTime } from '../../lib/times.ts'
-import { tellDone } from '../../lib/toasts.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
+import { JobRetry } from './job-retry.tsx'
 
-const colors = { waiting: 'gray', done: 'green', failed: 'red' } as const
+type JobState = Work['state']
 
-const Retry = ({ job: { kind, id, state } }: { job: Work }) => {
+const states: readonly JobState[] = ['failed', 'waiting', 'done']
+
+export const jobKinds = [
+  'mail',
+  'password_recovery',
+  'new_user',
+  'provisioning',
+  'synchronization',
+  'transactions',
+  'departed_calls',
+  'joined_calls',
+  'ended_registrations',
+  'ended_calls',
+  'topup',
+  'low_balance',
+] as const
+
+/** The name of a kind of jobs in words. */
+export const useJobTitle = () => {
   const { t } = useTranslation()
-  const retrying = useChange({
-    touches: ['work'],
-    run: () => retryJob({ ...api, path: { kind, id } }),
-    done: () => tellDone(t('system.triedNow')),
-  })
-  if (state !== 'waiting') return null
+  return (kind: string) => t(`system.jobs.${kind}.title`, { defaultValue: kind })
+}
+
+/** A waiting job that was tried before is being retried. */
+export const JobState = ({ job: { state, attempts } }: { job: Pick<Work, 'state' | 'attempts'> }) => {
+  const { t } = useTranslation()
+  const shown = state === 'waiting' && attempts > 0 ? 'retrying' : state
+  const colors = { waiting: 'gray.7', retrying: 'orange.9', done: 'green.9', failed: 'red.9' }
+  return <Badge color={colors[shown]}>{t(`system.workState.${shown}`)}</Badge>
+}
+
+const mostCounted = 100
+const countMilliseconds = 10_000
+
+/** The jobs in a state, counted up to a limit: `7`, `100+`. */
+export const useJobCount = (state: JobState) => {
+  const found = useAnswer(
+    ['work', 'count', state],
+    (signal) => listJobs({ ...api, query: { state, page_size: mostCounted }, signal }),
+    { every: countMilliseconds },
+  )
+  const count = found.data?.data.length
+  const shown =
+    count === undefined
+      ? undefined
+      : `${showNumber(count)}${found.data?.next_start_key === undefined ? '' : '+'}`
+  return { count, shown }
+}
+
+const StateChip = ({ state }: { state: JobState }) => {
+  const { t } = useTranslation()
+  const { shown = '…' } = useJobCount(state)
   return (
-    <Button
-      size="compact-xs"
-      variant="default"
-      loading={retrying.isPending}
-      onClick={() => retrying.mutate(undefined)}
-      title={t('system.tryNamed', { kind, id })}
-    >
-      {t('system.try')}
-    </Button>
+    <Chip value={state} size="sm">
+      {t(`system.workState.${state}`)}: {shown}
+    </Chip>
   )
 }
 
 const useColumns = (): readonly Column<Work>[] => {
   const { t } = useTranslation()
+  const { timezone } = usePlace()
+  const to = useTo()
+  const titleOf = useJobTitle()
   return [
-    { id: 'kind', title: t('system.kind'), show: ({ kind }) => kind },
-    { id: 'since', title: t('system.since'), isExtra: true, show: ({ since }) => showTime(since) },
     {
-      id: 'state',
-      title: t('system.state'),
-      show: ({ state }) => <Badge color={colors[state]}>{t(`system.workState.${state}`)}</Badge>,
+      id: 'kind',
+      title: t('system.kind'),
+      show: ({ kind, id }) => (
+        <ToScreen to={to(`system/work/${kind}/${encodeURIComponent(id)}`)}>{titleOf(kind)}</ToScreen>
+      ),
     },
+    { id: 'state', title: t('system.state'), show: (job) => <JobState job={job} /> },
+    { id: 'outcome', title: t('system.outcome'), isExtra: true, show: ({ outcome }) => outcome },
     {
       id: 'attempts',
       title: t('system.attempts'),
@@ -54,10 +101,14 @@ const useColumns = (): readonly Column<Work>[] => {
       id: 'due',
       title: t('system.due'),
       isExtra: true,
-      show: ({ state, due }) => (state === 'waiting' && due ? showTime(due) : ''),
+      show: ({ state, due }) => (state === 'waiting' && due ? showTime(due, timezone) : ''),
     },
-    { id: 'outcome', title: t('system.outcome'), isExtra: true, show: ({ outcome }) => outcome },
-    { id: 'retry', title: t('system.action'), show: (job) => <Retry job={job} /> },
+    {
+      id: 'retry',
+      title: t('system.action'),
+      isExtra: true,
+      show: (job) => <JobRetry job={job} size="compact-xs" />,
+    },
   ]
 }
 
@@ -65,27 +116,52 @@ const useColumns = (): readonly Column<Work>[] => {
 export const WorkList = () => {
   const { t } = useTranslation()
   const columns = useColumns()
-  const [state, setState] = useState<string | null>(null)
-  const query = state === null ? {} : { state }
+  const titleOf = useJobTitle()
+  const [state, setState] = useState<JobState | 'all'>('all')
+  const [kind, setKind] = useState<string | null>(null)
+  const query = { ...(state === 'all' ? {} : { state }), ...(kind === null ? {} : { kind }) }
   return (
     <>
-      <Group mb="md">
-        <Select
-          label={t('system.state')}
-          placeholder={t('events.any')}
-          data={Object.keys(colors).map((value) => ({ value, label: t(`system.workState.${value}`) }))}
+      <Text size="sm" c="dimmed" maw="60rem">
+        {t('system.workText')}
+      </Text>
+      <Group align="end" justify="space-between">
+        <Chip.Group
           value={state}
-          onChange={setState}
+          onChange={(value) => setState(states.find((one) => one === value) ?? 'all')}
+        >
+          <Group gap="xs" role="radiogroup" aria-label={t('system.state')}>
+            <Chip value="all" size="sm">
+              {t('system.workState.all')}
+            </Chip>
+            {states.map((one) => (
+              <StateChip key={one} state={one} />
+            ))}
+          </Group>
+        </Chip.Group>
+        <Select
+          aria-label={t('system.kind')}
+          placeholder={t('system.allKinds')}
+          data={jobKinds.map((value) => ({ value, label: titleOf(value) }))}
+          value={kind}
+          onChange={setKind}
           clearable
+          searchable
         />
       </Group>
       <RowList
         label={t('system.work')}
         queryKey={['work', query]}
-        read={(start_key, signal) => listJobs({ ...api, query: { ...query, start_key }, signal })}
+        list={listOf(listJobs, { query })}
         columns={columns}
-        rowKey={({ kind, id }) => `${kind} ${id}`}
-        empty={<Empty Icon={CircleCheck} text={t('system.noWork')} />}
+        rowKey={({ kind: of, id }) => `${of} ${id}`}
+        empty={
+          <Empty
+            Icon={CircleCheck}
+            text={t(state === 'all' && kind === null ? 'system.noWork' : 'system.noWorkFound')}
+          />
+        }
+        every={countMilliseconds}
       />
     </>
   )
