@@ -18,12 +18,17 @@ describeAnyEngine('the system in the console', (engine) => {
     expect(await customer.page.getByRole('button', { name: 'System' }).count()).toBe(0)
   })
 
-  it('has its settings as forms of their schemas, with errors shown at the field, by keyboard alone', async () => {
+  it('has its settings as forms of their schemas, found by a field, with errors at the field and a reset, by keyboard alone', async () => {
     const { page } = await open(world.operator, 'system/settings')
-    await page.getByRole('searchbox', { name: 'Find settings' }).fill('token_b')
+    const server = page.getByRole('region', { name: 'Server' })
+    await server.getByRole('link', { name: 'Throttling' }).waitFor()
+    await typeInto(page, page.getByRole('searchbox', { name: 'Find settings' }), 'bucket tok')
+    await page.getByText('Fields: Max bucket tokens').waitFor()
+    await page.getByRole('link', { name: 'Phone numbers' }).waitFor({ state: 'detached' })
     await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'token_buckets' }))
-    const tokens = page.getByRole('textbox', { name: /^Max bucket tokens/ })
+    await pressOn(page, server.getByRole('link', { name: 'Throttling' }))
+    const tokens = page.getByRole('textbox', { name: /^Max bucket tokens \(throttling/ })
+    expect([await tokens.inputValue(), await tokens.getAttribute('placeholder')]).toEqual(['', '100'])
     await typeInto(page, tokens, '0')
     await world.unchanged(async () => {
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
@@ -33,8 +38,12 @@ describeAnyEngine('the system in the console', (engine) => {
     await typeInto(page, tokens, '250')
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
     await page.getByText('Saved', { exact: true }).waitFor()
-    const { data } = await world.operator.get('/v2/system_configs/token_buckets')
-    expect(data.default.max_bucket_tokens).toBe(250)
+    const set = async () =>
+      (await world.operator.get('/v2/system_configs/token_buckets')).data.default.max_bucket_tokens
+    expect(await set()).toBe(250)
+    await pressOn(page, page.getByRole('button', { name: 'Reset Max bucket tokens to its default' }))
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await expect.poll(set).toBe(100)
   })
 
   inFullRun(() => {
@@ -51,6 +60,27 @@ describeAnyEngine('the system in the console', (engine) => {
       expect(await world.operator.patch('/v2/system_configs/token_buckets', set)).toSucceed()
       await page.locator('input[value="400"]').waitFor()
       expect(await tokens.inputValue()).toBe('400')
+    })
+  })
+
+  inFullRun(() => {
+    it('shows nested settings as sections, lists as tags, and secrets hidden', async () => {
+      await world.configure('switch', { kamailio: { secret: 'swordfish-of-the-edge' } })
+      const { page } = await open(world.operator, 'system/settings/switch')
+      const secret = page
+        .getByRole('region', { name: 'Kamailio' })
+        .getByLabel(/^Secret/)
+        .first()
+      await secret.waitFor()
+      expect([await secret.getAttribute('type'), await secret.inputValue()]).toEqual(['password', '***'])
+      const hosts = page.getByRole('region', { name: 'Values' }).getByLabel(/^SIP hosts/)
+      await typeInto(page, hosts.first(), 'sip.one.test')
+      await page.keyboard.press('Enter')
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText('Saved', { exact: true }).waitFor()
+      const { data } = await world.operator.get('/v2/system_configs/switch')
+      expect(data.default).toMatchObject({ sip_hosts: ['sip.one.test'], kamailio: { secret: '***' } })
+      await expectForEverybody(page)
     })
   })
 

@@ -1,4 +1,5 @@
 import { getSchema } from '@crosspoint/client'
+import { useQueries } from '@tanstack/react-query'
 import { useAnswer } from './answers.ts'
 import { api } from './api.ts'
 import { isObject, type JsonObject } from './json.ts'
@@ -22,15 +23,37 @@ export interface Schema {
   format?: string
   readOnly?: boolean
   writeOnly?: boolean
+  /** What a number counts, unless its name ends with it. */
+  'x-unit'?: string
+  /** `masked`: no response shows the value. */
+  'x-secret'?: string
 }
 
 const isSchema = (value: unknown): value is Schema => isObject(value)
 
+const readSchema = (name: string, signal: AbortSignal): Promise<{ data?: unknown }> =>
+  getSchema({ ...api, path: { schema_name: name }, signal })
+
+/** Several schemas, by their names, as far as they are read. */
+export const useSchemas = (names: readonly string[], enabled: boolean) => {
+  const found = useQueries({
+    queries: names.map((name) => ({
+      queryKey: ['schema', name],
+      queryFn: ({ signal }: { signal: AbortSignal }) => readSchema(name, signal),
+      enabled,
+    })),
+  })
+  return new Map(
+    names.flatMap((name, at): [string, Schema][] => {
+      const data = found[at]?.data?.data
+      return isSchema(data) ? [[name, data]] : []
+    }),
+  )
+}
+
 /** A schema that the server publishes, by its name: `devices`, `users`. */
 export const useSchema = (name: string) => {
-  const found = useAnswer<{ data?: unknown }>(['schema', name], (signal) =>
-    getSchema({ ...api, path: { schema_name: name }, signal }),
-  )
+  const found = useAnswer(['schema', name], (signal) => readSchema(name, signal))
   const data = found.data?.data
   return { schema: isSchema(data) ? data : undefined, error: found.error }
 }
@@ -46,8 +69,27 @@ export const isRequired = (schema: Schema, path: string) => {
   const keys = path.split('.')
   const last = keys.pop() ?? ''
   const holder = keys.length === 0 ? schema : schemaAt(schema, keys.join('.'))
-  return holder?.required?.includes(last) === true
+  // A field with a default may be left empty.
+  return holder?.required?.includes(last) === true && holder.properties?.[last]?.default === undefined
 }
+
+const isScalar = ({ type }: Schema) =>
+  type === 'string' || type === 'integer' || type === 'number' || type === 'boolean'
+
+export const isListOfText = ({ type, items }: Schema) => type === 'array' && items?.type === 'string'
+
+/** Whether a field of its own can show it: no JSON is needed. */
+export const isPlain = (part: Schema) => isScalar(part) || isListOfText(part)
+
+/** A record in which what is the default of its schema is not there. Lists stay: they are edited as a whole. */
+export const withoutDefaults = (record: JsonObject, { properties = {} }: Schema): JsonObject =>
+  Object.fromEntries(
+    Object.entries(record).flatMap(([key, value]) => {
+      const part = properties[key] ?? {}
+      if (isScalar(part) && value === part.default) return []
+      return [[key, isObject(value) && part.properties ? withoutDefaults(value, part) : value]]
+    }),
+  )
 
 /** What a new record begins with: the defaults of the fields that a form has. */
 export const defaultsOf = (schema: Schema): JsonObject =>

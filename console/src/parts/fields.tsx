@@ -1,6 +1,8 @@
 import { CrosspointError } from '@crosspoint/client'
 import {
+  Button,
   Card,
+  Group,
   JsonInput,
   MultiSelect,
   NumberInput,
@@ -10,6 +12,7 @@ import {
   Stack,
   Switch,
   TagsInput,
+  Text,
   TextInput,
   Title,
 } from '@mantine/core'
@@ -17,9 +20,9 @@ import type { UseFormReturnType } from '@mantine/form'
 import i18next from 'i18next'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { numberIn } from '../lib/amounts.ts'
+import { numberIn, showNumber } from '../lib/amounts.ts'
 import { isObject, type Json, type JsonObject, valueAt } from '../lib/json.ts'
-import { isRequired, type Schema, schemaAt } from '../lib/schemas.ts'
+import { isListOfText, isRequired, type Schema, schemaAt } from '../lib/schemas.ts'
 
 export type RecordForm = UseFormReturnType<JsonObject>
 
@@ -38,8 +41,17 @@ interface FieldProps {
 /** A field that the schema alone cannot show: a choice among other records, say. */
 export type OwnField = (props: FieldProps) => ReactNode
 
+const unitEndings = { s: 'seconds', ms: 'milliseconds', days: 'days', months: 'months' } as const
+
+const endingOf = (key: string) =>
+  /_(s|ms|days|months)$/.exec(key)?.[1] as keyof typeof unitEndings | undefined
+
 const spaced = (key: string) => {
-  const words = key.replaceAll('_', ' ').trim()
+  const words = key
+    .replace(/_m?s$/, '')
+    .replaceAll('_', ' ')
+    .replaceAll(/\b(?:api|http|ip|mms|rpc|sip|sms|ssl|ui|url)\b/g, (word) => word.toUpperCase())
+    .trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
@@ -53,10 +65,26 @@ export const labelOf = (path: string, part?: Schema) => {
 
 const choiceLabel = (value: string) => i18next.t(`choice.${value}`, { defaultValue: spaced(value) })
 
+/** A label with what a number counts: `Timeout (seconds)`. */
+const withUnit = (label: string, path: string, part: Schema) => {
+  const ending = part.type === 'integer' || part.type === 'number' ? endingOf(path) : undefined
+  const unit = part['x-unit'] ?? (ending && unitEndings[ending])
+  if (unit === undefined) return label
+  const shown = i18next.t(`units.${unit.replaceAll(' ', '_')}`, { defaultValue: unit })
+  return label.toLowerCase().includes(shown.toLowerCase()) ? label : `${label} (${shown})`
+}
+
+/** A default in words: a field that is left empty has it. */
+const showDefault = ({ default: value, enum: choices }: Schema) => {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'boolean') return i18next.t(value ? 'yes' : 'no')
+  if (typeof value === 'number') return showNumber(value)
+  if (Array.isArray(value)) return value.length === 0 ? i18next.t('none') : value.join(', ')
+  return choices ? choiceLabel(String(value)) : String(value)
+}
+
 const choicesOf = (part: Schema) =>
   part.enum?.map((value) => ({ value: String(value), label: choiceLabel(String(value)) })) ?? []
-
-const isListOfText = (part: Schema) => part.type === 'array' && part.items?.type === 'string'
 
 const isSameJson = (one: string, other: string) => {
   if (one === other) return true
@@ -106,7 +134,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
   const part = schemaAt(schema, path) ?? {}
   const input = form.getInputProps(path)
   const common = {
-    label: labelOf(path, part),
+    label: withUnit(labelOf(path, part), path, part),
     description: helpOf(path, part),
     required: isRequired(schema, path),
     withAsterisk: isRequired(schema, path),
@@ -120,6 +148,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
         {...input}
         value={value == null ? null : String(value)}
         data={choicesOf(part)}
+        placeholder={showDefault(part)}
         clearable={!common.required}
       />
     )
@@ -137,6 +166,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
           {...input}
           // A text while it is typed: `4.` is on its way to 4.5.
           value={typeof input.value === 'number' || typeof input.value === 'string' ? input.value : ''}
+          placeholder={showDefault(part)}
           min={part.minimum}
           max={part.maximum}
           allowDecimal={part.type === 'number'}
@@ -144,8 +174,14 @@ export const Field = ({ form, path, schema }: FieldProps) => {
         />
       )
     case 'string': {
-      const text = { ...common, ...input, value: input.value ?? '', maxLength: part.maxLength }
-      return part.writeOnly ? (
+      const text = {
+        ...common,
+        ...input,
+        value: input.value ?? '',
+        maxLength: part.maxLength,
+        placeholder: showDefault(part),
+      }
+      return part.writeOnly || part['x-secret'] === 'masked' ? (
         <PasswordInput {...text} autoComplete="new-password" />
       ) : (
         <TextInput {...text} dir="auto" />
@@ -169,17 +205,55 @@ export const Field = ({ form, path, schema }: FieldProps) => {
   }
 }
 
+/** A field whose value is not the default, with a button that sets the default again. */
+const ResettableField = ({ form, path, schema, children }: FieldProps & { children: ReactNode }) => {
+  const { t } = useTranslation()
+  const part = schemaAt(schema, path) ?? {}
+  const value = form.getInputProps(path).value as Json | undefined
+  const isDefault =
+    value === undefined || value === '' || JSON.stringify(value) === JSON.stringify(part.default)
+  const fallback = showDefault(part)
+  const reset = () => {
+    form.setFieldValue(path, Array.isArray(part.default) ? part.default : undefined)
+    form.getInputNode(path)?.focus()
+  }
+  // The field stays in its place while it is typed into: it would lose the focus.
+  return (
+    <Stack gap={4}>
+      {children}
+      {!isDefault && fallback !== undefined && (
+        <Group gap="xs">
+          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {t('record.default', { value: fallback })}
+          </Text>
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={t('record.resetNamed', { name: labelOf(path, part) })}
+            onClick={reset}
+          >
+            {t('record.reset')}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  )
+}
+
 /** The fields of a record, group by group; those that need more than the schema are given as `own`. */
 export const Fields = ({
   form,
   schema,
   groups,
   own = {},
+  canReset = false,
 }: {
   form: RecordForm
   schema: Schema
   groups: readonly FieldGroup[]
   own?: Readonly<Record<string, OwnField>>
+  /** Each value can be set to its default again. */
+  canReset?: boolean
 }) => {
   const { t } = useTranslation()
   return (
@@ -192,7 +266,14 @@ export const Fields = ({
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md" verticalSpacing="sm">
             {fields.map((path) => {
               const Own = own[path] ?? Field
-              return <Own key={path} form={form} path={path} schema={schema} />
+              const field = { form, path, schema }
+              return canReset ? (
+                <ResettableField key={path} {...field}>
+                  <Own {...field} />
+                </ResettableField>
+              ) : (
+                <Own key={path} {...field} />
+              )
             })}
           </SimpleGrid>
         </Card>

@@ -13,7 +13,7 @@ import {
   recordOf,
   withChanges,
 } from '../lib/json.ts'
-import { type Schema, useSchema } from '../lib/schemas.ts'
+import { type Schema, useSchema, withoutDefaults } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
 import { useVersions } from '../lib/versions.ts'
 import {
@@ -51,6 +51,8 @@ interface RecordFormProps {
   /** Sends what changed of a record, as PATCH takes it. */
   save: (changes: JsonObject, more: IfMatch, record: JsonObject) => Promise<unknown>
   hasHistory?: boolean
+  /** Defaults are shown as such: a field that has its default is empty, and others can be reset. */
+  showsDefaults?: boolean
   tabs?: readonly { id: string; title: string; show: () => ReactNode }[]
 }
 
@@ -82,6 +84,10 @@ const useTheirs = () => {
   }
 }
 
+/** The record as the form has it. */
+const inForm = ({ showsDefaults }: RecordFormProps, schema: Schema, record: JsonObject) =>
+  showsDefaults ? withoutDefaults(record, schema) : record
+
 /** Saves and detects conflicting changes: `theirs` is then the current version. */
 const useSaving = (
   props: RecordFormProps,
@@ -108,19 +114,22 @@ const useSaving = (
     },
   })
   const changes = () =>
-    changesBetween(recordOf(base.record), recordOf(withNumbers(form.getValues(), props.groups, schema)))
+    changesBetween(
+      recordOf(inForm(props, schema, base.record)),
+      recordOf(withNumbers(form.getValues(), props.groups, schema)),
+    )
   const send = ({ record, revision }: Base) =>
     saving.mutate({ changes: changes(), revision, record, values: structuredClone(form.getValues()) })
   return { send, changes, busy: saving.isPending, theirs, forgetTheirs }
 }
 
 /** The initial values of the form: a newer version is loaded only if nothing was typed. */
-const useBase = (props: RecordFormProps, form: RecordForm) => {
+const useBase = (props: RecordFormProps, form: RecordForm, schema: Schema) => {
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
   const { isNewer, leave } = useVersions(props.revision, base.revision)
   const fill = (next: Base) => {
     setBase(next)
-    form.setInitialValues(valuesFor(next.record, props.groups))
+    form.setInitialValues(valuesFor(inForm(props, schema, next.record), props.groups))
     form.reset()
   }
   useEffect(() => {
@@ -135,13 +144,21 @@ const useBase = (props: RecordFormProps, form: RecordForm) => {
 
 const FormTab = ({ schema, props }: { schema: Schema; props: RecordFormProps }) => {
   const { t } = useTranslation()
-  const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(props.record, props.groups) })
-  const { base, leave, takeTheirs } = useBase(props, form)
+  const form: RecordForm = useForm<JsonObject>({
+    initialValues: valuesFor(inForm(props, schema, props.record), props.groups),
+  })
+  const { base, leave, takeTheirs } = useBase(props, form, schema)
   const { send, changes, busy, theirs, forgetTheirs } = useSaving(props, form, schema, { base, leave })
   return (
     <form onSubmit={form.onSubmit(() => send(base))} noValidate>
       <Stack gap="lg">
-        <Fields form={form} schema={schema} groups={props.groups} own={props.own} />
+        <Fields
+          form={form}
+          schema={schema}
+          groups={props.groups}
+          own={props.own}
+          canReset={props.showsDefaults}
+        />
         <Group className="form-actions">
           <Button type="submit" loading={busy} disabled={!form.isDirty()}>
             {t('save')}
