@@ -12,6 +12,11 @@ describeAnyEngine('the system in the console', (engine) => {
     const operator = await open(world.operator, 'system')
     await operator.page.getByRole('table', { name: 'Server process' }).waitFor()
     await operator.page.getByText('Ready', { exact: true }).waitFor()
+    for (const card of ['Failed jobs', 'Waiting jobs', 'Migrations'])
+      await operator.page
+        .getByRole('region', { name: card })
+        .getByText(/^\d+\+?$/)
+        .waitFor()
     await expectForEverybody(operator.page)
     const customer = await open(world.ada, 'system')
     await customer.page.getByRole('heading', { name: 'Page not found' }).waitFor()

@@ -65,10 +65,11 @@ const inUnit = (value: number, unit: string) =>
 
 const upTo = (step: number, value: number) => Math.ceil(value / step) * step
 
-/** A remaining time, coarse enough not to change with each reading: `40 sec`, `12 min`, `2 hr, 35 min`. */
-export const showRemaining = (seconds: number) => {
+/** A time, coarse enough not to change with each reading: `40 sec`, `12 min`, `2 hr, 35 min`, `3 days`. */
+export const showSpan = (seconds: number) => {
   if (seconds <= 50) return inUnit(Math.max(10, upTo(10, seconds)), 'second')
   if (seconds < 3_570) return inUnit(upTo(1, seconds / 60), 'minute')
+  if (seconds >= 48 * 3_600) return inUnit(Math.floor(seconds / 86_400), 'day')
   const minutes = upTo(5, seconds / 60)
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
   return rest === 0 ? inUnit(hours, 'hour') : `${inUnit(hours, 'hour')}, ${inUnit(rest, 'minute')}`

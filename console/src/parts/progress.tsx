@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { showNumber } from '../lib/amounts.ts'
 import { measuredRate, type Sample, withSample } from '../lib/pace.ts'
-import { showRemaining } from '../lib/times.ts'
+import { showSpan } from '../lib/times.ts'
 
 const useRate = (done: number) => {
   const [samples, setSamples] = useState<readonly Sample[]>([])
@@ -49,7 +49,7 @@ export const WorkProgress = ({
       : undefined
   const left =
     rate !== undefined && rate > 0 && total !== undefined
-      ? t('progress.left', { time: showRemaining((total - done) / rate) })
+      ? t('progress.left', { time: showSpan((total - done) / rate) })
       : undefined
   const text = [...words, ...(isRunning && speed ? [speed] : []), ...(isRunning && left ? [left] : [])].join(
     ' · ',

@@ -3,6 +3,7 @@ import { Badge, Chip, Group, Select, Text } from '@mantine/core'
 import { CircleCheck } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useSearch } from 'wouter'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { useAnswer } from '../../lib/answers.ts'
@@ -17,6 +18,8 @@ import { JobRetry } from './job-retry.tsx'
 type JobState = Work['state']
 
 const states: readonly JobState[] = ['failed', 'waiting', 'done']
+
+const stateIn = (text: string | readonly string[] | null) => states.find((one) => one === text) ?? 'all'
 
 export const jobKinds = [
   'mail',
@@ -51,26 +54,23 @@ const mostCounted = 100
 const countMilliseconds = 10_000
 
 /** The jobs in a state, counted up to a limit: `7`, `100+`. */
-export const useJobCount = (state: JobState) => {
-  const found = useAnswer(
+export const useJobCount = (state: JobState) =>
+  useAnswer(
     ['work', 'count', state],
-    (signal) => listJobs({ ...api, query: { state, page_size: mostCounted }, signal }),
+    async (signal) => {
+      const query = { state, page_size: mostCounted }
+      const { data, next_start_key: next } = await listJobs({ ...api, query, signal })
+      return `${showNumber(data.length)}${next === undefined ? '' : '+'}`
+    },
     { every: countMilliseconds },
   )
-  const count = found.data?.data.length
-  const shown =
-    count === undefined
-      ? undefined
-      : `${showNumber(count)}${found.data?.next_start_key === undefined ? '' : '+'}`
-  return { count, shown }
-}
 
 const StateChip = ({ state }: { state: JobState }) => {
   const { t } = useTranslation()
-  const { shown = '…' } = useJobCount(state)
+  const { data: count = '…' } = useJobCount(state)
   return (
     <Chip value={state} size="sm">
-      {t(`system.workState.${state}`)}: {shown}
+      {t(`system.workState.${state}`)}: {count}
     </Chip>
   )
 }
@@ -117,7 +117,8 @@ export const WorkList = () => {
   const { t } = useTranslation()
   const columns = useColumns()
   const titleOf = useJobTitle()
-  const [state, setState] = useState<JobState | 'all'>('all')
+  const asked = new URLSearchParams(useSearch()).get('state')
+  const [state, setState] = useState<JobState | 'all'>(stateIn(asked))
   const [kind, setKind] = useState<string | null>(null)
   const query = { ...(state === 'all' ? {} : { state }), ...(kind === null ? {} : { kind }) }
   return (
@@ -126,10 +127,7 @@ export const WorkList = () => {
         {t('system.workText')}
       </Text>
       <Group align="end" justify="space-between">
-        <Chip.Group
-          value={state}
-          onChange={(value) => setState(states.find((one) => one === value) ?? 'all')}
-        >
+        <Chip.Group value={state} onChange={(value) => setState(stateIn(value))}>
           <Group gap="xs" role="radiogroup" aria-label={t('system.state')}>
             <Chip value="all" size="sm">
               {t('system.workState.all')}
