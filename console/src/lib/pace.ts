@@ -17,7 +17,7 @@ export const withSample = (samples: readonly Sample[], next: Sample): readonly S
   return [...samples.filter(({ at }) => at >= next.at - windowMilliseconds), next]
 }
 
-/** What is done in a second, as an average; undefined until there is enough to measure. */
+/** The average amount of a second; undefined until there is enough to measure. */
 export const measuredRate = (samples: readonly Sample[]) => {
   const [first, last] = [samples[0], samples.at(-1)]
   if (!first || !last || samples.length < leastSamples) return undefined

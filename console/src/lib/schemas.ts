@@ -78,7 +78,7 @@ const isScalar = ({ type }: Schema) =>
 
 export const isListOfText = ({ type, items }: Schema) => type === 'array' && items?.type === 'string'
 
-/** Whether a field of its own can show it: no JSON is needed. */
+/** Whether a form field can show it: no JSON is needed. */
 export const isPlain = (part: Schema) => isScalar(part) || isListOfText(part)
 
 /** A record in which what is the default of its schema is not there. Lists stay: they are edited as a whole. */

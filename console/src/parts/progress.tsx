@@ -34,9 +34,9 @@ export const WorkProgress = ({
   isRunning: boolean
   hasFailures?: boolean
   hasBar?: boolean
-  /** What the server does in a second, used until this page has measured it. */
+  /** The amount of a second as the server knows it, used until this page has measured it. */
   knownRate?: number | undefined
-  /** Shows what is done in a second or a minute. */
+  /** Shows the amount of a second or a minute. */
   amount?: (value: number) => string
 }) => {
   const { t } = useTranslation()

@@ -11,7 +11,7 @@ import { readLines } from '../tasks/lines.ts'
 const kinds = ['changed', 'added', 'unchanged', 'failed'] as const
 type Kind = (typeof kinds)[number]
 
-// Of each kind; the rest is only counted.
+// Rows of each kind that are shown; the others are only counted.
 const mostRows = 500
 
 interface Row {

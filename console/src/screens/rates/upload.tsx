@@ -99,7 +99,7 @@ const Compared = ({ task }: { task: Task }) => {
   )
 }
 
-/** What a file would change, before it is uploaded. */
+/** The changes that a file would make, before it is uploaded. */
 export const UploadPreview = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
