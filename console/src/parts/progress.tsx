@@ -33,6 +33,7 @@ export const WorkProgress = ({
   words: readonly string[]
   isRunning: boolean
   hasFailures?: boolean
+  /** Without it, only the remaining time is added to the words: in a row of a list. */
   hasBar?: boolean
   /** The amount of a second as the server knows it, used until this page has measured it. */
   knownRate?: number | undefined
@@ -51,9 +52,11 @@ export const WorkProgress = ({
     rate !== undefined && rate > 0 && total !== undefined
       ? t('progress.left', { time: showSpan((total - done) / rate) })
       : undefined
-  const text = [...words, ...(isRunning && speed ? [speed] : []), ...(isRunning && left ? [left] : [])].join(
-    ' · ',
-  )
+  const text = [
+    ...words,
+    ...(isRunning && hasBar && speed ? [speed] : []),
+    ...(isRunning && left ? [left] : []),
+  ].join(' · ')
   return (
     <Stack gap={4}>
       {hasBar && total !== undefined && (

@@ -72,7 +72,7 @@ const Step = ({ row: { price, previous } }: { row: Row }) => {
   if (now === before) return <Text size="sm">{t('rates.samePrice')}</Text>
   const share = before > 0 ? showPercent(Math.abs(now / before - 1)) : ''
   return (
-    <Badge color={now > before ? 'orange.9' : 'green.9'} tt="none">
+    <Badge variant="light" color={now > before ? 'orange' : 'green'}>
       {now > before ? '+' : '−'}
       {share}
     </Badge>

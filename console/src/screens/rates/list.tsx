@@ -36,7 +36,11 @@ const useColumns = (appliedId: string | undefined): readonly Column<Row>[] => {
       show: ({ id, prefix }) => (
         <Group gap="xs" wrap="nowrap">
           <ToScreen to={to(`rates/${id}`)}>+{prefix}</ToScreen>
-          {id === appliedId && <Badge color="green.9">{t('rates.applies')}</Badge>}
+          {id === appliedId && (
+            <Badge variant="light" color="green">
+              {t('rates.applies')}
+            </Badge>
+          )}
         </Group>
       ),
     },

@@ -46,8 +46,12 @@ export const useJobTitle = () => {
 export const JobState = ({ job: { state, attempts } }: { job: Pick<Work, 'state' | 'attempts'> }) => {
   const { t } = useTranslation()
   const shown = state === 'waiting' && attempts > 0 ? 'retrying' : state
-  const colors = { waiting: 'gray.7', retrying: 'orange.9', done: 'green.9', failed: 'red.9' }
-  return <Badge color={colors[shown]}>{t(`system.workState.${shown}`)}</Badge>
+  const colors = { waiting: 'gray', retrying: 'orange', done: 'green', failed: 'red' }
+  return (
+    <Badge variant="light" color={colors[shown]}>
+      {t(`system.workState.${shown}`)}
+    </Badge>
+  )
 }
 
 const mostCounted = 100

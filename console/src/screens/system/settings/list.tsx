@@ -84,7 +84,7 @@ const Line = ({ found: { name, title, text, fields }, isChanged }: { found: Foun
         )}
       </Box>
       {isChanged && (
-        <Badge color="blue.9" style={{ flexShrink: 0 }}>
+        <Badge variant="light" color="blue" style={{ flexShrink: 0 }}>
           {t('system.changed')}
         </Badge>
       )}
