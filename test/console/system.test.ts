@@ -93,8 +93,8 @@ describeAnyEngine('the system in the console', (engine) => {
     it('runs migrations, and shows how far they are', async () => {
       const { page } = await open(world.operator, 'system/migrations')
       await expectForEverybody(page)
-      await pressOn(page, page.getByRole('link', { name: 'recount_services' }))
-      const dialog = page.getByRole('dialog', { name: 'Run recount_services now?' })
+      await pressOn(page, page.getByRole('link', { name: 'Recount billable items' }))
+      const dialog = page.getByRole('dialog', { name: 'Run “Recount billable items” now?' })
       await world.unchanged(async () => {
         await pressOn(page, page.getByRole('button', { name: 'Run now' }))
         await dialog.getByText('this account and its sub-accounts', { exact: false }).waitFor()

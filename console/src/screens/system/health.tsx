@@ -1,4 +1,4 @@
-import { getAbout, getMigration, listMigrations } from '@crosspoint/client'
+import { getAbout } from '@crosspoint/client'
 import { Alert, Badge, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -11,10 +11,10 @@ import { gregorianNow, showClock, showSpan } from '../../lib/times.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
 import { Figure, FigureCard } from '../overview/card.tsx'
+import { useMigrations } from './migrations/runs.ts'
 import { useJobCount } from './work.tsx'
 
 const everyMilliseconds = 10_000
-const migrationMilliseconds = 30_000
 const seenSeconds = 120
 
 /** Whether the process that answers is ready for more, as load balancers ask it. */
@@ -27,25 +27,6 @@ export const useReadiness = () =>
     },
     { every: everyMilliseconds },
   )
-
-const useRunningMigrations = () => {
-  const { accountId } = usePlace()
-  return useAnswer(
-    ['migration', accountId, 'running'],
-    async (signal) => {
-      const path = { account_id: accountId }
-      const { data } = await listMigrations({ ...api, path, signal })
-      const all = await Promise.all(
-        Object.keys(data).map((migration_id) =>
-          getMigration({ ...api, path: { ...path, migration_id }, signal }),
-        ),
-      )
-      const isRunning = (status: string | undefined) => status === 'running' || status === 'waiting'
-      return all.filter((one) => isRunning(one.data.run?.status)).length
-    },
-    { every: migrationMilliseconds },
-  )
-}
 
 interface Process {
   node: string
@@ -134,7 +115,7 @@ export const Health = () => {
   const readiness = useReadiness()
   const failed = useJobCount('failed')
   const waiting = useJobCount('waiting')
-  const migrations = useRunningMigrations()
+  const migrations = useMigrations()
   const { processes, error, again } = useProcesses()
   if (error && processes.length === 0) return <FailureNote error={error} again={again} />
   if (processes.length === 0) return <Loading />
@@ -148,7 +129,7 @@ export const Health = () => {
       <SimpleGrid cols={{ base: 2, lg: 4 }}>
         <FigureCard title={t('system.server')} screen="system/settings" found={readiness}>
           {({ isReady }) => (
-            <Badge size="lg" color={isReady ? 'green.9' : 'red.9'}>
+            <Badge size="lg" variant="light" color={isReady ? 'green' : 'red'}>
               {isReady ? t('system.ready') : t('system.notReady')}
             </Badge>
           )}
@@ -160,7 +141,12 @@ export const Health = () => {
           {(count) => <Figure value={count} unit={t('system.waitingJobsText')} />}
         </FigureCard>
         <FigureCard title={t('system.migrations')} screen="system/migrations" found={migrations}>
-          {(count) => <Figure value={showNumber(count)} unit={t('system.migrationsRunning')} />}
+          {(all) => (
+            <Figure
+              value={showNumber(all.filter(({ run }) => run && run.status !== 'finished').length)}
+              unit={t('system.migrationsRunning')}
+            />
+          )}
         </FigureCard>
       </SimpleGrid>
       <Processes processes={processes} />

@@ -1,4 +1,4 @@
-import { getAccount, getJob } from '@crosspoint/client'
+import { getJob } from '@crosspoint/client'
 import { Alert, Group, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,21 +9,13 @@ import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { showTime } from '../../lib/times.ts'
+import { AccountLink } from '../../parts/account-link.tsx'
 import { FactTable } from '../../parts/fact-table.tsx'
-import { ToScreen } from '../../parts/link.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { JobRetry } from './job-retry.tsx'
 import { JobState, jobKinds, useJobTitle } from './work.tsx'
 
 const waitingMilliseconds = 5_000
-
-/** The account of a job, which may have been deleted. */
-const AccountOfJob = ({ id }: { id: string }) => {
-  const found = useAnswer(['account', id], (signal) =>
-    getAccount({ ...api, path: { account_id: id }, signal }),
-  )
-  return found.data ? <ToScreen to={`/a/${id}/overview`}>{found.data.data.name}</ToScreen> : id
-}
 
 /** One background job: what it does, its last result and its next attempt. */
 export const JobRecord = () => {
@@ -43,7 +35,7 @@ export const JobRecord = () => {
   const facts: readonly (readonly [title: string, value: ReactNode])[] = [
     [
       t('system.account'),
-      accountId === 'system' ? t('system.wholeSystem') : <AccountOfJob key={accountId} id={accountId} />,
+      accountId === 'system' ? t('system.wholeSystem') : <AccountLink key={accountId} id={accountId} />,
     ],
     [t('system.since'), time(since)],
     [t('system.attempts'), showNumber(attempts)],

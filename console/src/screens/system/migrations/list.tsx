@@ -1,42 +1,66 @@
-import { listMigrations } from '@crosspoint/client'
-import { Table, Text } from '@mantine/core'
+import type { RunOfAMigration } from '@crosspoint/client'
+import { Badge, Table, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../../frame/place.tsx'
-import { useAnswer } from '../../../lib/answers.ts'
-import { api } from '../../../lib/api.ts'
 import { FailureNote } from '../../../lib/failures.tsx'
+import { showTime } from '../../../lib/times.ts'
 import { ToScreen } from '../../../parts/link.tsx'
 import { Loading } from '../../../parts/screen.tsx'
+import { useMigrations, useMigrationTitle } from './runs.ts'
 
-/** What can be put right in what accounts hold. */
+const LastRun = ({ run }: { run: RunOfAMigration | undefined }) => {
+  const { t } = useTranslation()
+  const { timezone } = usePlace()
+  if (!run) return t('system.run.never')
+  if (run.status !== 'finished')
+    return (
+      <Badge variant="light" color="blue">
+        {t(`system.run.status.${run.status}`)}
+      </Badge>
+    )
+  return (
+    <>
+      {showTime(run.ended_time ?? run.requested_time, timezone)}
+      {run.failed > 0 && (
+        <Badge variant="light" color="red" ms="xs">
+          {t('system.run.someFailed', { count: run.failed })}
+        </Badge>
+      )}
+    </>
+  )
+}
+
+/** The migrations, and when each has last run. */
 export const MigrationList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
   const to = useTo()
-  const found = useAnswer(['migration', accountId], (signal) =>
-    listMigrations({ ...api, path: { account_id: accountId }, signal }),
-  )
+  const titleOf = useMigrationTitle()
+  const found = useMigrations()
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
   return (
     <>
-      <Text size="sm" c="dimmed" mb="md">
+      <Text size="sm" c="dimmed">
         {t('system.migrationsText')}
       </Text>
       <Table aria-label={t('system.migrations')}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{t('system.migration')}</Table.Th>
-            <Table.Th>{t('system.does')}</Table.Th>
+            <Table.Th visibleFrom="sm">{t('system.does')}</Table.Th>
+            <Table.Th>{t('system.run.title')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {Object.entries(found.data.data).map(([id, description]) => (
+          {found.data.map(({ id, description, run }) => (
             <Table.Tr key={id}>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <ToScreen to={to(`system/migrations/${id}`)}>{id}</ToScreen>
+                <ToScreen to={to(`system/migrations/${id}`)}>{titleOf(id)}</ToScreen>
               </Table.Td>
-              <Table.Td>{description}</Table.Td>
+              <Table.Td visibleFrom="sm">{description}</Table.Td>
+              <Table.Td>
+                <LastRun run={run} />
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

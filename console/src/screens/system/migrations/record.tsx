@@ -1,5 +1,5 @@
 import { getMigration, performMigration, type RunOfAMigration } from '@crosspoint/client'
-import { Button, Checkbox, Group, Stack, Table, Text, Title } from '@mantine/core'
+import { Button, Checkbox, Code, Group, Stack, Table, Text, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -11,9 +11,11 @@ import { api } from '../../../lib/api.ts'
 import { FailureNote } from '../../../lib/failures.tsx'
 import { gregorianNow, showTime } from '../../../lib/times.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
+import { AccountLink } from '../../../parts/account-link.tsx'
 import { Confirm } from '../../../parts/confirm.tsx'
 import { WorkProgress } from '../../../parts/progress.tsx'
 import { Loading, Screen } from '../../../parts/screen.tsx'
+import { useMigrationTitle } from './runs.ts'
 
 const runningMilliseconds = 1_000
 
@@ -74,11 +76,18 @@ const Run = ({ run }: { run: RunOfAMigration }) => {
           <Title order={3} size="h5">
             {t('system.run.failures')}
           </Title>
-          {failures.map((failure) => (
-            <Text key={JSON.stringify(failure)} size="sm" style={{ overflowWrap: 'anywhere' }}>
-              {JSON.stringify(failure)}
-            </Text>
-          ))}
+          <Table aria-label={t('system.run.failures')}>
+            <Table.Tbody>
+              {failures.map(({ account_id, message }) => (
+                <Table.Tr key={account_id}>
+                  <Table.Td>
+                    <AccountLink id={account_id} />
+                  </Table.Td>
+                  <Table.Td style={{ overflowWrap: 'anywhere' }}>{message}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
         </Stack>
       )}
       <Text size="xs" c="dimmed">
@@ -92,6 +101,7 @@ const Run = ({ run }: { run: RunOfAMigration }) => {
 export const MigrationRecord = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
+  const titleOf = useMigrationTitle()
   const { migrationId = '' } = useParams()
   const path = { account_id: accountId, migration_id: migrationId }
   const [withBelow, setWithBelow] = useState(true)
@@ -127,6 +137,7 @@ export const MigrationRecord = () => {
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
   const { description, run } = found.data.data
+  const title = titleOf(migrationId)
   const isRunning = run !== undefined && run.status !== 'finished'
   if (isFollowed !== isRunning) setIsFollowed(isRunning)
   const submit = (event: FormEvent) => {
@@ -134,8 +145,10 @@ export const MigrationRecord = () => {
     open()
   }
   return (
-    <Screen title={migrationId}>
-      <Text>{description}</Text>
+    <Screen title={title}>
+      <Text size="sm" c="dimmed">
+        {description} <Code>{migrationId}</Code>
+      </Text>
       <form onSubmit={submit}>
         <Stack>
           <Checkbox
@@ -158,7 +171,7 @@ export const MigrationRecord = () => {
       </form>
       <Confirm
         opened={opened}
-        title={t('system.run.askTitle', { name: migrationId })}
+        title={t('system.run.askTitle', { name: title })}
         text={t(withBelow ? 'system.run.askBelow' : 'system.run.askText')}
         action={t('system.run.begin')}
         isDangerous={false}
