@@ -33,9 +33,12 @@ const useColumns = (appliedId: string | undefined): readonly Column<Row>[] => {
     {
       id: 'prefix',
       title: t('rates.prefix'),
-      show: ({ id, prefix }) => (
+      show: ({ id, prefix, name, rate_name }) => (
         <Group gap="xs" wrap="nowrap">
           <ToScreen to={to(`rates/${id}`)}>+{prefix}</ToScreen>
+          <Text size="sm" c="dimmed" hiddenFrom="sm">
+            {name ?? rate_name}
+          </Text>
           {id === appliedId && (
             <Badge variant="light" color="green">
               {t('rates.applies')}

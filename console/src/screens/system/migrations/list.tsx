@@ -6,7 +6,7 @@ import { FailureNote } from '../../../lib/failures.tsx'
 import { showTime } from '../../../lib/times.ts'
 import { ToScreen } from '../../../parts/link.tsx'
 import { Loading } from '../../../parts/screen.tsx'
-import { useMigrations, useMigrationTitle } from './runs.ts'
+import { useMigrations, useMigrationTexts } from './runs.ts'
 
 const LastRun = ({ run }: { run: RunOfAMigration | undefined }) => {
   const { t } = useTranslation()
@@ -34,7 +34,7 @@ const LastRun = ({ run }: { run: RunOfAMigration | undefined }) => {
 export const MigrationList = () => {
   const { t } = useTranslation()
   const to = useTo()
-  const titleOf = useMigrationTitle()
+  const textsOf = useMigrationTexts()
   const found = useMigrations()
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
@@ -52,17 +52,21 @@ export const MigrationList = () => {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {found.data.map(({ id, description, run }) => (
-            <Table.Tr key={id}>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                <ToScreen to={to(`system/migrations/${id}`)}>{titleOf(id)}</ToScreen>
-              </Table.Td>
-              <Table.Td visibleFrom="sm">{description}</Table.Td>
-              <Table.Td>
-                <LastRun run={run} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
+          {found.data.map((migration) => {
+            const { id, run } = migration
+            const { title, text } = textsOf(migration)
+            return (
+              <Table.Tr key={id}>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                  <ToScreen to={to(`system/migrations/${id}`)}>{title}</ToScreen>
+                </Table.Td>
+                <Table.Td visibleFrom="sm">{text}</Table.Td>
+                <Table.Td>
+                  <LastRun run={run} />
+                </Table.Td>
+              </Table.Tr>
+            )
+          })}
         </Table.Tbody>
       </Table>
     </>

@@ -15,7 +15,7 @@ import { AccountLink } from '../../../parts/account-link.tsx'
 import { Confirm } from '../../../parts/confirm.tsx'
 import { WorkProgress } from '../../../parts/progress.tsx'
 import { Loading, Screen } from '../../../parts/screen.tsx'
-import { useMigrationTitle } from './runs.ts'
+import { useMigrationTexts } from './runs.ts'
 
 const runningMilliseconds = 1_000
 
@@ -101,7 +101,7 @@ const Run = ({ run }: { run: RunOfAMigration }) => {
 export const MigrationRecord = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const titleOf = useMigrationTitle()
+  const textsOf = useMigrationTexts()
   const { migrationId = '' } = useParams()
   const path = { account_id: accountId, migration_id: migrationId }
   const [withBelow, setWithBelow] = useState(true)
@@ -136,8 +136,8 @@ export const MigrationRecord = () => {
   })
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
-  const { description, run } = found.data.data
-  const title = titleOf(migrationId)
+  const { run } = found.data.data
+  const { title, text } = textsOf(found.data.data)
   const isRunning = run !== undefined && run.status !== 'finished'
   if (isFollowed !== isRunning) setIsFollowed(isRunning)
   const submit = (event: FormEvent) => {
@@ -147,7 +147,7 @@ export const MigrationRecord = () => {
   return (
     <Screen title={title}>
       <Text size="sm" c="dimmed">
-        {description} <Code>{migrationId}</Code>
+        {text} <Code>{migrationId}</Code>
       </Text>
       <form onSubmit={submit}>
         <Stack>

@@ -22,8 +22,11 @@ export const useMigrations = () => {
   )
 }
 
-/** The name of a migration in words. */
-export const useMigrationTitle = () => {
+/** A migration in words: what it is called and what it does. */
+export const useMigrationTexts = () => {
   const { t } = useTranslation()
-  return (id: string) => t(`system.migrationTitle.${id}`, { defaultValue: id })
+  return ({ id, description }: { id: string; description: string }) => ({
+    title: t(`system.migrationTitle.${id}`, { defaultValue: id }),
+    text: t(`system.migrationText.${id}`, { defaultValue: description }),
+  })
 }
