@@ -63,7 +63,7 @@ export const WorkProgress = ({
         <Progress.Root size="lg">
           <Progress.Section
             value={total === 0 ? 100 : (done / total) * 100}
-            color={hasFailures ? 'orange.9' : 'green.9'}
+            color={hasFailures ? 'orange' : 'green'}
             striped={isRunning}
             animated={isRunning}
             aria-label={label}
