@@ -34,6 +34,18 @@ describeAnyEngine('schemas', (engine) => {
     })
   })
 
+  it('lists the settings of each callflow module that the server carries out', async () => {
+    const { data: names } = await world.anonymous.get('/v2/schemas')
+    const modules = ['callflow', 'device', 'hangup', 'offnet', 'resources', 'response', 'ring_group', 'user']
+    expect(names.filter((name: string) => name.startsWith('callflows.'))).toEqual(
+      modules.map((module) => `callflows.${module}`),
+    )
+    expect((await world.anonymous.get('/v2/schemas/callflows.user')).data).toMatchObject({
+      required: ['id'],
+      properties: { timeout: { type: 'integer', minimum: 1, maximum: 600, default: 20 } },
+    })
+  })
+
   it('shows every schema that it lists', async () => {
     for (const name of (await world.anonymous.get('/v2/schemas')).data) {
       expect((await world.anonymous.get(`/v2/schemas/${name}`)).data).toMatchObject({

@@ -9,6 +9,7 @@ import { connectivityArea } from '../connectivity/area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { groupsArea } from '../groups/area.ts'
 import { resourcesArea } from '../resources/area.ts'
+import { moduleSchemas } from './modules.schema.ts'
 import { createRouting } from './operations.ts'
 import { routingRoutes, runningCallRoutes } from './routes.ts'
 import { createRunningCalls } from './running.operations.ts'
@@ -50,6 +51,9 @@ export const routingArea = area({
       offers: { route: routing.route, running },
       routes: [...routingRoutes(routing), ...runningCallRoutes(running)],
       jobs: [running.tidying],
+      schemas: Object.fromEntries(
+        Object.entries(moduleSchemas).map(([module, schema]) => [`callflows.${module}`, schema]),
+      ),
     }
   },
 })

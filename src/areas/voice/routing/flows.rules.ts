@@ -2,10 +2,8 @@
 import { isObject, type Json } from '../../../lib/json.ts'
 import { memberOf } from '../../../lib/member.ts'
 import { isSipHost } from '../../../lib/sip-host.ts'
+import { defaultResponseCode, defaultRingSeconds, maxRingSeconds } from './modules.schema.ts'
 import type { CallEnding } from './stages.ts'
-
-const secondsRung = 20
-const longestRing = 600
 
 const numberIn = (value: unknown, least: number, most: number): number | undefined => {
   const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value
@@ -21,8 +19,8 @@ export interface Timing {
 }
 
 export const timingIn = (data: unknown): Timing => ({
-  delay: numberIn(memberOf(data, 'delay'), 0, longestRing) ?? 0,
-  timeout: numberIn(memberOf(data, 'timeout'), 1, longestRing) ?? secondsRung,
+  delay: numberIn(memberOf(data, 'delay'), 0, maxRingSeconds) ?? 0,
+  timeout: numberIn(memberOf(data, 'timeout'), 1, maxRingSeconds) ?? defaultRingSeconds,
 })
 
 export interface Member extends Timing {
@@ -80,8 +78,6 @@ export const carriersIn = (
   return typeof hunted === 'string' && hunted !== '' ? { ...shown, huntAccountId: hunted } : shown
 }
 
-const defaultCode = 486
-
 const plainText = (value: unknown) =>
   typeof value === 'string' ? value.replace(/[^\x20-\x7e]/g, '').slice(0, 64) : ''
 
@@ -89,7 +85,7 @@ export const responseIn = ({ code, message }: Json): CallEnding => {
   const sipReason = plainText(message)
   return {
     reason: 'response',
-    sipCode: numberIn(code, 400, 699) ?? defaultCode,
+    sipCode: numberIn(code, 400, 699) ?? defaultResponseCode,
     ...(sipReason === '' ? {} : { sipReason }),
   }
 }

@@ -46,6 +46,7 @@ import {
   type Timing,
   timingIn,
 } from './flows.rules.ts'
+import { isServed } from './modules.schema.ts'
 import {
   delayed,
   endingStage,
@@ -354,6 +355,7 @@ const jump = (place: CallPlace, id: string): Stage => {
 }
 
 const take = (place: CallPlace, module: string, data: Json): Stage => {
+  if (!isServed(module)) return endingStage({ reason: 'needs_media_server', module })
   const id = typeof data.id === 'string' ? data.id : ''
   switch (module) {
     case 'device':
@@ -371,8 +373,6 @@ const take = (place: CallPlace, module: string, data: Json): Stage => {
       return endingStage(responseIn(data))
     case 'hangup':
       return endingStage({ reason: 'hung_up', sipCode: 603, sipReason: 'Decline' })
-    default:
-      return endingStage({ reason: 'needs_media_server', module })
   }
 }
 
