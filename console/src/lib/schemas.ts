@@ -14,6 +14,8 @@ export interface Schema {
   items?: Schema
   /** The schema of values of an object with free keys. */
   additionalProperties?: Schema | boolean
+  /** The schemas of values by the form of their keys. */
+  patternProperties?: Readonly<Record<string, Schema>>
   enum?: readonly (string | number)[]
   default?: unknown
   minimum?: number
@@ -63,7 +65,8 @@ export const schemaAt = (schema: Schema, path: string): Schema | undefined =>
   path.split('.').reduce<Schema | undefined>((part, key) => part?.properties?.[key], schema)
 
 /** The schema of values of an object with free keys. */
-export const valuesIn = ({ additionalProperties: values }: Schema): Schema => (isSchema(values) ? values : {})
+export const valuesIn = ({ additionalProperties: values, patternProperties = {} }: Schema): Schema =>
+  isSchema(values) ? values : (Object.values(patternProperties)[0] ?? {})
 
 export const isRequired = (schema: Schema, path: string) => {
   const keys = path.split('.')

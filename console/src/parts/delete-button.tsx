@@ -9,6 +9,7 @@ import { Confirm } from './confirm.tsx'
 
 /** Deletes a record after a question, and goes where it is missed. */
 export const DeleteButton = ({
+  label,
   title,
   text,
   touches,
@@ -16,6 +17,8 @@ export const DeleteButton = ({
   to,
   children,
 }: {
+  /** "Delete" without it. */
+  label?: string
   title: string
   text: string
   /** Kinds of records that are out of date afterwards. */
@@ -27,6 +30,7 @@ export const DeleteButton = ({
 }) => {
   const { t } = useTranslation()
   const [, go] = useLocation()
+  const action = label ?? t('delete')
   const [opened, { open, close }] = useDisclosure(false)
   const deleting = useChange({
     touches,
@@ -39,13 +43,13 @@ export const DeleteButton = ({
   return (
     <>
       <Button variant="default" onClick={open}>
-        {t('delete')}
+        {action}
       </Button>
       <Confirm
         opened={opened}
         title={title}
         text={text}
-        action={t('delete')}
+        action={action}
         busy={deleting.isPending}
         onConfirm={() => deleting.mutate(undefined)}
         onClose={close}

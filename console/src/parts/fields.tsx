@@ -30,6 +30,8 @@ export type RecordForm = UseFormReturnType<JsonObject>
 export interface FieldGroup {
   title: string
   fields: readonly string[]
+  /** Each field takes the whole width. */
+  isWide?: boolean
 }
 
 interface FieldProps {
@@ -258,12 +260,12 @@ export const Fields = ({
   const { t } = useTranslation()
   return (
     <Stack gap="md" maw="60rem">
-      {groups.map(({ title, fields }) => (
+      {groups.map(({ title, fields, isWide }) => (
         <Card key={title} component="section" aria-label={t(title)} padding="lg">
           <Title order={2} size="h3" mb="md">
             {t(title)}
           </Title>
-          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md" verticalSpacing="sm">
+          <SimpleGrid cols={{ base: 1, md: isWide ? 1 : 2 }} spacing="md" verticalSpacing="sm">
             {fields.map((path) => {
               const Own = own[path] ?? Field
               const field = { form, path, schema }

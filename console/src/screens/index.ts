@@ -37,6 +37,7 @@ const screens: readonly Screens[] = [
   { id: 'accounts', Routes: opened(() => import('./accounts/routes.tsx')) },
   { id: 'users', Routes: opened(() => import('./users/routes.tsx')) },
   { id: 'devices', Routes: opened(() => import('./devices/routes.tsx')) },
+  { id: 'groups', Routes: opened(() => import('./groups/routes.tsx')) },
   { id: 'numbers', Routes: opened(() => import('./numbers/routes.tsx')) },
   { id: 'calls', Routes: opened(() => import('./calls/routes.tsx')) },
   { id: 'money', Routes: opened(() => import('./money/routes.tsx')) },
@@ -79,6 +80,7 @@ const menu: readonly MenuGroup[] = [
     entries: [
       { to: 'users', label: 'screens.users' },
       { to: 'devices', label: 'screens.devices' },
+      { to: 'groups', label: 'screens.groups' },
     ],
   },
   {

@@ -5,8 +5,8 @@ import { useSearchParams } from 'wouter'
 import { usePlace } from '../../frame/place.tsx'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { RecordChoice } from '../../parts/record-select.tsx'
 import { SearchBox } from '../../parts/search-box.tsx'
-import { UserChoice } from '../../parts/user-select.tsx'
 import { type Days, daysOf, isPreset, type Preset, presets, windowOf } from './range.ts'
 
 const defaultPreset: Preset = 'week'
@@ -139,7 +139,8 @@ export const FilterBar = ({ filters }: { filters: CallFilters }) => {
   const cause = value('cause')
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} spacing="sm">
-      <UserChoice
+      <RecordChoice
+        kind="user"
         label={t('calls.user')}
         placeholder={t('calls.any')}
         value={value('user') || null}

@@ -1,7 +1,7 @@
 import { PasswordInput, Select } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { type FieldGroup, labelOf, type OwnField } from '../../parts/fields.tsx'
-import { UserSelect } from '../../parts/user-select.tsx'
+import { recordSelect } from '../../parts/record-select.tsx'
 
 export const deviceTypes = [
   'sip_device',
@@ -71,7 +71,7 @@ export const groups: readonly FieldGroup[] = [
 ]
 
 export const own: Readonly<Record<string, OwnField>> = {
-  owner_id: UserSelect,
+  owner_id: recordSelect('user'),
   device_type: DeviceType,
   'sip.password': SipPassword,
 }
