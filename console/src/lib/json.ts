@@ -25,6 +25,24 @@ export const changesBetween = (before: JsonObject, after: JsonObject): JsonObjec
   return changes
 }
 
+/**
+ * The PATCH that brings an edited record onto another version of it. A key of `whole` is replaced as a whole if it was
+ * edited: parts of two trees would make a third one.
+ */
+export const changesOnto = (
+  onto: JsonObject,
+  { before, after, whole = [] }: { before: JsonObject; after: JsonObject; whole?: readonly string[] },
+): JsonObject => {
+  const changes = changesBetween(before, after)
+  const replaced = whole.filter((key) => key in changes)
+  return {
+    ...changes,
+    ...Object.fromEntries(
+      replaced.map((key) => [key, changesBetween({ value: onto[key] }, { value: after[key] }).value]),
+    ),
+  }
+}
+
 /** A record with changes as PATCH takes them. */
 export const withChanges = (record: JsonObject, changes: JsonObject): JsonObject => {
   const changed: Record<string, Json | undefined> = { ...record }

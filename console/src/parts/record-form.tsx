@@ -5,14 +5,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../lib/answers.ts'
 import { tellFailure } from '../lib/failures.tsx'
-import {
-  changesBetween,
-  isObject,
-  type JsonObject,
-  jsonObjectOf,
-  recordOf,
-  withChanges,
-} from '../lib/json.ts'
+import { changesOnto, isObject, type JsonObject, jsonObjectOf, recordOf, withChanges } from '../lib/json.ts'
 import { type Schema, useSchema, withoutDefaults } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
 import { useVersions } from '../lib/versions.ts'
@@ -50,6 +43,8 @@ interface RecordFormProps {
   revision: string
   /** Sends what changed of a record, as PATCH takes it. */
   save: (changes: JsonObject, more: IfMatch, record: JsonObject) => Promise<unknown>
+  /** Keys that a conflict never mixes with another version: trees, for example. */
+  whole?: readonly string[]
   hasHistory?: boolean
   /** Defaults are shown as such: a field that has its default is empty, and others can be reset. */
   showsDefaults?: boolean
@@ -113,13 +108,14 @@ const useSaving = (
       return true
     },
   })
-  const changes = () =>
-    changesBetween(
-      recordOf(inForm(props, schema, base.record)),
-      recordOf(withNumbers(form.getValues(), props.groups, schema)),
-    )
+  const changes = (onto: JsonObject) =>
+    changesOnto(onto, {
+      before: recordOf(inForm(props, schema, base.record)),
+      after: recordOf(withNumbers(form.getValues(), props.groups, schema)),
+      whole: props.whole,
+    })
   const send = ({ record, revision }: Base) =>
-    saving.mutate({ changes: changes(), revision, record, values: structuredClone(form.getValues()) })
+    saving.mutate({ changes: changes(record), revision, record, values: structuredClone(form.getValues()) })
   return { send, changes, busy: saving.isPending, theirs, forgetTheirs }
 }
 
@@ -170,7 +166,7 @@ const FormTab = ({ schema, props }: { schema: Schema; props: RecordFormProps }) 
       </Stack>
       {theirs && (
         <StaleDialog
-          mine={withChanges(theirs.record, changes())}
+          mine={withChanges(theirs.record, changes(theirs.record))}
           theirs={theirs.record}
           busy={busy}
           onKeepMine={() => send(theirs)}
@@ -241,8 +237,9 @@ const useJson = (props: RecordFormProps) => {
     },
   })
   const record = jsonOf(text)
-  const changes = record ? changesBetween(base.record, record) : {}
-  const send = (onto: Base) => saving.mutate({ changes, base: onto, text })
+  const changes = (onto: JsonObject) =>
+    record ? changesOnto(onto, { before: base.record, after: record, whole: props.whole }) : {}
+  const send = (onto: Base) => saving.mutate({ changes: changes(onto.record), base: onto, text })
   return {
     text,
     setText,
@@ -297,7 +294,7 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
       </Group>
       {theirs && (
         <StaleDialog
-          mine={withChanges(theirs.record, changes)}
+          mine={withChanges(theirs.record, changes(theirs.record))}
           theirs={theirs.record}
           busy={busy}
           onKeepMine={() => send(theirs)}
