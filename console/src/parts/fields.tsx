@@ -121,6 +121,7 @@ const TextOfJson = ({ form, path, common }: { form: RecordForm; path: string; co
       value={shown}
       onChange={take}
       error={input.error}
+      validationError={i18next.t('record.invalidJson')}
     />
   )
 }
