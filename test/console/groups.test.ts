@@ -70,6 +70,8 @@ describeAnyEngine('groups in the console', (engine) => {
       const numbers = page.getByRole('region', { name: 'Nummern' })
       await numbers.getByText('4711').waitFor()
       await expectForEverybody(page)
+      await pressOn(page, numbers.getByRole('link', { name: 'Durchwahl' }))
+      await page.getByRole('heading', { level: 1, name: 'Durchwahl' }).waitFor()
     })
   })
 })

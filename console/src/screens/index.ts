@@ -38,6 +38,7 @@ const screens: readonly Screens[] = [
   { id: 'users', Routes: opened(() => import('./users/routes.tsx')) },
   { id: 'devices', Routes: opened(() => import('./devices/routes.tsx')) },
   { id: 'groups', Routes: opened(() => import('./groups/routes.tsx')) },
+  { id: 'callflows', Routes: opened(() => import('./callflows/routes.tsx')) },
   { id: 'numbers', Routes: opened(() => import('./numbers/routes.tsx')) },
   { id: 'calls', Routes: opened(() => import('./calls/routes.tsx')) },
   { id: 'money', Routes: opened(() => import('./money/routes.tsx')) },
@@ -81,6 +82,7 @@ const menu: readonly MenuGroup[] = [
       { to: 'users', label: 'screens.users' },
       { to: 'devices', label: 'screens.devices' },
       { to: 'groups', label: 'screens.groups' },
+      { to: 'callflows', label: 'screens.callflows' },
     ],
   },
   {
