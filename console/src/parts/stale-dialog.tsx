@@ -45,7 +45,14 @@ export const StaleDialog = ({
           <Table.Tbody>
             {differences.map(({ path, one, other }) => (
               <Table.Tr key={path}>
-                <Table.Td>{labelOf(path)}</Table.Td>
+                <Table.Td>
+                  {labelOf(path)}
+                  {path.split('.').length > 2 && (
+                    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                      {path}
+                    </Text>
+                  )}
+                </Table.Td>
                 <Table.Td>
                   <Code>{showJson(one)}</Code>
                 </Table.Td>
