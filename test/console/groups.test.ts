@@ -49,6 +49,25 @@ describeAnyEngine('groups in the console', (engine) => {
   })
 
   inFullRun(() => {
+    it('show a refusal next to the member that it is about', async () => {
+      const { data: inner } = await world.ada.put(`${world.acme.path}/groups`, {
+        name: 'Inner',
+        endpoints: {},
+      })
+      const endpoints = { [inner.id]: { type: 'group' } }
+      await world.ada.put(`${world.acme.path}/groups`, { name: 'Outer', endpoints })
+      const { page } = await open(world.ada, `groups/${inner.id}`)
+      await choose(page, page.getByRole('combobox', { name: 'Kind' }), 'Group')
+      await choose(page, page.getByRole('combobox', { name: 'Member' }), 'Outer')
+      await pressOn(page, page.getByRole('button', { name: 'Add member' }))
+      const outer = page.getByRole('listitem', { name: 'Outer' })
+      await world.unchanged(async () => {
+        await pressOn(page, page.getByRole('button', { name: 'Save' }))
+        await outer.getByText('The group would be a part of itself').waitFor()
+      })
+      await expectForEverybody(page)
+    })
+
     it('show the numbers that lead to them, in German on a phone as well', async () => {
       const { data: group } = await world.ada.put(`${world.acme.path}/groups`, {
         name: 'Vertrieb',

@@ -68,7 +68,7 @@ const MemberRow = ({ member, schema, known, problem, onChange }: MemberRowProps)
             </Text>
           </div>
         </Group>
-        <Group gap="xs" align="end">
+        <Group gap={6} align="end">
           {(['delay', 'timeout', 'weight'] as const).map((key) => {
             const { minimum, maximum, default: usual } = schemaAt(schema, key) ?? {}
             const value = settings[key]
@@ -78,7 +78,7 @@ const MemberRow = ({ member, schema, known, problem, onChange }: MemberRowProps)
               <NumberInput
                 key={key}
                 label={t(`members.${key}`)}
-                w="5.5rem"
+                w="4.75rem"
                 size="xs"
                 value={typeof value === 'number' || typeof value === 'string' ? value : ''}
                 placeholder={usual === undefined ? '' : String(usual)}

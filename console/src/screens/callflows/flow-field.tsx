@@ -35,7 +35,12 @@ const MediaServerNote = ({ editor: { flow, served } }: { editor: Editor }) => {
   const count = placesIn(flow).filter(({ step }) => !served.has(moduleOf(step))).length
   if (count === 0) return null
   return (
-    <Alert color="orange" icon={<ServerOff aria-hidden />} title={t('callflows.mediaServerTitle', { count })}>
+    <Alert
+      maw="40rem"
+      color="orange"
+      icon={<ServerOff aria-hidden />}
+      title={t('callflows.mediaServerTitle', { count })}
+    >
       {t('callflows.mediaServerText')}
     </Alert>
   )

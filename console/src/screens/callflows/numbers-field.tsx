@@ -65,20 +65,23 @@ export const NumbersField: OwnField = ({ form, path }) => {
         onSearchChange={setTyped}
         onChange={(listed) => set(listed, takesOthers)}
       />
-      {holders.map((holder) => (
-        <Alert
-          key={holder.id}
-          color="orange"
-          variant="outline"
-          icon={<TriangleAlert aria-hidden />}
-          role="alert"
-        >
-          <Text size="sm">
-            {t('callflows.taken', { numbers: holder.numbers.filter((one) => all.includes(one)).join(', ') })}
-          </Text>
-          <ToScreen to={to(`callflows/${holder.id}`)}>{titleOf(holder)}</ToScreen>
-        </Alert>
-      ))}
+      {holders.map((holder) => {
+        const shared = holder.numbers.filter((one) => all.includes(one))
+        // The server may have completed a number.
+        const taken = (shared.length > 0 ? shared : holder.numbers).join(', ')
+        return (
+          <Alert
+            key={holder.id}
+            color="orange"
+            variant="outline"
+            icon={<TriangleAlert aria-hidden />}
+            role="alert"
+          >
+            <Text size="sm">{t('callflows.taken', { numbers: taken })}</Text>
+            <ToScreen to={to(`callflows/${holder.id}`)}>{titleOf(holder)}</ToScreen>
+          </Alert>
+        )
+      })}
       <Switch
         label={t('callflows.noMatch')}
         description={t('callflows.noMatchHelp')}

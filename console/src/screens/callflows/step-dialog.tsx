@@ -93,10 +93,7 @@ const SettingsForm = ({ module, schema, data, action, onDone, onCancel }: Settin
   const keys = Object.keys(schema.properties ?? {})
   const isJson = schema.properties === undefined
   const fields = isJson ? ['data'] : keys.map((key) => `data.${key}`)
-  const groups =
-    fields.length > 0
-      ? [{ title: 'callflows.settings', fields, isWide: isJson || module === 'ring_group' }]
-      : []
+  const groups = fields.length > 0 ? [{ title: 'callflows.settings', fields, isWide: true }] : []
   const whole: Schema = { properties: { data: schema } }
   const form: RecordForm = useForm<JsonObject>({
     initialValues: valuesFor({ data }, groups),

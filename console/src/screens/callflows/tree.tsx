@@ -64,9 +64,7 @@ const StepMenu = ({ path, step, name }: { path: Path; step: Step; name: string }
           {t('callflows.move')}
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item color="red" onClick={() => ask({ ask: 'remove', path })}>
-          {t('callflows.remove')}
-        </Menu.Item>
+        <Menu.Item onClick={() => ask({ ask: 'remove', path })}>{t('callflows.remove')}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
