@@ -41,7 +41,7 @@ describeAnyEngine('callflows in the console', (engine) => {
     }
   }
 
-  it('are built by keyboard alone: a user rings, and another one if nobody answers', async () => {
+  it('are built by keyboard alone: a user rings, and another one if the first does not answer', async () => {
     const account = await world.account()
     const { ann, ben } = await makeUsers(account)
     const { page } = await open(world.operator, 'callflows', { account })
