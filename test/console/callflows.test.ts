@@ -205,6 +205,17 @@ describeAnyEngine('callflows in the console', (engine) => {
       await expectForEverybody(page)
     })
 
+    it('scroll inside the page if their tree is deep and their texts are long', async () => {
+      const account = await world.account()
+      let flow: object = { module: 'x'.repeat(64), data: { ['k'.repeat(64)]: 'v'.repeat(300) } }
+      for (let depth = 1; depth < 20; depth += 1)
+        flow = { module: 'menu', data: {}, children: { ['w'.repeat(30 + depth)]: flow } }
+      const made = await makeFlow(account, { numbers: ['7'.repeat(36)], flow })
+      const { page } = await open(world.operator, made.screen, { account })
+      await page.getByText('20 steps need a media server').waitFor()
+      await expectForEverybody(page)
+    })
+
     it('show their steps in German on a phone, and as JSON', async () => {
       const account = await world.account()
       const { ann } = await makeUsers(account)

@@ -34,9 +34,9 @@ export const useEditor = (): Editor => {
 
 const prefix = 'callflows.'
 
-/** The server publishes a schema for each module that it carries out. Undefined: not read yet. */
-export const useServedModules = (): ReadonlySet<string> | undefined => {
-  const { data } = useAnswer(['schema'], (signal) => listSchemas({ ...api, signal }))
+/** The server publishes a schema for each module that it carries out. */
+export const useServedModules = () => {
+  const { data, error, refetch } = useAnswer(['schema'], (signal) => listSchemas({ ...api, signal }))
   const names = data?.data.filter((name) => name.startsWith(prefix))
-  return names && new Set(names.map((name) => name.slice(prefix.length)))
+  return { served: names && new Set(names.map((name) => name.slice(prefix.length))), error, again: refetch }
 }

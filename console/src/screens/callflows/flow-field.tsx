@@ -2,11 +2,12 @@ import { Alert, Button, Stack, Text } from '@mantine/core'
 import { Plus, ServerOff } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { FailureNote } from '../../lib/failures.tsx'
 import { isObject } from '../../lib/json.ts'
 import type { OwnField } from '../../parts/fields.tsx'
 import { Loading } from '../../parts/screen.tsx'
 import { type Editor, EditorProvider, type Question, useServedModules } from './editor.ts'
-import { moduleOf, nameIn, type Path, placesIn } from './flow.ts'
+import { moduleOf, nameIn, type Path, placesIn, type Step, stepAt } from './flow.ts'
 import { MoveDialog } from './move-dialog.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { StepDialog } from './step-dialog.tsx'
@@ -46,10 +47,15 @@ const MediaServerNote = ({ editor: { flow, served } }: { editor: Editor }) => {
   )
 }
 
+const isStillThere = (question: Question, flow: Step | undefined) => {
+  const path = question.ask === 'new' ? question.parent : question.path
+  return path === undefined || stepAt(flow, path) !== undefined
+}
+
 /** The steps of a callflow as a tree. */
 export const FlowField: OwnField = ({ form, path }) => {
   const { t } = useTranslation()
-  const served = useServedModules()
+  const { served, error, again } = useServedModules()
   const [question, setQuestion] = useState<Question>()
   const [focus, setFocus] = useState<Path>()
   const frame = useRef<HTMLDivElement>(null)
@@ -62,7 +68,7 @@ export const FlowField: OwnField = ({ form, path }) => {
   }, [focus])
   const { value, onChange } = form.getInputProps(path)
   const { id, metadata } = form.getValues()
-  if (!served) return <Loading />
+  if (!served) return error ? <FailureNote error={error} again={again} /> : <Loading />
   const close = (at: Path) => {
     setQuestion(undefined)
     setFocus(at)
@@ -90,7 +96,9 @@ export const FlowField: OwnField = ({ form, path }) => {
         ))}
         <MediaServerNote editor={editor} />
         {editor.flow ? (
-          <Chain start={[]} />
+          <div className="flow">
+            <Chain start={[]} />
+          </div>
         ) : (
           <Stack align="flex-start" gap="xs">
             <Text c="dimmed">{t('callflows.noSteps')}</Text>
@@ -103,7 +111,10 @@ export const FlowField: OwnField = ({ form, path }) => {
             </Button>
           </Stack>
         )}
-        {question && <Asking question={question} />}
+        {/* A newer flow from the server restarts the dialog: what was typed may be about another step now. */}
+        {question && isStillThere(question, editor.flow) && (
+          <Asking key={JSON.stringify(editor.flow)} question={question} />
+        )}
       </Stack>
     </EditorProvider>
   )

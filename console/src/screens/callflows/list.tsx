@@ -28,7 +28,7 @@ export const CallflowList = () => {
   const { accountId } = usePlace()
   const to = useTo()
   const [text, setText] = useState('')
-  const served = useServedModules()
+  const { served } = useServedModules()
   const add = <ButtonToScreen to={to('callflows/new')}>{t('callflows.new')}</ButtonToScreen>
   const textsOf = (row: CallflowRow) => [titleOf(row), ...row.numbers, ...row.patterns]
   return (

@@ -161,9 +161,11 @@ export const StepDialog = ({
   const step = isNew ? undefined : stepAt(flow, path)
   const [module, setModule] = useState(step ? moduleOf(step) : 'user')
   const [key, setKey] = useState(branch ?? '')
+  const [lacksKey, setLacksKey] = useState(false)
   const mayChooseKey = parent !== undefined && branch !== nextKey
   const returnTo = isNew ? (parent ?? []) : path
   const done = (data: JsonObject) => {
+    if (mayChooseKey && key.trim() === '') return setLacksKey(true)
     const place = parent ? [...parent, key.trim()] : []
     const changed = isNew
       ? insertAt(flow, place, { module, data, children: {} })
@@ -214,6 +216,7 @@ export const StepDialog = ({
             label={t('callflows.branchKey')}
             description={t('callflows.branchKeyHelp')}
             required
+            error={lacksKey && t('callflows.required')}
             value={key}
             onChange={({ currentTarget: { value } }) => setKey(value)}
           />
