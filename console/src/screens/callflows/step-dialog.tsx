@@ -185,7 +185,9 @@ export const StepDialog = ({
   }
   const known = new Set([...served, ...mediaModules])
   const choices = (modules: readonly string[]) =>
-    modules.map((value) => ({ value, label: moduleName(value) }))
+    modules
+      .map((value) => ({ value, label: moduleName(value) }))
+      .toSorted((one, other) => one.label.localeCompare(other.label))
   return (
     <Modal
       opened
