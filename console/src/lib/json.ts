@@ -73,8 +73,15 @@ export const showJson = (value: Json | undefined) =>
 export const valueAt = (record: Json | undefined, path: string): Json | undefined =>
   path.split('.').reduce<Json | undefined>((value, key) => (isObject(value) ? value[key] : undefined), record)
 
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
+
+// Items of a list are replaced as a whole: null, which removes a field of a record, is no value there.
+const withoutNulls = (item: JsonObject) =>
+  Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
+
 const withoutEmpty = (value: Json | undefined): Json | undefined => {
   if (value === '' || value === undefined) return undefined
+  if (isList(value)) return value.map((item) => (isObject(item) ? withoutNulls(recordOf(item)) : item))
   if (!isObject(value)) return value
   const kept = Object.entries(value).flatMap(([key, inner]) => {
     const left = withoutEmpty(inner)

@@ -60,9 +60,15 @@ export const useSchema = (name: string) => {
   return { schema: isSchema(data) ? data : undefined, error: found.error }
 }
 
-/** The part of a schema that a dotted path leads to. */
+/** The part of a schema that a dotted path leads to: `gateways.0.server`, say. */
 export const schemaAt = (schema: Schema, path: string): Schema | undefined =>
-  path.split('.').reduce<Schema | undefined>((part, key) => part?.properties?.[key], schema)
+  path
+    .split('.')
+    .reduce<Schema | undefined>(
+      (part, key) =>
+        part?.properties?.[key] ?? part?.items ?? Object.values(part?.patternProperties ?? {})[0],
+      schema,
+    )
 
 /** The schema of values of an object with free keys. */
 export const valuesIn = ({ additionalProperties: values, patternProperties = {} }: Schema): Schema =>

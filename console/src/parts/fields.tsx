@@ -21,12 +21,12 @@ import i18next from 'i18next'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { numberIn, showNumber } from '../lib/amounts.ts'
-import { isObject, type Json, type JsonObject, valueAt } from '../lib/json.ts'
+import { isObject, type Json, type JsonObject, recordOf, valueAt } from '../lib/json.ts'
 import { isListOfText, isRequired, type Schema, schemaAt } from '../lib/schemas.ts'
 
 export type RecordForm = UseFormReturnType<JsonObject>
 
-/** Fields under one heading, by their dotted paths. */
+/** Fields under one heading, by their dotted paths. `servers.*.auth.ip`: a field of each item of a list. */
 export interface FieldGroup {
   title: string
   fields: readonly string[]
@@ -57,15 +57,19 @@ const spaced = (key: string) => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
+/** The key of the texts of a field, the same for all items of a list. */
+const textKeyOf = (path: string) => path.replace(/\.\d+\./g, '.').replaceAll('.', '_')
+
 /** The translated name of a field, else the schema's title, else the key in words. */
 export const labelOf = (path: string, part?: Schema) => {
   const key = path.split('.').at(-1) ?? path
-  return i18next.t(`field.${path.replaceAll('.', '_')}`, {
+  return i18next.t(`field.${textKeyOf(path)}`, {
     defaultValue: i18next.t(`field.${key}`, { defaultValue: part?.title ?? spaced(key) }),
   })
 }
 
-const choiceLabel = (value: string) => i18next.t(`choice.${value}`, { defaultValue: spaced(value) })
+const choiceLabel = (path: string, value: string) =>
+  i18next.t([`choice.${textKeyOf(path)}.${value}`, `choice.${value}`], { defaultValue: spaced(value) })
 
 /** A label with what a number counts: `Timeout (seconds)`. */
 const withUnit = (label: string, path: string, part: Schema) => {
@@ -77,16 +81,16 @@ const withUnit = (label: string, path: string, part: Schema) => {
 }
 
 /** A default in words: a field that is left empty has it. */
-const showDefault = ({ default: value, enum: choices }: Schema) => {
+const showDefault = (path: string, { default: value, enum: choices }: Schema) => {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'boolean') return i18next.t(value ? 'yes' : 'no')
   if (typeof value === 'number') return showNumber(value)
   if (Array.isArray(value)) return value.length === 0 ? i18next.t('none') : value.join(', ')
-  return choices ? choiceLabel(String(value)) : String(value)
+  return choices ? choiceLabel(path, String(value)) : String(value)
 }
 
-const choicesOf = (part: Schema) =>
-  part.enum?.map((value) => ({ value: String(value), label: choiceLabel(String(value)) })) ?? []
+const choicesOf = (path: string, part: Schema) =>
+  part.enum?.map(String).map((value) => ({ value, label: choiceLabel(path, value) })) ?? []
 
 const isSameJson = (one: string, other: string) => {
   if (one === other) return true
@@ -127,9 +131,9 @@ const TextOfJson = ({ form, path, common }: { form: RecordForm; path: string; co
 }
 
 /** The help of a field in the language of the user. The schema has it in English. */
-const helpOf = (path: string, part: Schema) =>
-  i18next.t(`help.${path.replaceAll('.', '_')}`, {
-    defaultValue: i18next.language === 'en' ? (part.description ?? '') : '',
+export const helpOf = (path: string, part?: Schema) =>
+  i18next.t(`help.${textKeyOf(path)}`, {
+    defaultValue: i18next.language === 'en' ? (part?.description ?? '') : '',
   }) || undefined
 
 /** One field as the schema describes it. */
@@ -150,8 +154,8 @@ export const Field = ({ form, path, schema }: FieldProps) => {
         {...common}
         {...input}
         value={value == null ? null : String(value)}
-        data={choicesOf(part)}
-        placeholder={showDefault(part)}
+        data={choicesOf(path, part)}
+        placeholder={showDefault(path, part)}
         clearable={!common.required}
       />
     )
@@ -169,7 +173,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
           {...input}
           // A text while it is typed: `4.` is on its way to 4.5.
           value={typeof input.value === 'number' || typeof input.value === 'string' ? input.value : ''}
-          placeholder={showDefault(part)}
+          placeholder={showDefault(path, part)}
           min={part.minimum}
           max={part.maximum}
           allowDecimal={part.type === 'number'}
@@ -182,7 +186,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
         ...input,
         value: input.value ?? '',
         maxLength: part.maxLength,
-        placeholder: showDefault(part),
+        placeholder: showDefault(path, part),
       }
       return part.writeOnly || part['x-secret'] === 'masked' ? (
         <PasswordInput {...text} autoComplete="new-password" />
@@ -215,7 +219,7 @@ const ResettableField = ({ form, path, schema, children }: FieldProps & { childr
   const value = form.getInputProps(path).value as Json | undefined
   const isDefault =
     value === undefined || value === '' || JSON.stringify(value) === JSON.stringify(part.default)
-  const fallback = showDefault(part)
+  const fallback = showDefault(path, part)
   const reset = () => {
     form.setFieldValue(path, Array.isArray(part.default) ? part.default : undefined)
     form.getInputNode(path)?.focus()
@@ -243,6 +247,11 @@ const ResettableField = ({ form, path, schema, children }: FieldProps & { childr
   )
 }
 
+const itemKey = '*'
+
+/** Whether it is a field of each item of a list. The list shows it. */
+const isOfItems = (path: string) => path.split('.').includes(itemKey)
+
 /** The fields of a record, group by group; those that need more than the schema are given as `own`. */
 export const Fields = ({
   form,
@@ -267,17 +276,19 @@ export const Fields = ({
             {t(title)}
           </Title>
           <SimpleGrid cols={{ base: 1, md: isWide ? 1 : 2 }} spacing="md" verticalSpacing="sm">
-            {fields.map((path) => {
-              const Own = own[path] ?? Field
-              const field = { form, path, schema }
-              return canReset ? (
-                <ResettableField key={path} {...field}>
-                  <Own {...field} />
-                </ResettableField>
-              ) : (
-                <Own key={path} {...field} />
-              )
-            })}
+            {fields
+              .filter((path) => !isOfItems(path))
+              .map((path) => {
+                const Own = own[path] ?? Field
+                const field = { form, path, schema }
+                return canReset ? (
+                  <ResettableField key={path} {...field}>
+                    <Own {...field} />
+                  </ResettableField>
+                ) : (
+                  <Own key={path} {...field} />
+                )
+              })}
           </SimpleGrid>
         </Card>
       ))}
@@ -285,19 +296,34 @@ export const Fields = ({
   )
 }
 
+const withHolders = (value: Json | undefined, [key = '', ...rest]: readonly string[]): Json | undefined => {
+  if (key === itemKey)
+    return Array.isArray(value) ? value.flatMap((item: Json) => withHolders(item, rest) ?? []) : value
+  const holder = isObject(value) ? value : {}
+  return rest.length === 0 ? holder : { ...holder, [key]: withHolders(holder[key], rest) }
+}
+
 /** A record as values of a form: a field that is not there is an empty one, at every depth that a group names. */
-export const valuesFor = (record: JsonObject, groups: readonly FieldGroup[]): JsonObject => {
-  const values: Record<string, Json | undefined> = structuredClone({ ...record })
-  for (const path of groups.flatMap(({ fields }) => fields)) {
-    const keys = path.split('.')
-    let holder = values
-    for (const key of keys.slice(0, -1)) {
-      const inner: Record<string, Json | undefined> = isObject(holder[key]) ? { ...holder[key] } : {}
-      holder[key] = inner
-      holder = inner
-    }
-  }
-  return values
+export const valuesFor = (record: JsonObject, groups: readonly FieldGroup[]): JsonObject =>
+  groups
+    .flatMap(({ fields }) => fields)
+    .reduce<JsonObject>(
+      (values, path) => withHolders(values, path.split('.')) as JsonObject,
+      structuredClone(record),
+    )
+
+/** Without objects that a form added to items of lists and that stayed empty. */
+const withoutHolders = (
+  value: Json | undefined,
+  [key = '', ...rest]: readonly string[],
+): Json | undefined => {
+  if (rest.length === 0) return value
+  if (key === itemKey)
+    return Array.isArray(value) ? value.flatMap((item: Json) => withoutHolders(item, rest) ?? []) : value
+  if (!isObject(value)) return value
+  const { [key]: holder, ...others } = value
+  const inner = withoutHolders(holder, rest)
+  return isObject(inner) && Object.keys(inner).length === 0 ? others : { ...others, [key]: inner }
 }
 
 const withValueAt = (
@@ -322,6 +348,16 @@ export const withNumbers = (values: JsonObject, groups: readonly FieldGroup[], s
       const value = typeof typed === 'string' ? numberIn(typed) : undefined
       return value === undefined ? changed : withValueAt(changed, path.split('.'), value)
     }, values)
+
+/** The values of a form as the record to send. */
+export const recordFrom = (values: JsonObject, groups: readonly FieldGroup[], schema: Schema): JsonObject =>
+  groups
+    .flatMap(({ fields }) => fields)
+    .filter(isOfItems)
+    .reduce<JsonObject>(
+      (record, path) => withoutHolders(record, path.split('.')) as JsonObject,
+      recordOf(withNumbers(values, groups, schema)),
+    )
 
 /** Shows each problem at its field, and goes to the first one. Answers with whether there was a field for any. */
 export const setProblems = (form: RecordForm, error: unknown) => {

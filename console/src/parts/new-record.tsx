@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form'
 import { useTranslation } from 'react-i18next'
 import { useLocation } from 'wouter'
 import { useChange } from '../lib/answers.ts'
-import { isObject, type JsonObject, recordOf } from '../lib/json.ts'
+import { isObject, type JsonObject } from '../lib/json.ts'
 import { defaultsOf, type Schema, useSchema } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
 import {
@@ -11,9 +11,9 @@ import {
   Fields,
   type OwnField,
   type RecordForm,
+  recordFrom,
   setProblems,
   valuesFor,
-  withNumbers,
 } from './fields.tsx'
 import { Loading } from './screen.tsx'
 
@@ -62,7 +62,7 @@ const NewRecordForm = ({
   })
   return (
     <form
-      onSubmit={form.onSubmit((values) => creating.mutate(recordOf(withNumbers(values, groups, schema))))}
+      onSubmit={form.onSubmit((values) => creating.mutate(recordFrom(values, groups, schema)))}
       noValidate
     >
       <Stack gap="lg">

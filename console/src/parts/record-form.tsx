@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../lib/answers.ts'
 import { tellFailure } from '../lib/failures.tsx'
-import { changesOnto, isObject, type JsonObject, jsonObjectOf, recordOf, withChanges } from '../lib/json.ts'
+import { changesOnto, isObject, type JsonObject, jsonObjectOf, withChanges } from '../lib/json.ts'
 import { type Schema, useSchema, withoutDefaults } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
 import { useVersions } from '../lib/versions.ts'
@@ -14,9 +14,9 @@ import {
   Fields,
   type OwnField,
   type RecordForm,
+  recordFrom,
   setProblems,
   valuesFor,
-  withNumbers,
 } from './fields.tsx'
 import { HistoryTab } from './history-tab.tsx'
 import { Loading } from './screen.tsx'
@@ -110,8 +110,8 @@ const useSaving = (
   })
   const changes = (onto: JsonObject) =>
     changesOnto(onto, {
-      before: recordOf(inForm(props, schema, base.record)),
-      after: recordOf(withNumbers(form.getValues(), props.groups, schema)),
+      before: recordFrom(inForm(props, schema, base.record), props.groups, schema),
+      after: recordFrom(form.getValues(), props.groups, schema),
       whole: props.whole,
     })
   const send = ({ record, revision }: Base) =>
