@@ -47,6 +47,7 @@ const screens: readonly Screens[] = [
   { id: 'tasks', Routes: opened(() => import('./tasks/routes.tsx')) },
   { id: 'alerts', Routes: opened(() => import('./alerts/routes.tsx')) },
   { id: 'edge', Routes: opened(() => import('./edge/routes.tsx')) },
+  { id: 'carriers', Routes: opened(() => import('./carriers/routes.tsx')) },
   { id: 'brand', Routes: opened(() => import('./brand/routes.tsx')) },
   { id: 'events', Routes: opened(() => import('./events/routes.tsx')) },
   { id: 'system', Routes: opened(() => import('./system/routes.tsx')), isShown: isMaster },
@@ -155,7 +156,15 @@ const menu: readonly MenuGroup[] = [
       { to: 'alerts', label: 'alerts.open' },
     ],
   },
-  { id: 'access', Icon: ShieldCheck, entries: [{ to: 'edge', label: 'edge.title', isShown: isAdmin }] },
+  {
+    id: 'access',
+    Icon: ShieldCheck,
+    entries: [
+      { to: 'edge', label: 'edge.title', isShown: isAdmin },
+      { to: 'carriers', label: 'carriers.of.account', isShown: isAdmin },
+      { to: 'carriers/system', label: 'carriers.of.system', isShown: isMaster },
+    ],
+  },
   {
     id: 'system',
     Icon: Cog,
