@@ -15,6 +15,10 @@ export const assertAllResponded = (unreachable: readonly string[]) => {
 /** Metadata about edges that did not answer. */
 export const unreachableIn = (hosts: readonly string[]) => (hosts.length > 0 ? { unreachable: hosts } : {})
 
+/** The same for lists that are empty where there is no edge to ask, which explains why. */
+export const edgesIn = (isPresent: boolean, hosts: readonly string[]) =>
+  isPresent ? unreachableIn(hosts) : { edges: 0 }
+
 export const quickcallFailed = failureKind('quickcall_failed', ({ reason }: { reason: string }) => ({
   status: 500,
   message: 'quickcall initiation failed',

@@ -19,6 +19,7 @@ describeAnyEngine('channels without a media switch', (engine) => {
     const path = `${acme.path}/channels`
     for (const place of [path, `${device.path}/channels`, `${ada.path}/channels`])
       expect(await ada.get(place)).toSucceedWith([])
+    expect((await ada.get(path)).body.metadata).toEqual({ edges: 0 })
     const unknown = [404, 'bad_identifier', { message: 'bad identifier', cause: 'some-call' }] as const
     expect(await ada.get(`${path}/some-call`)).toFailWith(...unknown)
     expect(await ada.post(`${path}/some-call`, { action: 'hangup' })).toFailWith(...unknown)

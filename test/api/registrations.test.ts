@@ -16,7 +16,9 @@ describeAnyEngine('registrations without a media switch', (engine) => {
   it('are an empty list, of which nothing has to be deleted', async () => {
     const path = `${world.acme.path}/registrations`
     await world.device(world.acme, { sip: { username: 'nowhere' } })
-    expect(await world.ada.get(path)).toSucceedWith([])
+    const { data, body } = await world.ada.get(path)
+    expect(data).toEqual([])
+    expect(body.metadata).toEqual({ edges: 0 })
     expect(await world.ada.get(`${path}/count`)).toSucceedWith({ count: 0 })
     expect(await world.ada.delete(path)).toSucceedWith('ok')
     expect(await world.ada.delete(`${path}/nowhere`)).toSucceedWith('ok')

@@ -51,8 +51,10 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
     return { ...heard, timeoutMs }
   }
 
+  const isPresent = async () => (await edgeSettings(settings)) !== undefined
+
   const assertPresent = async () => {
-    if (!(await edgeSettings(settings))) throw failure(mediaSwitchMissing, {})
+    if (!(await isPresent())) throw failure(mediaSwitchMissing, {})
   }
 
   /**
@@ -84,6 +86,9 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
   }
 
   return {
+    /** Whether there is an edge to ask. */
+    isPresent,
+
     registrations: (phones: readonly Phone[]): Promise<Heard<Contact>> => contactsOf(phones, { skips: true }),
 
     endRegistrations: (phones: Batches<Identity>, hosts?: readonly string[]) =>

@@ -5,7 +5,8 @@ import { get, post, type Route } from '../../../http/route.ts'
 import { badIdentifier, failure, invalidAction } from '../../../lib/failure.ts'
 import { anyText, list } from '../../../lib/schema.ts'
 import type { Records } from '../../../storage/records.ts'
-import { edgeFails, unreachableIn } from '../../../switch/answers.ts'
+import { edgeFails, edgesIn, unreachableIn } from '../../../switch/answers.ts'
+import type { MediaSwitch } from '../../../switch/kamailio/kamailio.ts'
 import type { Heard } from '../../../switch/media-switch.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
@@ -22,11 +23,21 @@ const listed = ({ found, unreachable }: Heard<Channel>) =>
 
 const listing = { isLong: true, allow: accountMember, answers: list(Channel), fails: edgeFails } as const
 
-const channelRoutes = (channels: Channels, devices: Devices, records: Records): Route[] => [
+interface Deps {
+  channels: Channels
+  devices: Devices
+  records: Records
+  mediaSwitch: Pick<MediaSwitch, 'isPresent'>
+}
+
+const channelRoutes = ({ channels, devices, records, mediaSwitch }: Deps): Route[] => [
   get(all, {
     summary: 'List the calls in progress of an account',
     ...listing,
-    run: async ({ account }) => listed(await channels.ofAccount(account)),
+    run: async ({ account }) => {
+      const { found, unreachable } = await channels.ofAccount(account)
+      return answer({ data: found, metadata: edgesIn(await mediaSwitch.isPresent(), unreachable) })
+    },
   }),
   get(`${onAccount}/devices/{device_id}/channels`, {
     summary: 'List the calls in progress of a device',
@@ -70,7 +81,12 @@ export const channelsArea = area({
   name: 'channels',
   describes: { channels: 'Calls in progress.' },
   needs: { devices: devicesArea },
-  create: (tools, { devices }) => ({
-    routes: channelRoutes(createChannels({ ...tools, devices }), devices, tools.store.records),
+  create: ({ store, mediaSwitch }, { devices }) => ({
+    routes: channelRoutes({
+      channels: createChannels({ store, mediaSwitch, devices }),
+      devices,
+      records: store.records,
+      mediaSwitch,
+    }),
   }),
 })

@@ -2,7 +2,8 @@ import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { answer, RowsResponse } from '../../../http/response/responses.ts'
 import { del, get, type Route } from '../../../http/route.ts'
 import { anyText, list } from '../../../lib/schema.ts'
-import { edgeFails, unreachableIn } from '../../../switch/answers.ts'
+import { edgeFails, edgesIn, unreachableIn } from '../../../switch/answers.ts'
+import type { MediaSwitch } from '../../../switch/kamailio/kamailio.ts'
 import { area } from '../../area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { createRegistrations, type Registrations } from './operations.ts'
@@ -12,7 +13,10 @@ const all = '/v2/accounts/{account_id}/registrations'
 
 const ended = (unreachable: readonly string[]) => answer({ data: 'ok', metadata: unreachableIn(unreachable) })
 
-const registrationRoutes = (registrations: Registrations): Route[] => [
+const registrationRoutes = (
+  registrations: Registrations,
+  { isPresent }: Pick<MediaSwitch, 'isPresent'>,
+): Route[] => [
   get(all, {
     summary: 'List the registered devices of an account and their addresses',
     isLong: true,
@@ -21,7 +25,8 @@ const registrationRoutes = (registrations: Registrations): Route[] => [
     fails: edgeFails,
     run: async ({ account }) => {
       const { batches, unreachable } = await registrations.list(account)
-      return new RowsResponse(batches, () => unreachableIn([...unreachable]))
+      const isThere = await isPresent()
+      return new RowsResponse(batches, () => edgesIn(isThere, [...unreachable]))
     },
   }),
   get(`${all}/count`, {
@@ -57,6 +62,6 @@ export const registrationsArea = area({
   describes: { registrations: 'Registered devices and their addresses.' },
   needs: { devices: devicesArea },
   create: ({ mediaSwitch }, { devices }) => ({
-    routes: registrationRoutes(createRegistrations({ devices, mediaSwitch })),
+    routes: registrationRoutes(createRegistrations({ devices, mediaSwitch }), mediaSwitch),
   }),
 })
