@@ -18,6 +18,8 @@ export interface Column<Row> {
   isExtra?: boolean
   /** Hidden until the user chooses it. */
   isOptional?: boolean
+  /** Shown where the screen is wide only. */
+  isWide?: boolean
   /** Numbers are right-aligned. */
   isNumber?: boolean
   /** How the list is sorted by this column. */
@@ -62,6 +64,9 @@ interface RowList<Row> {
   /** Milliseconds between two reads of visible rows, for data without events. */
   every?: number
 }
+
+const shownFrom = ({ isExtra, isWide }: Pick<Column<unknown>, 'isExtra' | 'isWide'>) =>
+  isWide ? 'lg' : isExtra ? 'sm' : undefined
 
 const rowHeight = 44
 const readAhead = 10
@@ -176,7 +181,7 @@ export const RowList = <Row,>(props: RowList<Row>) => {
               {withOrder(columns, order, setOrder).map((column) => (
                 <Table.Th
                   key={column.id}
-                  visibleFrom={column.isExtra ? 'sm' : undefined}
+                  visibleFrom={shownFrom(column)}
                   ta={column.isNumber ? 'end' : undefined}
                   aria-sort={column.sorted}
                 >
@@ -195,12 +200,8 @@ export const RowList = <Row,>(props: RowList<Row>) => {
                   aria-rowindex={origin + item.index + 2}
                   h={rowHeight}
                 >
-                  {columns.map(({ id, show, isExtra, isNumber }) => (
-                    <Table.Td
-                      key={id}
-                      visibleFrom={isExtra ? 'sm' : undefined}
-                      ta={isNumber ? 'end' : undefined}
-                    >
+                  {columns.map(({ id, show, isNumber, ...width }) => (
+                    <Table.Td key={id} visibleFrom={shownFrom(width)} ta={isNumber ? 'end' : undefined}>
                       {row ? <div className="row-cell">{show(row)}</div> : '…'}
                     </Table.Td>
                   ))}

@@ -39,6 +39,8 @@ const screens: readonly Screens[] = [
   { id: 'devices', Routes: opened(() => import('./devices/routes.tsx')) },
   { id: 'groups', Routes: opened(() => import('./groups/routes.tsx')) },
   { id: 'callflows', Routes: opened(() => import('./callflows/routes.tsx')) },
+  { id: 'registrations', Routes: opened(() => import('./registrations/routes.tsx')) },
+  { id: 'live-calls', Routes: opened(() => import('./live-calls/routes.tsx')) },
   { id: 'numbers', Routes: opened(() => import('./numbers/routes.tsx')) },
   { id: 'calls', Routes: opened(() => import('./calls/routes.tsx')) },
   { id: 'money', Routes: opened(() => import('./money/routes.tsx')) },
@@ -84,6 +86,8 @@ const menu: readonly MenuGroup[] = [
       { to: 'devices', label: 'screens.devices' },
       { to: 'groups', label: 'screens.groups' },
       { to: 'callflows', label: 'screens.callflows' },
+      { to: 'registrations', label: 'registrations.title' },
+      { to: 'live-calls', label: 'liveCalls.title' },
     ],
   },
   {

@@ -116,6 +116,9 @@ export const CallList = () => {
       title={t('screens.calls')}
       actions={
         <>
+          <ButtonToScreen to={to('live-calls')} variant="default">
+            {t('liveCalls.title')}
+          </ButtonToScreen>
           <ButtonToScreen to={to(`calls/charts?${filters.search}`)} variant="default">
             {t('calls.charts')}
           </ButtonToScreen>
