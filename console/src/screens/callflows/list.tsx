@@ -68,7 +68,7 @@ export const CallflowList = () => {
             isExtra: true,
             show: ({ modules }) =>
               served && !modules.every((module) => served.has(module)) ? (
-                <Badge color="orange.9">{t('callflows.mediaServer')}</Badge>
+                <Badge color="orange">{t('callflows.mediaServer')}</Badge>
               ) : null,
           },
         ]}

@@ -93,7 +93,7 @@ const StepCard = ({ path, step }: { path: Path; step: Step }) => {
               <Summary step={step} />
             </Text>
           </div>
-          {!served.has(module) && <Badge color="orange.9">{t('callflows.mediaServer')}</Badge>}
+          {!served.has(module) && <Badge color="orange">{t('callflows.mediaServer')}</Badge>}
         </UnstyledButton>
         <StepMenu path={path} step={step} name={name} />
       </Group>

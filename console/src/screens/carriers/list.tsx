@@ -45,7 +45,7 @@ const useColumns = (scope: Scope): readonly Column<ResourceRow>[] => {
       title: t('carriers.state'),
       show: ({ enabled, emergency }) => (
         <Group gap={4} wrap="nowrap">
-          <Badge color={enabled ? 'green.9' : 'red.9'}>
+          <Badge color={enabled ? 'green' : 'red'}>
             {t(enabled ? 'carriers.enabled' : 'carriers.disabled')}
           </Badge>
           {emergency && <Badge variant="default">{t('carriers.emergency')}</Badge>}

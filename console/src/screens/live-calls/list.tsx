@@ -77,7 +77,7 @@ const useColumns = (hangUp: (call: Row) => void): readonly Column<Row>[] => {
       title: t('liveCalls.state'),
       isExtra: true,
       show: ({ answered }) => (
-        <Badge color={answered ? 'green.9' : 'gray.7'}>
+        <Badge color={answered ? 'green' : 'gray'}>
           {t(answered ? 'liveCalls.answered' : 'liveCalls.ringing')}
         </Badge>
       ),
