@@ -128,7 +128,7 @@ type Action = ReturnType<typeof actionIn>
 /** The file is streamed. */
 const inputOf = async (file: string | undefined) => {
   if (file === undefined) return { data: {} }
-  // Its error names the problem, that of a Blob does not.
+  // Its error contains the problem; the error of a Blob does not.
   await access(file, constants.R_OK)
   return { body: await openAsBlob(file), headers: { 'content-type': 'text/csv' } }
 }

@@ -1,5 +1,5 @@
-// The command line. Plain JavaScript: a TypeScript file as the first one would be stripped of its types before the compile
-// cache is there for all others, and what strips types takes 13 MB and never goes.
+// The command line. Plain JavaScript: stripping the types of a first TypeScript file would load the type stripper (13 MB) before
+// the compile cache is active.
 import { enableCompileCache, getCompileCacheDir } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { compileCache } from './compile-cache.mjs'

@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module'
 
 const ourCode = new URL('.', import.meta.url).href
 
-/** What a file is; undefined where its name alone does not say it. */
+/** Format of a file; undefined if its name does not determine it. */
 const formatOf = (url) => {
   if (url.endsWith('.mjs')) return 'module'
   if (!url.startsWith(ourCode)) return undefined

@@ -1,4 +1,4 @@
-// What can be seen of the documentation's site without a browser.
+// Checks of the documentation site that need no browser.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
@@ -28,7 +28,7 @@ const referencesIn = (text: string) =>
 
 const program = join(root, 'scripts', 'build-docs.mjs')
 
-/** What newcomers type, and the guide that answers it. */
+/** Search words of new users, and the expected guide. */
 const searches = {
   'add a phone': 'accounts-and-users',
   'phone does not register': 'phone-does-not-register',

@@ -1,4 +1,4 @@
-// What can be seen of the pages without running them. test/processes/docs.test.ts runs their commands.
+// Checks of the pages without their commands. test/processes/docs.test.ts runs the commands.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -18,7 +18,7 @@ it('says of each event whether it is a change, and which record it names', () =>
   expect(texts.filter(([, text]) => !/^(?:Change|Extra): .* Record: `/.test(text))).toEqual([])
 })
 
-// How kinds of records are named where they are stored or told.
+// Names of kinds of records in the store and in events.
 const kindForms = [
   /createAttachment<[^(]*>\(\s*store,\s*'([a-z_]+)'/g,
   /createFiles\(store, '([a-z_]+)'/g,

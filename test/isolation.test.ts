@@ -22,7 +22,7 @@ import { describeAnyEngine, type TestAccount, useWorld, type World } from './sup
 // records carry a word that no other tenant can know; the test calls every route with foreign ids in every
 // place.
 
-/** What a tenant has: its account, its records by the variables that name them, and its word. */
+/** A tenant: its account, its records by path variable, and its marker word. */
 interface Tenant {
   account: TestAccount
   ids: PathIds
@@ -255,7 +255,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
     })
   }
 
-  /** Refused, as one who has no business there, and told nothing. */
+  /** Refused with a response that reveals nothing. */
   const expectRefusal = (answer: Answer, { victim, title }: Attack, statuses = [401, 403, 404]) => {
     const told = `${title}: ${answer.request.method} ${answer.request.path}: ${answer.status} ${answer.text}`
     expect(statuses, told).toContain(answer.status)
@@ -388,7 +388,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
       }
     }))
 
-  // A store of PostgreSQL cannot be put back after each request that is granted.
+  // A PostgreSQL store cannot be reset after each granted request.
   if (engine === 'postgres') return
 
   describe('whose ids are in a body of another account', () => {
@@ -400,7 +400,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
 
     afterAll(() => store.close())
 
-    /** Sends a body, puts the store back if that was granted, and shows that it did nothing to the victim. */
+    /** Sends a body, resets the store if the request was granted, and checks that the victim is unchanged. */
     const lureWith = async (attack: Attack, route: Route, lure: Json, before: readonly string[]) => {
       const { by, home, victim, title } = attack
       const { data, options } = requestFor(route)
@@ -426,7 +426,7 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
           const before = await rowsOf(world, attack.victim)
           for (const [, route, lureTo] of ofAttack)
             await lureWith(attack, route, lureTo(attack.victim), before)
-          // What was refused changed nothing either.
+          // Refused requests changed nothing either.
           expect(await rowsOf(world, attack.victim), attack.title).toEqual(before)
         }
       },

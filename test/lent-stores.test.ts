@@ -13,7 +13,7 @@ const onStore = async (url: string, statement: string) => {
   return rows
 }
 
-/** A store is used by a test that runs these statements; answers with its database and the one of the next test. */
+/** Runs these statements in the store of a test; returns its database and that of the next test. */
 const usedBy = async (...statements: string[]) => {
   const first = await lendStore(template as string)
   for (const statement of statements) await onStore(first.url, statement)

@@ -28,7 +28,7 @@ describe('the files of supervisors', () => {
 
   it.each(supervised)('%s sets only what is a setting', (path) => {
     const known = new Set(settingsTable.map(({ name }) => name))
-    // What Compose puts into its own files.
+    // Files that Compose generates.
     const ofCompose = ['CROSSPOINT_IMAGE', 'CROSSPOINT_NAME']
     const named = [...read(path).matchAll(/\bCROSSPOINT_[A-Z_]+/g)].map(([name]) => name)
     expect(named.filter((name) => !known.has(name) && !ofCompose.includes(name))).toEqual([])

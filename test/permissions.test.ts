@@ -301,7 +301,7 @@ beforeAll(async () => {
 
 afterAll(() => store.close())
 
-/** Who calls each route in this run. */
+/** Callers of each route in this run. */
 const callersOf = (routes: readonly Route[], columns: readonly Caller[]) => {
   const drawn = Map.groupBy(walkOf(routes, columns), ([route]) => route)
   return (route: Route) => {

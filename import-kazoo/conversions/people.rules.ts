@@ -216,7 +216,7 @@ const convertApps = (document: KazooDocument, { accountId, users }: People): Con
 
 type Convert = (document: KazooDocument, people: People) => Converted
 
-// These end with their system.
+// These exist only in their system.
 const skip: Convert = (document) => converted(document, 'skipped')
 
 const conversions: Readonly<Record<string, Convert>> = {

@@ -215,7 +215,7 @@ export const createBatches = (deps: Deps) => {
     commit: (set: ChangeSet) =>
       set.changes.length === 0 ? store.writeUnrecorded(set.statements) : store.adopt(set),
 
-    /** Adds findings to documents that are gone while their records stay. */
+    /** Adds findings to deleted documents whose records stay. */
     async addFindings(batch: Batch, findings: readonly Finding[]) {
       const ids = findings.map(({ id }) => id)
       const known = await run.known(batch.database, ids)

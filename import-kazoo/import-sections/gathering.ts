@@ -47,7 +47,7 @@ const gatheredTypes: ReadonlySet<string> = new Set([
   'whitelabel',
 ])
 
-// Only before anything is stored; afterwards the store is asked.
+// Only before anything is stored; afterwards the store is queried.
 const typesWithNumbers: ReadonlySet<string> = new Set(['callflow', 'sys_info'])
 
 const settingIn = async (source: Source, id: string): Promise<Json | undefined> => {

@@ -29,7 +29,7 @@ export interface Facts extends ImportScope {
   lost: ReadonlySet<string>
   plans: ReadonlyMap<string, ReadonlySet<string>>
   providers: ReadonlySet<string>
-  /** Undefined: the store is asked. */
+  /** Undefined: query the store. */
   uses: NumberUses | undefined
   /** Whether months continue the balance of the one before. */
   carriesOver: boolean

@@ -7,7 +7,7 @@ import type { Collection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 
 export interface ImportedFile {
-  /** What it is to its record: `logo`, `photo`, `input`. */
+  /** Role of the file in its record: `logo`, `photo`, `input`. */
   role: string
   contentType: string
   bytes: Buffer
@@ -24,7 +24,7 @@ export interface ImportedRecord {
   /** Distinguishes a new arrival from an earlier one: 32 hex digits, equal for equal content. */
   revision: string
   doc: Json
-  /** What is not, in the words of the area. Secrets among it are in clear, and are never kept so. */
+  /** Fields that are not imported. Secrets among them are in clear text, and must never be stored so. */
   facts: Json
   files: readonly ImportedFile[]
 }
@@ -42,7 +42,7 @@ export interface Importer {
   rules?(doc: Json): Problems
   /** Repairs a document that would do more without the values at these places than it did with them. */
   repair?(doc: Json, removed: readonly Place[]): Json
-  /** Keys, dotted, that `put` leaves out because they cannot hold here: for documents that no one schema describes. */
+  /** Dotted keys that `put` drops because they are not valid here: for documents without a single schema. */
   leavesOut?(arrival: Pick<ImportedRecord, 'id' | 'doc'>): Promise<readonly string[]>
   /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */
   kind?: string
@@ -57,7 +57,7 @@ export interface Importer {
    * Adds the writes that store the record. Returns false, and adds nothing, if it is already stored like this.
    */
   put(set: ChangeSet, arrival: ImportedRecord): Promise<boolean>
-  /** The same for many at once, where records come by the million: answers for each whether something was added. */
+  /** The same for many records in one call. Returns for each whether it was added. */
   putMany?(set: ChangeSet, arrivals: readonly ImportedRecord[]): Promise<boolean[]>
   /** The record as it would be stored, and the stored one. */
   drawn?(arrival: ImportedRecord): Promise<Drawn>

@@ -87,7 +87,7 @@ export interface AreaDeps {
   dns: Dns
   outgoing: Outgoing
   calls: Calls
-  /** Where older call records go; undefined: nowhere. */
+  /** Archive of older call records; undefined: none. */
   callArchive: ObjectStore | undefined
   afterwards: Afterwards
   leases: Leases
@@ -107,7 +107,7 @@ export type CountSource = (
   accountId: string,
 ) => AsyncIterable<readonly (readonly [category: string, item: string, count?: number])[]>
 
-/** Something that can be put right in accounts. */
+/** A repair of accounts. */
 export interface Migration {
   description: string
   plan: StepwiseWork
@@ -116,14 +116,14 @@ export interface Migration {
 
 /** What an area collects from those above it in the list. */
 export interface Collected {
-  /** Where what accounts have is counted from. */
+  /** Sources of the quantities of accounts. */
   counts: readonly CountSource[]
   taskActions: readonly TaskAction[]
-  /** What can be put right in accounts, by the id that clients name. */
+  /** Migrations of accounts, by ID. */
   migrations: Readonly<Record<string, Migration>>
   /** The shapes of what clients write, by the names that clients know. */
   schemas: Readonly<Record<string, TSchema>>
-  /** How records of another system are taken in, by what they are. */
+  /** Importers of records, by type. */
   adoptions: Readonly<Record<string, Importer>>
 }
 

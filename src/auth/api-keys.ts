@@ -2,14 +2,14 @@ import { type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
 import { unixOfGregorian } from '../lib/gregorian.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
 
-// What scopes let pass. Asked for each request: nothing here waits.
+// Checks of scopes. They run for each request, so they are synchronous.
 
 /** `<area>:read`, `<area>:write`, or `*`. */
 export type Scopes = readonly string[]
 
 type ScopeAccess = 'read' | 'write'
 
-/** How callers with scopes may call a route whatever these name: see RouteSpec. */
+/** Which API keys may call a route, regardless of its area: see RouteSpec. */
 export type KeyRule = 'any' | 'unlimited' | 'none'
 
 /** The scope that a request needs: the area is the resource of its route. */
@@ -29,7 +29,7 @@ const scopeSetOf = (scopes: Scopes) => {
   return known
 }
 
-/** Who may write in an area may read there. */
+/** The right to write in an area includes the right to read. */
 const covers = (scopes: Scopes, area: string, access: ScopeAccess) => {
   const words = scopeSetOf(scopes)
   return (
@@ -61,7 +61,7 @@ export const areScopesWithin = (scopes: Scopes | undefined, of: Scopes | undefin
 export const settingScopes = (list: unknown): Scopes | undefined =>
   Array.isArray(list) && list.length > 0 ? list : undefined
 
-/** What two lists both allow. Undefined is everything. */
+/** Scopes that both lists allow. Undefined: all. */
 export const bothAllow = (one: Scopes | undefined, other: Scopes | undefined): Scopes | undefined => {
   if (one === undefined || other === undefined) return one ?? other
   const within = (scopes: Scopes, of: Scopes) => scopes.filter((scope) => isScopeWithin(scope, of))
@@ -131,7 +131,7 @@ const isNetworkWithin = (text: string, of: readonly Cidr[]) => {
 /** The limits of a key, or of the caller that creates one. */
 export type KeyLimits = Readonly<Pick<ApiKeyDoc, 'scopes' | 'expires' | 'networks'>>
 
-/** In which of its limits a key goes beyond other ones. */
+/** The limits in which a key exceeds other limits. */
 export const excessOver = (doc: KeyLimits, of: KeyLimits) => {
   const { networks, expires = Number.POSITIVE_INFINITY } = doc
   const around = of.networks

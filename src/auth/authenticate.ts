@@ -55,7 +55,7 @@ export const keyHolder = async (
   return user
 }
 
-/** What a request brought to prove who sends it. */
+/** Credentials of a request. */
 export type Credential =
   | { kind: 'token'; token: string }
   | { kind: 'basic'; value: string }
@@ -96,7 +96,7 @@ const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
 interface Visitor {
   clientAddress: string
-  /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
+  /** Charges tokens before a slow check, or refuses the request. The returned function refunds them. */
   pledge(): Promise<() => Promise<void>>
 }
 
@@ -127,7 +127,7 @@ interface Deps {
   apiKeys: { isKey(text: string): boolean; actorOf(key: string): Promise<Actor> }
   /** Whether a password alone will do for this user. */
   admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean>
-  /** What a user who brings one may do; undefined: everything. */
+  /** Scopes of a user who signs in with a password; undefined: all. */
   scopesOf(account: AccountRecord, user: UserRecord): Promise<Scopes | undefined>
 }
 
@@ -193,7 +193,7 @@ export const createAuthenticate = (deps: Deps) => {
   return async (credential: Credential, visitor: Visitor): Promise<Actor> => {
     if (credential.kind === 'token') return tokens.verify(credential.token)
     if (credential.kind === 'bearer') return bearer(credential.value)
-    // Programs that know no other way send a named key as a password.
+    // Programs without another method send a named key as a password.
     const password = passwordIn(basicTextOf(credential.value))
     return apiKeys.isKey(password) ? apiKeys.actorOf(password) : basic(credential.value, visitor)
   }

@@ -57,7 +57,7 @@ const allMarks = keyLayers.flatMap((_, index) =>
   digestMethods.map((method) => ({ method, layer: index + 1, mark: layerMark(method, index + 1) })),
 )
 
-/** How keys begin that are not of the last layer. */
+/** Prefix of keys that need another layer. */
 export const weakKeyMarks: readonly string[] = allMarks
   .filter(({ layer }) => layer < keyLayers.length)
   .map(({ mark }) => mark)
@@ -78,7 +78,7 @@ const wrap = (salt: string, mark: string, parameters: KeyLayer, secret: string) 
   return `${mark}${key.toString('base64url')}`
 }
 
-/** What is to be derived: the layers of a secret, from this one on. */
+/** Remaining layers of a secret to derive. */
 export interface PasswordHashing {
   /** Hex; the account's. */
   salt: string
@@ -117,7 +117,7 @@ export const renewal = (salt: string, key: string): PasswordHashing => {
 }
 
 const passwordBytes = 15
-// It begins with a letter, or programs that are given it would take it for an option.
+// It starts with a letter, so that programs do not read it as an option.
 const passwordForms = [/\d/, /[a-z]/, /[A-Z]/, /[-_]/, /^[A-Za-z]/]
 
 /** A password that satisfies every password rule: twenty characters, some of each kind. */

@@ -99,7 +99,7 @@ export interface TokenOrigin {
   exp?: number
 }
 
-/** What a token says. Written and read by tokens.ts alone. */
+/** Claims of a token. Only tokens.ts writes and reads them. */
 export interface TokenClaims {
   iss: string
   /** Unix seconds; absent when tokens do not expire. */
@@ -173,7 +173,7 @@ export const isWithin = (actor: Pick<Actor, 'accountId' | 'user'>, account: Acco
 /** The claim that the very first account holds: a store has one master account. */
 export const masterClaim = { scope: systemScope, name: 'master_account', value: 'master' }
 
-/** Who makes the master account when the server starts for the first time. */
+/** Author of the master account at the first start. */
 export const startAuthor: Author = { requestId: 'first-start' }
 
 /** The nearest disabled one of an account and its parents, and when the first of their trials ends (Gregorian seconds). */
@@ -194,7 +194,7 @@ export const disabledOf = async (records: Records, account: AccountRecord): Prom
 
 type StoreReader = Pick<Store, 'records' | 'clock'>
 
-/** Whether people and programs of an account are let in. */
+/** Whether users and API keys of an account may sign in. */
 export const isInService = async ({ records, clock }: StoreReader, account: AccountRecord) => {
   const { disabled, trialEnd } = await serviceOf(records, account)
   return disabled === undefined && trialEnd > gregorianNow(clock)

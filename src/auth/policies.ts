@@ -91,7 +91,7 @@ export const userOrAdmin = tokenPolicy(
 /** As accountMember. Ordinary users must own the record: the area checks that. */
 export const ownerOrAdmin = tokenPolicy('admin of account or ancestor, or the owner of the record', sees)
 
-/** Who speaks for a proper ancestor of the account in the path, or for a superduper account. */
+/** Callers of a parent account of the account in the path, or of a superduper account. */
 export const ancestorOnly = tokenPolicy(
   'admin of an ancestor',
   (actor, account) => isSuperduper(actor) || (account !== undefined && isAbove(actor, account)),
@@ -174,7 +174,7 @@ const isAllowedProxy = (doc: Readonly<Record<string, unknown>>, peer: string) =>
   return list.length === 0 || isAmong(list, peer)
 }
 
-/** Whether connections from there may bring credentials of an account, and of a user of it. Asked for each request. */
+/** Whether connections from an address may use credentials of an account and its user. Checked for each request. */
 export const isThroughAllowedProxy = (
   { account, user }: { account: AccountRecord; user: UserRecord | undefined },
   peer: string,
@@ -207,7 +207,7 @@ export const networkProblems = (field: string, list: readonly unknown[]): Proble
   return Object.fromEntries(problems)
 }
 
-/** What is wrong with the proxies that a request wants. */
+/** Problems of the allowed proxies in a request. */
 export const proxyProblems = (data: Readonly<Record<string, unknown>>, change: ProxyChange): Problems => {
   const list = proxiesIn(data)
   const problems = networkProblems('allowed_proxy_ips', list)

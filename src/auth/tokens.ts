@@ -64,9 +64,9 @@ export interface TokenSubject {
   /** For an impersonation session: the sessions that led to it, oldest first. */
   origins?: readonly TokenOrigin[] | undefined
   multiFactor?: boolean
-  /** Not positive: the token does not expire. Undefined: as the system's settings say. */
+  /** 0 or less: the token does not expire. Undefined: the value of the system's settings. */
   lifetimeSeconds?: number
-  /** The one thing that the token is good for; absent: everything that its user may do. */
+  /** The only purpose of the token; absent: all rights of its user. */
   purpose?: TokenPurpose
   scopes?: Scopes | undefined
 }

@@ -257,7 +257,7 @@ export const createBatches = <Detail>(deps: Deps<Detail>) => {
 
   const takeUp = async (signal: AbortSignal) => {
     const elsewhere: WaitingRun[] = []
-    // After its turn, a run has another place in the list than here: the next pass takes it up.
+    // A batch changes the position of a run in the list: the next pass takes it.
     const tried = new Set(running.keys())
     const waiting = await runs.waiting()
     const accounts = new Set(waiting.map(({ accountId }) => accountId))

@@ -25,7 +25,7 @@ export const printingRefusals = async (work: () => Promise<number>): Promise<num
   }
 }
 
-/** Failures of the work become refusals with this text. */
+/** A failure of the work becomes a refusal with this text. */
 export const refusingFailures = <T>(work: Promise<T>, textOf: (failure: Failure) => string): Promise<T> =>
   work.catch((error) => {
     throw error instanceof Failure && !isOutage(error) ? new Refusal(textOf(error), { cause: error }) : error

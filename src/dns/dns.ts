@@ -15,10 +15,10 @@ export interface Dns extends Resolver {
 }
 
 interface Deps {
-  /** `host:port`: only these are asked. Empty: those of the machine. */
+  /** `host:port` of the name servers. Empty: those of the machine. */
   servers: readonly string[]
   calls: Calls
-  /** Hosts in private networks that may be asked. */
+  /** Allowed hosts in private networks. */
   allowedPrivateHosts(): Promise<readonly string[]>
   machineServers?: () => readonly ServerAddress[]
   patience?: DnsTimeouts

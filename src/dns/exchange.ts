@@ -25,8 +25,8 @@ export const parseServer = (text: string): ServerAddress => {
 /** A new resolver reads the current settings. */
 export const systemServers = (): ServerAddress[] => new Resolver().getServers().map(parseServer)
 
-// One question to one name server. A reply counts only if it comes from the address and port that was asked, to the port that asked,
-// with the same random id and question.
+// One query to one name server. A reply counts only if it comes from the queried address and port, to the sending port, with the
+// same random ID and question.
 
 interface DnsQuestion {
   name: string

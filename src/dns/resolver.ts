@@ -39,7 +39,7 @@ const createGate = (limit: number) => {
 }
 
 export interface DnsTimeouts {
-  /** After this time without a reply the next server is asked as well. */
+  /** After this time without a reply, the next server is queried as well. */
   nextServerMs: number
   lookUpMs: number
 }
@@ -50,7 +50,7 @@ export interface LookUpOptions {
   /** Without UDP. */
   tcp: boolean
   signal: AbortSignal
-  /** Authoritative servers, which are asked first. */
+  /** Authoritative servers, queried first. */
   authorities?: readonly ServerAddress[]
 }
 
@@ -173,7 +173,7 @@ export const createResolver = (
   const ask = async (question: LookUp, manner: LookUpOptions) => {
     const { authorities } = manner
     if (!authorities || authorities.length === 0) return askAny(question, servers(), manner)
-    // Half of the time: after a dead authority the other servers are asked.
+    // Half of the time: if an authority is dead, the other servers are queried.
     const share = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs / 2)])
     try {
       return await askAny(question, authorities, { ...manner, signal: share })

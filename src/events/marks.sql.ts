@@ -8,7 +8,7 @@ export const createMark = ({ all }: Pick<Store, 'all'>, name: string) => ({
     return Number(row?.sequence ?? 0)
   },
 
-  /** It never goes back. */
+  /** It never decreases. */
   moveTo: (sequence: number): Statement => ({
     sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
       ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence WHERE feed_marks.sequence < excluded.sequence`,

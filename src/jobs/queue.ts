@@ -31,7 +31,7 @@ export type Conclusion<Payload = unknown> = {
 } & (
   | {
       state: 'done' | 'failed'
-      /** What is kept of the payload. Default: nothing. */
+      /** Part of the payload to store after the job. Default: nothing. */
       keep?: Payload
     }
   /** The job is deleted: for kinds that anyone can create. */
@@ -274,7 +274,7 @@ const runDueJobs = async (
   let isIdleLap = true
   while (!signal.aborted) {
     const accounts = await rows.accounts(kind, now, after, size)
-    // Some of each account, so that no account waits for another one.
+    // A few jobs of each account, so that no account waits for another one.
     const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
     const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
     if (batch.length > 0) isIdleLap = false

@@ -76,7 +76,7 @@ const createComposer = ({ keyring, settings, senders, documentOf, log }: Deps) =
     return own ?? { address: (await settings.of(crossbarSettings)).mail_from }
   }
 
-  /** A mail whose key is unusable goes out unsigned. */
+  /** If the key is unusable, the email is sent unsigned. */
   const signed = (message: Buffer, signing: Signing | undefined) => {
     if (!signing) return { message, signedBy: '' }
     const signedBy = `${signing.selector}._domainkey.${signing.domain}`

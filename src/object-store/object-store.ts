@@ -27,7 +27,7 @@ export interface ObjectStore {
   remove(key: string): Promise<void>
 }
 
-/** Its message names the store, and nothing secret. */
+/** Its message contains the URL of the store and no secret. */
 export class ObjectStoreError extends Error {
   constructor(name: string, what: string, reason?: unknown) {
     super(`${name}: ${what}`, reason === undefined ? undefined : { cause: reason })

@@ -60,7 +60,7 @@ interface Pending {
   id: string
 }
 
-/** The outcome is not known: to be asked again with the same key. */
+/** The result is unknown: ask again with the same key. */
 interface Unknown {
   status: 'unknown'
   reason: string

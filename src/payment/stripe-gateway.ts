@@ -173,7 +173,7 @@ const createMoving = ({ clientFor }: Access): Pick<Gateway, 'charge' | 'refund' 
       try {
         return await found(order)
       } catch (error) {
-        // A refused list says nothing about the movement.
+        // A refused list gives no information about the payment.
         return unknownOutcome(
           error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable',
         )

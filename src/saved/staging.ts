@@ -51,7 +51,7 @@ const removeOrphans = (dataDir: string) => {
   }
 }
 
-/** Also removed when the process is asked to end. */
+/** Also removed on a stop signal. */
 export const withStaging = async <T>(dataDir: string, work: (folder: string) => Promise<T>): Promise<T> => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   removeOrphans(dataDir)

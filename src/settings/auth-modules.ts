@@ -48,7 +48,7 @@ export const AuthModules = closed(modules, {
 })
 export type AuthModules = Static<typeof AuthModules>
 
-/** What of the settings by way to sign in the schema cannot say. */
+/** Rules of the settings by sign-in method that the schema cannot express. */
 export const moduleProblems = (modules: unknown): Problems => {
   if (memberOf(modules, 'cb_api_auth', 'multi_factor', 'enabled') !== true) return {}
   const message = 'API keys cannot answer a second factor'

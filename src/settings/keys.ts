@@ -19,7 +19,7 @@ export const settingsDocument = <Shape extends TSchema>(
   shape,
 })
 
-/** One section of a document that is about something. Keys that nothing follows are kept, and told as warnings. */
+/** One section of a document. Unknown keys are stored and reported as warnings. */
 export const section = <const Keys extends TProperties>(
   about: string,
   keys: Keys,
@@ -32,14 +32,14 @@ export const keysByName = { 'x-names': 'keys' } as const
 /** Marks an object that may contain names next to its keys, each with its own value. */
 export const dataByName = { 'x-names': 'data' } as const
 
-/** What a number counts, where its name does not end with it (`_s`, `_ms`, `_days`, ...). Told with the schema. */
+/** Unit of a number, unless its name ends with it (`_s`, `_ms`, `_days`, ...). Part of the schema. */
 export const unit = (name: string) => ({ 'x-unit': name }) as const
 
 interface NumberBounds {
   minimum?: number
   maximum?: number
   default?: number
-  /** What it counts, unless its name ends with that. */
+  /** Its unit, unless the name ends with it. */
   unit?: string
 }
 
@@ -52,6 +52,6 @@ export const flag = (fallback: boolean, description: string) =>
 export const country = (description: string) =>
   Type.String({ default: 'US', minLength: 2, maxLength: 2, description })
 
-/** Where something outside is asked. */
+/** The URL of a request to another server. */
 export const address = (description: string) =>
   Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2048, ...secretUrl, description }))

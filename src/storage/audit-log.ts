@@ -25,7 +25,7 @@ const person = (id: string | undefined, accountId: string | undefined) => ({
   ...(accountId === undefined ? {} : { account_id: accountId }),
 })
 
-/** The one key that each account has goes by the account's id. */
+/** The API key of an account has the ID of the account. */
 export const actorOf = (author: AuthorIds): FeedActor => {
   const { taskId, authAccountId, authUserId, authKeyId } = author
   if (taskId !== undefined) return { type: 'task', ...person(taskId, authAccountId) }

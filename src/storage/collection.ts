@@ -26,7 +26,7 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   /** Without the id. Without `row` a row has only the id. */
   row?(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): StoredClaim[]
-  /** [category, item] each, for charges. */
+  /** Billable items of a record, as [category, item] pairs. */
   counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
   /** Marks secrets, which are stored encrypted. Without it only names mark them. */
   secrets?: SecretsOf

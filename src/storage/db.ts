@@ -89,7 +89,7 @@ export type StoreTrouble = 'standby_missing' | 'primary_missing'
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** How a thread connects to the writing thread, also after that died. */
+/** Connects a thread to the writing thread, also after that one died. */
 export interface WriterRegistry {
   seat(): Promise<MessagePort> | MessagePort
   /** Whether other threads write, so that their commits must be read. */

@@ -41,7 +41,7 @@ const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0,
 
 const isLocked = (error: unknown) => error instanceof Error && /database is locked/.test(error.message)
 
-/** An error names the file. */
+/** An error contains the file name. */
 export const openFile = (file: string, options: DatabaseSyncOptions = {}): DatabaseSync => {
   try {
     return new DatabaseSync(file, options)

@@ -81,7 +81,7 @@ const createWriting = (db: Database) => {
   return {
     writing,
     outages: () => outages,
-    /** Why the store takes no writes; undefined if it does. After an outage it tests a write of some size. */
+    /** Why the store accepts no writes; undefined if it does. After an outage it tests a write of a typical size. */
     async writeObstacle() {
       try {
         await probe()

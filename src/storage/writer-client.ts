@@ -149,7 +149,7 @@ export const createWriterClient = ({ seating, onStale }: SeatDeps) => {
     return seated
   }
 
-  /** Without a port nothing is announced. */
+  /** Without a port, nothing is sent. */
   const standing = () => {
     if (!seating.isShared() || isClosed) return
     onStale('everything')

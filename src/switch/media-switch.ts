@@ -43,5 +43,5 @@ export interface Heard<Found> {
   unreachable: readonly string[]
 }
 
-/** Read while the edges are asked. An edge that does not answer is not asked about the rest. */
+/** Items are read while the edges are queried. An edge that does not respond is not queried about the rest. */
 export type Batches<Item> = AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>

@@ -1,4 +1,4 @@
-// Accounts of another system, taken in as they are.
+// Imported accounts of another system, unchanged.
 
 import { expect, it } from 'vitest'
 import type { AccountFacts } from '../../src/areas/accounts/accounts/adoption.ts'

@@ -1,4 +1,4 @@
-// People and phones of another system, taken in as they are.
+// Imported users and phones of another system, unchanged.
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { UserFacts } from '../../src/areas/accounts/users/adoption.ts'
@@ -18,7 +18,7 @@ describeEngines('adopted users', (engine) => {
     return String(made).padStart(32, '0')
   }
 
-  /** How many keys have been derived for what arrives. */
+  /** Number of keys derived for imported users. */
   const derivations = async () => {
     const { text } = await world.anonymous.get('/metrics')
     return Number(/password_hash_duration_seconds_count\{priority="background"\} (\d+)/.exec(text)?.[1] ?? 0)

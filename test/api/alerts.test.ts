@@ -477,7 +477,7 @@ describeEngines('alerts', (engine) => {
   it('about a low balance are mailed once, and once a day while it lasts', async () => {
     const { account } = await customer()
     await book(account, 'credit', 8)
-    // A change of what they say has the balance looked at.
+    // A change of these settings triggers a check of the balance.
     const notifications = { low_balance: { enabled: true, threshold: 5 } }
     expect(await world.ross.patch(account.path, { notifications })).toSucceed()
     expect(await mailsAbout(account)).toHaveLength(0)

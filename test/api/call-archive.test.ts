@@ -41,7 +41,7 @@ const useArchive = (engine: Engine) => {
   afterAll(() => rm(path, { recursive: true, force: true }))
   return {
     world,
-    /** The folder. It is there from the suite's first test on. */
+    /** The folder, which exists from the first test of the suite. */
     path: () => path,
     runNow: () => world.server.scheduler.runNow(job),
     filesOf: () =>
@@ -303,7 +303,7 @@ describeAnyEngine('Call records in files', (engine) => {
   })
 })
 
-// Months go by in this one: files of others would go.
+// This test advances the clock by months: files of other tests would be removed.
 describeAnyEngine('Call records in files, after months,', (engine) => {
   const { world, path, runNow, filesOf } = useArchive(engine)
 

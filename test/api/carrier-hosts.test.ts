@@ -1,4 +1,4 @@
-// Carriers that are named by a host: where their calls come from says the DNS.
+// Carriers with a host name: DNS determines the source addresses of their calls.
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { createCarrierHosts } from '../../src/areas/voice/resources/hosts.operations.ts'
 import { DnsFault } from '../../src/dns/exchange.ts'
@@ -121,7 +121,7 @@ describeAnyEngine('carriers that are named by a host', (engine) => {
     dns.behave({})
     const known = { allowed: true, resource_id: id, reason: 'carrier', max_age_s: 60 }
     const asked = () => {
-      // The second question of the look-up that was slow may still have met silence: that is asked again soon, not at once.
+      // The second query of the slow look-up may have timed out: it is retried after a pause.
       world.clock.advance({ seconds: 6 })
       return ask('198.51.100.40')
     }

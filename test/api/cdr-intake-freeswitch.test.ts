@@ -302,7 +302,7 @@ describeAnyEngine('A FreeSWITCH that posts call detail records', (engine) => {
 
   it('gives the four legs of an attended transfer one interaction, in whatever order it sends them', async () => {
     const began = 1_767_601_200
-    // Alice calls Bob, whose other phone rings as well; Bob calls Carol, and brings the two together.
+    // Alice calls Bob, whose other phone rings as well; Bob calls Carol, and connects the two.
     const orders = ordersOf(['alice', 'bob', 'consulting', 'carol'] as const)
     const mark = `${began}:0:att_xfer:bob@acme.test/carol@acme.test`
     const idsOf = (round: number) => (name: string) => `${name}-${round}`

@@ -69,7 +69,7 @@ describeEngines('The months of call detail records that are to come', (engine) =
 
   const months = () => world.server.store.cdrs.months()
 
-  /** Differs as soon as a table or an index is made, or goes. */
+  /** Changes if a table or an index is created or dropped. */
   const structure = () =>
     world.server.store.all(
       engine === 'sqlite'

@@ -132,7 +132,7 @@ describeAnyEngine('channels of edges', (engine) => {
     expect(data).toEqual([answered])
     expect(body.metadata).toEqual({ unreachable: [second.host] })
     second.speak()
-    // An edge that answers again is asked for lists again.
+    // An edge that responds again is queried for lists again.
     for (const callId of ['foreign', 'nobodys', 'over', 'unknown'])
       expect(await ada.get(`${path}/${callId}`)).toFailWith(404, 'bad_identifier')
     expect(await world.rex.get(path)).toFailWith(403, 'forbidden')
@@ -208,7 +208,7 @@ describeAnyEngine('channels of edges', (engine) => {
     expect(first.told('dlg.end_dlg')).toEqual([])
     expect(await one.post(`${path}/own`, hangup)).toSucceedWith('hangup sent', 202)
     second.speak()
-    // An edge that answers again is asked for lists again.
+    // An edge that responds again is queried for lists again.
     expect(await ada.get(`${path}/elsewhere`)).toFailWith(404, 'bad_identifier')
   })
 

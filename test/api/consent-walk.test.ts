@@ -118,7 +118,7 @@ describeAnyEngine('a customer whose plan prices everything', (engine) => {
         plan: everything(1),
       })
       const routes = writingRoutes(world).filter(({ path }) => path.startsWith(onAccount))
-      // An embedded store is put back after each route, so that one place serves most of them.
+      // An embedded store is reset after each route, so that one server can be used for most of them.
       const placeOf = (route: Route) =>
         engine === 'postgres' || hasOwnStage(nameOf(route)) ? nameOf(route) : 'of most routes'
       const asked: string[] = []

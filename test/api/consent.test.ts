@@ -1,4 +1,4 @@
-// Every area asks alike before something costs more, and what was agreed to is what is charged.
+// Every area asks for consent before a higher charge, and charges exactly the accepted amount.
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'

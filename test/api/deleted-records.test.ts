@@ -1,4 +1,4 @@
-// What is reported of deleted records: a walk over all routes that delete.
+// Events and audit entries of deleted records: a walk over all routes that delete.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { nameOf } from '../support/world/route-samples.ts'

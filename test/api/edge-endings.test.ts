@@ -151,7 +151,7 @@ describeAnyEngine('at an edge', (engine) => {
     state?: number
   }
 
-  /** A call from a carrier, unless it comes from a device; with the variables that the edge keeps of it. */
+  /** A carrier call, unless it is from a device, with the variables that the edge stores. */
   const call = ({ from, to, more = {}, state = 4 }: Sides) => {
     calls += 1
     const owner = from ?? to
@@ -351,7 +351,7 @@ describeAnyEngine('at an edge', (engine) => {
     const begun = all.map((from) => call({ from }))
     expect(await world.operator.patch(above.account.path, { enabled: false })).toSucceed()
     expect(new Set(await ended())).toEqual(new Set(all.map(({ registered }) => registered)))
-    // Changes of records tell the edges, too, with positive generations.
+    // Changes of records notify the edges, too, with positive generations.
     const outdated = silent.told('htable.seti').filter(([, name]) => String(name).startsWith('ended/'))
     expect(new Set(outdated.map(([, realm]) => realm)).size).toBe(1)
     world.clock.advance({ seconds: 30 })

@@ -18,7 +18,7 @@ import { describeAnyEngine, type TestAccount, useWorld } from '../support/world/
 
 const out = { module: 'resources', data: {}, children: {} }
 
-/** The routing of a server whose accounts have a carrier, and what that was asked. */
+/** Routing of a server whose accounts have a carrier, and the requests to that carrier. */
 const createCarried = () => {
   const carried: { asked: unknown[]; routing?: Routing } = { asked: [] }
   const carriers: Pick<Resources, 'targetsFor'> = {

@@ -336,7 +336,7 @@ describeEngines('what an edge asks', (engine) => {
     const realms = () => edge.told('htable.seti').map(([, realm]) => realm)
     const notified = (realm: string) => eventually(realms, (all) => all.includes(realm))
     const { account, device, realm } = await place()
-    // Changes of earlier tests come before the edge is known: some of them concern every realm.
+    // Changes of earlier tests happen before the edge is known: some of them concern every realm.
     await world.server.feed.settled()
     await world.configure('switch', {
       adapter: 'kamailio',

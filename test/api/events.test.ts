@@ -250,8 +250,8 @@ describeAnyEngine('the feed', (engine) => {
     stream.pause()
     const edit = (turn: number) =>
       world.operator.patch(`${account.path}/users/${id}`, { note: `${turn}`.padEnd(60_000, '.') })
-    // The reader reads again as soon as it is cut off: the server destroys the connection of one that does not take the rest
-    // within some seconds.
+    // The reader resumes as soon as it is disconnected: the server closes a connection that does not read the rest within some
+    // seconds.
     const ended = eventually(openStreams, (count) => count === 0).then(() => {
       stream.resume()
       return stream.ended

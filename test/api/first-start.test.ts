@@ -1,4 +1,4 @@
-// What the settings of a process say of the first admin, and when it counts; how they first sign in.
+// Settings of a process for the first admin, when they apply, and the first sign-in.
 import { hostname } from 'node:os'
 import { expect, it } from 'vitest'
 import { obtainServerKey } from '../../src/auth/key-handover.ts'
@@ -24,7 +24,7 @@ describeAnyEngine('the password of the first start', (engine) => {
       account_name: 'master',
     })
 
-  /** One that the server can tell from the first: of some four thousand it takes one for the same. */
+  /** A password that the server can distinguish from the first: about one in 4,000 counts as equal. */
   const another = async () => {
     const key = await obtainServerKey(world.server.store, world.config.dataDir)
     const first = keyedMark(key, 'operator-secret')

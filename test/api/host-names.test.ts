@@ -47,7 +47,7 @@ describeAnyEngine('host names', (engine) => {
   type Owner = Awaited<ReturnType<typeof owner>>
   type Ask = (by: Owner, name: string) => Promise<Answer>
 
-  /** How an account asks for a name, by the field that is rejected. */
+  /** Requests of an account for a host name, by the rejected field. */
   const uses: readonly (readonly [field: string, ask: Ask])[] = [
     ['domain', ({ account, admin }, domain) => admin.put(brandOf(account), { domain })],
     [

@@ -1,4 +1,4 @@
-// What is answered when things go wrong inside.
+// Responses to internal errors.
 import { afterEach, expect, it, onTestFinished } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'

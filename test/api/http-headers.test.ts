@@ -1,4 +1,4 @@
-// The envelope, and what headers ask and tell.
+// The envelope, and headers of requests and responses.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/response/qr-png.ts'
 import { describeAnyEngine, useWorld } from '../support/world/world.ts'

@@ -52,7 +52,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     envelope?: Json
   }
 
-  /** Sends it under a key, as often as it is called. */
+  /** Sends it with an idempotency key each time it is called. */
   const keyed = ({ method, path, data, envelope = {} }: Wish, key = freshKey()) => {
     const send = (client: Client) =>
       client.request(method, path, data, { headers: { 'idempotency-key': key }, envelope })
@@ -389,7 +389,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
       state.onWrite = (write) =>
         says(write, 'SET holder') || says(write, 'SET answer') ? 'refused' : undefined
       world.clock.advance({ seconds: 5 })
-      // It has seen that nothing is committed, and takes over only after something is.
+      // It saw nothing committed, and takes over only after a commit.
       const takingOver = holdBack('SET token', theirs.state)
       const second = sendBy(other)
       await takingOver.reached

@@ -1,4 +1,4 @@
-// Whatever happens to an account: what its documents come to is what its ledger has, and no number is left out.
+// After any history of an account, the sum of its invoices equals its ledger, and no invoice number is missing.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'

@@ -43,7 +43,7 @@ describeEngines('invoices', (engine) => {
 
   let made = 0
 
-  /** Months go by here, and tokens with them: who acts gets a new one. */
+  /** The clock advances by months, so tokens expire: callers get new ones. */
   const newAccount = async (fields: Json = {}): Promise<TestAccount> => {
     const name = `Payer ${++made} ${engine}`
     const { data } = await (await operator()).put(world.reseller.path, { name, ...fields })

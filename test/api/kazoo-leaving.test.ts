@@ -1,4 +1,4 @@
-// What was born here, as the documents that a Kazoo takes.
+// Records that were created here, as documents for Kazoo.
 import { expect, it } from 'vitest'
 import { kazooArea } from '../../import-kazoo/area.ts'
 import { preservedName } from '../../import-kazoo/conversions/preserved.rules.ts'

@@ -300,8 +300,7 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
         })
         const { drafts, units } = draftsOf(account, documents)
         expect(units).toBe(expected)
-        // Some entries come first, from the middle: the balances are calculated again from the first missing
-        // entry.
+        // Some entries from the middle are imported first: balances are recalculated from the first missing entry.
         const start = some % (drafts.length + 1)
         await adopter.adopt(store(), drafts.slice(start))
         await adopter.adopt(store(), drafts)

@@ -1,4 +1,4 @@
-// Numbers of another system stand here as they are, whatever the gates of the API would say of them.
+// Numbers of another system are stored unchanged, also if the API would reject them.
 import { expect, it } from 'vitest'
 import type { Draft } from '../../import-kazoo/documents/document.ts'
 import { createTaker } from '../support/kazoo/adoptions.ts'

@@ -181,7 +181,7 @@ interface Process {
   transport: Transport
 }
 
-/** An answer without the parts that differ in every answer. */
+/** A response without the parts that differ in every response. */
 const contentOf = ({ status, text, headers, body }: Answer) => ({
   status,
   text: text.replace(body.request_id, 'request'),
@@ -277,7 +277,7 @@ describeAnyEngine('cached pages', (engine) => {
     const reader = people[step.by]
     const expected = await at(anew, reader).get(path, options)
     if (expected.body.next_start_key) nextKeys.set(name, expected.body.next_start_key)
-    // The first time nothing is kept, the second time what is made, and the third time that is sent.
+    // The first request caches nothing, the second one caches its page, and the third one gets the cached page.
     for (let time = 0; time < 3; time += 1)
       for (const caller of [world.clientWithToken(reader.token), at(there, reader)])
         expect(contentOf(await caller.get(path, options))).toEqual(contentOf(expected))

@@ -37,7 +37,7 @@ describeAnyEngine('cached pages', (engine) => {
     await sendLegs(world, legs)
   })
 
-  /** Asked for so often that it is kept, and comes from what is kept. */
+  /** Requested until it is cached, and returned from the cache. */
   const often = async (caller: Client, path: string, options: RequestOptions = {}): Promise<Answer> => {
     const answers: Answer[] = []
     for (let time = 0; time < 4; time += 1) answers.push(await caller.get(path, options))

@@ -1,4 +1,4 @@
-// What ledgers come to in some time, and how months follow each other.
+// Sums of ledgers in a time range, and the change of months.
 import { expect, it } from 'vitest'
 import { gregorianNow, gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'

@@ -1,4 +1,4 @@
-// What is asked of money over more than a month: page by page, by the same key, over the borders of months.
+// Lists of money over more than a month: pages and keys across the ends of months.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'

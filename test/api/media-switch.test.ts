@@ -1,4 +1,4 @@
-// What is asked of the machines that carry calls, of edges that answer, and of edges that do not.
+// Requests to SIP edges that respond, and to edges that do not.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createDevices } from '../../src/areas/voice/devices/operations.ts'
 import { createQuickcalls } from '../../src/areas/voice/quickcalls/operations.ts'

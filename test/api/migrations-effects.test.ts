@@ -1,4 +1,4 @@
-// What each migration puts right.
+// The repairs of each migration.
 
 import { beforeEach, expect, it } from 'vitest'
 import { createUserStore } from '../../src/areas/accounts/users/store.ts'
@@ -23,7 +23,7 @@ import {
 
 const now = { perform_migration: 'now' }
 
-/** Has a migration performed and waits for its end; how much was put right. */
+/** Runs a migration and waits for its end. Returns the number of repairs. */
 const performed = async (by: Person, account: TestAccount, id: string) => {
   const path = `${account.path}/migrations/${id}`
   const { data: asked } = await by.post(path, now)
@@ -268,7 +268,7 @@ const november = 63_929_174_400
 
 const billed = { account_billing: 'per_minute', rate: 60, rate_minimum: 1, rate_increment: 1 }
 
-/** A world with an account that has calls, another one for each test. */
+/** A world with an account that has calls, a new one for each test. */
 const useCalls = (engine: Engine) => {
   const world = useWorld(engine)
   const place = {} as { account: TestAccount }

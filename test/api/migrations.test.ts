@@ -1,4 +1,4 @@
-// How migrations are started and told. What each of them does: migrations-effects.test.ts.
+// Start and progress of migrations. For the effects of each one, see migrations-effects.test.ts.
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'

@@ -239,7 +239,7 @@ const suite = (part: number) =>
       )
       for (const { status, amount_due } of invoices) if (status === 'paid') expect(amount_due).toBe(0)
       const open = invoices.filter(({ status }) => status === 'open')
-      // What is owed later than each of them does not explain the debt: else it would be paid.
+      // Later debts do not explain why an invoice is unpaid.
       const unpaid = open.map((_, at) => {
         const newer = open.slice(at + 1).map(({ amount_due }) => unitsOf(amount_due))
         return -balance > sum(newer) + Math.max(0, unbilled)

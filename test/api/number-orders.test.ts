@@ -1,4 +1,4 @@
-// Numbers that come from outside: nothing is ordered for what is refused, and everything once for what is not.
+// Numbers of external carriers: a refused request orders nothing, an accepted one orders each number once.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { numberOrderRefused, type RefusedOrder } from '../../src/areas/numbers/phone-numbers/signals.ts'
 import type { Json } from '../../src/lib/json.ts'

@@ -1,4 +1,4 @@
-// What an ordinary user (`priv_level` user) may do with the own account's powers, with other accounts and with people.
+// Rights of an ordinary user (`priv_level` user) in its own account, in other accounts and for other users.
 import { describe, expect, it } from 'vitest'
 import { adminCallFields } from '../../src/auth/policies.ts'
 import type { Json } from '../../src/lib/json.ts'

@@ -30,7 +30,7 @@ describeEngines('automatically', (engine) => {
     for (const name of names) await world.server.scheduler.runNow(name)
   }
 
-  /** Days go by here, and tokens with them: who acts gets a new one. */
+  /** The clock advances by days, so tokens expire: callers get new ones. */
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
 
   let made = 0

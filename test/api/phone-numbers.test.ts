@@ -330,7 +330,7 @@ describeAnyEngine('activating a number', (engine) => {
     })
     expect(await world.ada.get(pathOf(world.acme, number))).toSucceed()
     expect(await world.ross.get(pathOf(world.reseller, number))).toFailWith(404, 'bad_identifier')
-    // A number that came from a reserve goes back to it.
+    // A number from a reserve returns to the reserve.
     expect(await world.ada.delete(pathOf(world.acme, number))).toSucceedWith({
       id: number,
       state: 'reserved',

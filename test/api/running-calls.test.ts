@@ -34,7 +34,7 @@ describeEngines('calls over carriers that edges name', (engine) => {
     return allowed ? (trunk ?? account_billing) : reason
   }
 
-  /** The call is over: its record comes in. */
+  /** The call is over: the server receives its record. */
   const end = async (call: Json) => {
     const record = {
       call_id: call.call_id,

@@ -1,4 +1,4 @@
-// What scopes bind: those of a user, and those of a way to sign in.
+// Limits of scopes: those of a user, and those of a sign-in method.
 import { expect, it } from 'vitest'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world/world.ts'

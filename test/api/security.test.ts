@@ -321,7 +321,7 @@ describeAnyEngine('the lock of an account', (engine) => {
   })
 })
 
-// Days go by in this one: tokens of a world that is shared would end.
+// This test advances the clock by days: tokens of a shared world would expire.
 describeAnyEngine('attempts to sign in', (engine) => {
   const world = useWorld(engine)
 

@@ -55,7 +55,7 @@ describeAnyEngine('a stolen database', (engine) => {
 
   const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 
-  /** Who signs in with a password and a second factor, and what only they know. */
+  /** A user with a password and a second factor, and the secrets that only the user knows. */
   const person = async () => {
     const account = await world.account(world.reseller)
     const user = await world.user(account, {

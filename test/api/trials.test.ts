@@ -124,7 +124,7 @@ describeAnyEngine('a trial', (engine) => {
     expect(await world.anonymous.put('/v2/api_auth', { api_key })).toFailWith(423, 'locked', ended(at))
     const inspected = await world.anonymous.post('/v2/auth/tokeninfo', { token: admin.token })
     expect(inspected).toFailWith(423, 'locked', ended(at))
-    // Who does not know the password learns nothing of trials.
+    // A caller without the password learns nothing about trials.
     const guess = { credentials: credentialsOf('tess', 'wrong'), account_name: account.name }
     expect(await world.anonymous.put('/v2/user_auth', guess)).toFailWith(401, 'invalid_credentials')
     const lines = world.logEntries.filter(

@@ -86,7 +86,7 @@ describeEngines('secrets in URLs', (engine) => {
           query: { 'filter_call_recording.account.any.any.url': wanted },
         })
       ).data.length
-    // A filter compares what is shown: it does not tell which password is right.
+    // A filter compares the visible value: it does not reveal the password.
     for (const wanted of [url, shown, url.replace('hush-hush', 'other')])
       expect(await matching(wanted)).toBe(1)
     expect(await matching(url.replace('ada', 'bob'))).toBe(0)

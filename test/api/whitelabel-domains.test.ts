@@ -82,7 +82,7 @@ describeAnyEngine('whitelabel domains', (engine) => {
   beforeEach(() => {
     dns.clear()
     dns.behave({})
-    // Refuses at once, so that the other one is asked.
+    // Refuses immediately, so that the other one is queried.
     dead.behave({ code: 5 })
   })
 

@@ -30,7 +30,7 @@ describeAnyEngine('sender addresses', (engine) => {
     return `Support${made}@brand.test`
   }
 
-  // Those whom the world came with have tokens for an hour only: so the clock goes back.
+  // The users of the world have tokens for one hour only: so the clock is set back.
   afterEach(() => world.clock.advance({ milliseconds: createTestClock().now() - world.clock.now() }))
 
   const at = ({ path }: TestAccount) => `${path}/whitelabel/emails`

@@ -1,4 +1,4 @@
-// Whole lists are what their pages are, one behind the other, the first time and when they are asked for again.
+// A whole list equals its pages in order, on the first and on later requests.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { accountWithMany } from '../support/world/many-accounts.ts'

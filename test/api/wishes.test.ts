@@ -1,4 +1,4 @@
-// What a request asks for next to the fields of a record.
+// Options of a request in addition to the fields of a record.
 import { expect, it } from 'vitest'
 import { nameOf } from '../support/world/route-samples.ts'
 import { callRoute, setStage } from '../support/world/route-stage.ts'

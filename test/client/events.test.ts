@@ -19,7 +19,7 @@ import { describeAnyEngine, useWorld } from '../support/world/world.ts'
 
 describeAnyEngine('events that are followed', (engine) => {
   const world = useWorld(engine)
-  // A killed server takes its time to come back on a busy machine.
+  // A killed server needs a long time to restart on a busy machine.
   const patienceMs = 60_000
   const leaving: (() => unknown)[] = []
   afterEach(async () => {

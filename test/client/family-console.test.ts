@@ -47,7 +47,7 @@ describeAnyEngine('the public console of the family', (engine) => {
     expect(await world.ross.post(`${account.path}/services`, { add: [data.id] })).toSucceed()
   }
 
-  /** The statuses of what was asked, which must all be these. */
+  /** Statuses of all requests. */
   const statusesOf = (page: FamilyConsole) => [
     ...new Set(page.takeSeen().map((line) => line.split(' ').at(-1))),
   ]

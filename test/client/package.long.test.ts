@@ -20,7 +20,7 @@ const readme = readFileSync(join(root, 'client/README.md'), 'utf8')
 const place = mkdtempSync(join(tmpdir(), 'crosspoint-client-'))
 let server: ServerProcess
 let session: Session
-/** What the compiler says of the programs that use the client. */
+/** Errors of the compiler for programs that use the client. */
 let complaints: string
 
 /** Packs folders into the place. */
@@ -47,7 +47,7 @@ const compilerOptions = {
 
 beforeAll(async () => {
   await buildClient()
-  // Its dependencies come from here too: the test calls no registry.
+  // Its dependencies are local, too: the test calls no registry.
   const needed = Object.keys(manifest.dependencies).map((name) => join(root, 'node_modules', name))
   const files = await pack([join(root, 'client'), ...needed])
   writeFileSync(

@@ -283,7 +283,7 @@ describeAnyEngine('the typed client', (engine) => {
     const token = other.session()?.token ?? ''
     const fresh = await clientAs({ token }, serverOf(world))
     await fresh.request({ path: account.path })
-    // Fifty minutes, which go by below, are more than a busy machine needs until here.
+    // The clock advances by 50 minutes below, more than a busy machine needs until here.
     expect(Date.now() - (fresh.session()?.openedAt ?? 0)).toBeLessThan(25 * 60_000)
     world.clock.advance({ minutes: 50 })
     const client = await clientAs({ token }, serverOf(world))

@@ -1,4 +1,4 @@
-// What a table makes of names in any script, on terminals of any width.
+// Tables with names in any script, on terminals of any width.
 
 import fc from 'fast-check'
 import truncatedWidth from 'fast-string-truncated-width'

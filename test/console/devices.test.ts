@@ -92,7 +92,7 @@ describeAnyEngine('phones in the console', (engine) => {
         await dialog.getByText('Theirs', { exact: true }).last().waitFor()
       }
       const name = async () => (await world.ada.get(made.path)).data.name
-      // Whichever event comes first, the form compares what was typed with the version that was edited.
+      // In either order of events, the form compares the input with the edited version.
       await write('Mine')
       await world.ross.patch(made.path, { name: 'Theirs', mac_address: '00:11:22:33:44:88' })
       await save()

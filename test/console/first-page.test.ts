@@ -1,4 +1,4 @@
-// What the first page costs: how soon it can be used, how much script it loads, and what the server keeps in memory for it.
+// Costs of the first page: time until it can be used, size of its scripts, and memory in the server.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
@@ -18,7 +18,7 @@ const compressedBytes = (path: string) => {
   return statSync(existsSync(`${file}.gz`) ? `${file}.gz` : file).size
 }
 
-/** The scripts that a page asks for when it is loaded, and what they are together when they are compressed. */
+/** Scripts that a page loads, and their total compressed size. */
 const scriptsOf = async (page: Page, ready: Locator) => {
   const paths = new Set<string>()
   page.on('request', (request) => {

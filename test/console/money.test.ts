@@ -84,7 +84,7 @@ describeAnyEngine('money in the console', (engine) => {
     )
     await add('9')
     await page.getByRole('alert').filter({ hasText: 'Server error' }).waitFor()
-    // It takes no Enter while it asks.
+    // Enter has no effect while the dialog is open.
     await page.getByRole('button', { name: 'Top up', exact: true, disabled: false }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByText('$9.00 charged and credited.').waitFor()

@@ -173,7 +173,7 @@ describeAnyEngine('numbers in the console', (engine) => {
       })
       const before = await balance()
 
-      // The customer is asked, agrees, and is refused: there is nothing to pay with.
+      // The customer accepts the charge and is refused: there is no payment method.
       const own = await open(world.ada, 'numbers/stock')
       await typeInto(own.page, own.page.getByRole('textbox', { name: 'Prefix' }), '4155550')
       await pressOn(own.page, own.page.getByRole('button', { name: 'Search' }))

@@ -7,7 +7,7 @@ import { expectForEverybody, openTab, pressOn, typeInto } from '../support/serve
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine, type Person } from '../support/world/world.ts'
 
-/** What the owner of the device does when it asks who they are. */
+/** The owner's action when the device requests verification. */
 interface Device {
   isRecognised(recognised: boolean): Promise<unknown>
 }

@@ -45,7 +45,7 @@ const signInByKeyboard = async (page: Page, { username, password, account }: Pro
   await page.keyboard.press('Enter')
 }
 
-/** A device with passkeys, plugged into the browser: it is asked by the page itself. */
+/** A virtual authenticator with passkeys, attached to the browser. */
 const plugAuthenticatorIn = async ({ page, context }: Visit) => {
   const devtools = await context.newCDPSession(page)
   onTestFinished(() => devtools.detach())
@@ -197,7 +197,7 @@ describeAnyEngine('signing in to the console', (engine) => {
       await isInside(page)
       await page.getByRole('button', { name: 'User menu of pia' }).waitFor()
 
-      // At another address the passkey is good for nothing, and no app is offered in its place.
+      // At another address the passkey is not valid, and no authenticator app is offered instead.
       await page.goto(`http://127.0.0.1:${world.server.port}/`)
       await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
       await page.getByText('belongs to another address than 127.0.0.1').waitFor()

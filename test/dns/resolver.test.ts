@@ -1,4 +1,4 @@
-// How names are looked up: a real name server at the other end, which misbehaves where a test says so.
+// DNS look-ups with a real name server, which misbehaves if a test requires it.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -10,7 +10,7 @@ import { createResolver, type LookUp } from '../../src/dns/resolver.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 
 const patience = { nextServerMs: 40, lookUpMs: 60_000 }
-// Where questions are counted: a busy machine must not make a server look silent.
+// For tests that count queries: a busy machine must not make a server look silent.
 const unhurried = { nextServerMs: 30_000, lookUpMs: 60_000 }
 
 let one: DnsServer

@@ -1,4 +1,4 @@
-// What is no HTTP, or only nearly. CROSSPOINT_TEST_SEED repeats a run.
+// Invalid and almost valid HTTP. CROSSPOINT_TEST_SEED repeats a run.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'

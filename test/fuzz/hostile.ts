@@ -80,7 +80,7 @@ export const keys = [
 
 export const hostileText = (chance: Chance) => chance.pick(texts)
 
-/** Any JSON value, seldom the one that is asked for. */
+/** Any JSON value, rarely of the required type. */
 export const hostileValue = (chance: Chance, depth = 3): unknown => {
   const kind = chance.below(depth > 0 ? 9 : 6)
   if (kind <= 2) return hostileText(chance)
@@ -100,7 +100,7 @@ export const hostileObject = (chance: Chance, depth = 2): Json =>
     ]),
   )
 
-/** A valid body with some of it replaced, added or gone. */
+/** A valid body with parts replaced, added or removed. */
 export const spoiled = (chance: Chance, body: Json): Json => {
   const entries = Object.entries(body).filter(() => !chance.once(8))
   const some = entries.map(([key, value]) => [key, chance.once(3) ? hostileValue(chance) : value] as const)

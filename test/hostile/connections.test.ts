@@ -53,7 +53,7 @@ describe('connections', () => {
     }
   }
 
-  /** Tries to open 40: those that are served, as soon as the settings hold that let in fewer. */
+  /** Opens 40 connections, and returns the served ones as soon as the lower limit applies. */
   const tried = () =>
     eventually(
       async () => {

@@ -69,7 +69,7 @@ describeEngines('the work queue', (engine) => {
     return queue
   }
 
-  /** Carries out everything that is due, and answers with what was asked, in that order. */
+  /** Runs all due jobs, and returns their requests in order. */
   const asked = async (parts: Partial<JobKind<Letter, string>> = {}) => {
     const said: string[] = []
     const ask: JobKind<Letter, string>['ask'] = async ({ payload }) => {

@@ -48,7 +48,7 @@ afterEach(async () => {
   await dns.close()
 })
 
-/** A letter of a brand, as it arrives. */
+/** A received email of a brand. */
 const received = async (key: Signing | undefined) => {
   signing = key
   office = await openPostOffice('sqlite', {

@@ -1,4 +1,5 @@
-// The queue of letters (src/mail/delivery.ts): written with what causes them, delivered at least once, given up in the end.
+// The email queue (src/mail/delivery.ts): emails are committed with their cause, delivered at least once, and given up after
+// three days.
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -18,7 +18,7 @@ interface Dashboard {
 
 const dashboard = JSON.parse(readFileSync(join(folder, 'grafana/crosspoint.json'), 'utf8')) as Dashboard
 
-/** The names of figures in an expression, with the label names that it asks them for. */
+/** Metric names in an expression, with their label names. */
 const askedIn = (expression: string) =>
   [...expression.matchAll(/\b((?:crosspoint|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', selector = '']) => ({

@@ -150,7 +150,7 @@ describe('a call that the operator has not configured itself', () => {
     for (let turn = 0; turn < times; turn += 1) {
       record('rebound.test', turn % 2 === 0 ? allowed : forbidden)
       const call = faultOf(outgoing.send(callTo(`http://rebound.test:${port}/${turn}`)))
-      // As soon as it was asked the name leads elsewhere.
+      // After the first query, the name resolves to another address.
       while (dns.asked.length === before + turn) await new Promise(setImmediate)
       record('rebound.test', turn % 2 === 0 ? forbidden : allowed)
       faults.push(await call)

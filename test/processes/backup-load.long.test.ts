@@ -29,10 +29,7 @@ describeSavable('a backup under load', (engine) => {
     await places.end()
   })
 
-  /**
-   * Writers that continue until they are stopped. Each counts its devices; `acknowledged` says how far each has
-   * come.
-   */
+  /** Writers that run until they are stopped. Each counts its devices; `acknowledged` is the count of each. */
   const write = (round: number) => {
     const acknowledged = Array.from({ length: writers }, () => 0)
     let isStopped = false
@@ -54,7 +51,7 @@ describeSavable('a backup under load', (engine) => {
     }
   }
 
-  /** How many devices of each writer a place holds, of which none may be missing before the last. */
+  /** Number of devices of each writer in a store; none may be missing before the last. */
   const heldBy = async (place: SavedPlace, round: number) => {
     const db = place.open()
     const rows = await db.all("SELECT doc FROM records WHERE kind = 'device'").finally(() => db.close())

@@ -1,5 +1,4 @@
-// Whenever a server dies that moves call records to files, each record that it acknowledged is there once, and the files
-// are those that the store knows.
+// If a server dies while it archives call records, each acknowledged record exists once, and the store knows all files.
 
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -45,7 +44,7 @@ const days = [2, 3, 4, 5, 6].map(
 )
 const first = Math.min(...days)
 
-/** Where a server lays the files, and what is there. */
+/** The archive folder of a server, and its files. */
 interface Archive {
   environment: Record<string, string>
   objects: ObjectStore

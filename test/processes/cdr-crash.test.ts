@@ -127,7 +127,7 @@ describeAnyEngine('A server that is killed while call detail records come in', (
         forever((turn) => post(server, ingest.freeswitch_secret, `switch-${round}-${turn}`, ledger)),
       ]
       const ended = Promise.allSettled(sending)
-      // Each time a little later, so that the kill meets every moment of a write.
+      // Each time a little later, so that kills happen at every moment of a write.
       await eventually(
         () => ledger.acknowledged.size - before,
         (count) => count >= 50 + 20 * round,
@@ -144,7 +144,7 @@ describeAnyEngine('A server that is killed while call detail records come in', (
     const once = new Set(ids)
     expect(ids.length, 'no record twice').toBe(once.size)
     expect([...ledger.acknowledged].filter((id) => !once.has(id))).toEqual([])
-    // A record whose outcome is unknown is there or not, and the statistics agree with the records.
+    // A record with an unknown result may exist, and the statistics match the records.
     expect(ids.length).toBeLessThanOrEqual(ledger.acknowledged.size + ledger.unanswered.length)
     expect(Number(calls)).toBe(ids.length)
   })

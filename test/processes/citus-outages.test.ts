@@ -110,7 +110,7 @@ describe.runIf(citusPrograms)(title, () => {
 
   const goOn = () => void server.process.kill('SIGCONT')
 
-  /** Stops the server where it holds nothing that another one would wait for. */
+  /** Stops the server while it holds no lock that another one needs. */
   const stopBetweenWrites = async () => {
     for (;;) {
       server.process.kill('SIGSTOP')

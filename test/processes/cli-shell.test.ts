@@ -173,7 +173,7 @@ describe('completion', () => {
         shell === 'fish' ? 'crosspoint completion fish | source' : `source <(${file} completion ${shell})`
       const typed = person.inShell(started)
       for (const line of [...prepared, source]) typed.type(`${line}\n`)
-      // The shell is there, and asks the program: what follows could do harm.
+      // The shell runs and calls the program: later steps must do no harm.
       typed.type('crosspoint numb\t')
       await typed.shows('crosspoint numbers')
       const hostile = [
@@ -184,7 +184,7 @@ describe('completion', () => {
         `x;touch ${hit};`,
       ]
       for (const word of hostile) typed.type(`\u0015crosspoint api ${word} \t`)
-      // Put together by the shell, so that it is not what was typed that is seen.
+      // Composed by the shell, so that the test does not match the typed text.
       typed.type("\u0015echo the'' end\n")
       await typed.shows('the end')
       expect(existsSync(hit)).toBe(false)
@@ -265,7 +265,7 @@ inFullRun(() => {
     return next(url, context)
   } })`
 
-  /** What a program loads, and what Node takes each file for. */
+  /** Files that a program loads, and the module type of each. */
   const loadedBy = async (...args: string[]) => {
     const options = ['--import', `data:text/javascript,${encodeURIComponent(spy)}`]
     return (await promisify(execFile)(process.execPath, [...options, ...args])).stderr

@@ -55,7 +55,7 @@ describeEngines('a killed server', (engine) => {
     return found
   }
 
-  /** Creates users and accounts until the server is gone; `acknowledged` collects the paths of those it answered. */
+  /** Creates users and accounts until the server dies; `acknowledged` collects the paths of successful requests. */
   const createUntilKilled = async ({ admin, masterId }: Session, round: number, acknowledged: string[]) => {
     const create = async (client: number) => {
       for (let number = 0; ; number += 1) {

@@ -1,4 +1,4 @@
-// How a server leaves while its clients are busy.
+// The shutdown of a server with busy clients.
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
@@ -78,7 +78,7 @@ describe('a server that shuts down', () => {
     await get(new Agent(), server.port, '/healthz')
     const ended = server.end('SIGTERM')
     await turnsRed(server)
-    // None of them meets an error: each gets its last answer with the word that it is the last.
+    // No client gets an error: the last response of each has `Connection: close`.
     for (const answered of await Promise.all(clients)) expect(answered).toBeGreaterThan(0)
     // New clients are served as well as long as a load balancer may send them.
     const late = await get(new Agent(), server.port, '/healthz')
@@ -123,7 +123,7 @@ describe('a server that shuts down', () => {
       const [open, late] = [await openRaw(server.port), await openRaw(server.port)]
       await open.write(question)
       await open.answered()
-      // Half of a question: its connection is not idle when the listener goes.
+      // Half of a request: its connection is not idle when the listener closes.
       await late.write(question.slice(0, -4))
       const ended = server.end('SIGTERM')
       await turnsRed(server)

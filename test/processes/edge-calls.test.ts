@@ -1,5 +1,5 @@
-// Calls through Debian's Kamailio with the configuration that is shipped: phones, packets and records are real, and a stand-in
-// says whom a call rings.
+// Calls through Debian's Kamailio with the shipped configuration: phones, packets and records are real, and a fake server routes
+// the calls.
 import { createHash, randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'

@@ -71,7 +71,7 @@ describe.skipIf(lacksKamailio)(`credit at a server with an edge${lacksKamailio}`
     return { account, ada, number }
   }
 
-  /** The INVITE of a call that comes to a phone; fails where the caller is refused first. */
+  /** The INVITE that a phone receives; fails if the caller is refused first. */
   const inviteOf = async (phone: Phone, callId: string, calling: Promise<SipMessage>) => {
     const found = () =>
       phone.received.find((one) => one.method === 'INVITE' && headerOf(one, 'call-id') === callId)

@@ -61,7 +61,7 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
 
   type Office = Awaited<ReturnType<typeof office>>
 
-  /** The INVITE of a call that comes to the carrier as its `count`th. */
+  /** The INVITE of the carrier's call number `count`. */
   const inviteOf = async (callId: string, count = 1) => {
     const all = () =>
       carrier.received.filter((one) => one.method === 'INVITE' && headerOf(one, 'call-id') === callId)
@@ -255,7 +255,7 @@ describe.skipIf(lacksKamailio)(`an emergency call at a server with an edge${lack
       expect(outcomeOf(await guess.call(number))).toBe('403 Forbidden')
     expect(await questions()).toBe(before)
     let number = 4000
-    // When the edge learns of the change of the device, it asks once more.
+    // After the edge is notified of the changed device, it sends another request.
     await eventually(
       async () => {
         number += 1

@@ -255,7 +255,7 @@ it.skipIf(lacksKamailio)(
     for (let made = 0; made < phoneCount; made += 1)
       phones.push((await makePhone(place, edge, account, { username: `phone-${made}` })).phone)
 
-    /** Registers as phones do: waits as long as the response asks. Returns the seconds that it has waited. */
+    /** Registers like a phone: waits for Retry-After. Returns the waited seconds. */
     const registers = async (phone: Phone, waited = 0): Promise<number> => {
       const final = await phone.register()
       if (final.status !== 429) {

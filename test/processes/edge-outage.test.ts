@@ -95,7 +95,7 @@ describe.skipIf(lacksKamailio)(`a cached answer at an edge${lacksKamailio}`, () 
     const busy = '486 Busy Here'
     const away = '503 Service Unavailable'
     const invitesAt = ({ received }: Phone) => received.filter(({ method }) => method === 'INVITE')
-    /** Calls a number, where all who are rung in turn say that they are busy. */
+    /** Calls a number whose phones all respond that they are busy, one after the other. */
     const outcome = async (number: string, ...called: readonly Phone[]) => {
       const calling = ada.phone.call(number)
       for (const phone of called) {
@@ -299,7 +299,7 @@ describe.skipIf(lacksKamailio)(`an old cached answer at an edge${lacksKamailio}`
       expect(Number(headerOf(final, 'retry-after'))).toBeGreaterThan(0)
     }
     town.server.comeBack()
-    // The edge finds out that the server is back, also if no phone asks.
+    // The edge detects that the server is back, also without requests of phones.
     await eventually(
       () => town.server.to('/v2/edge').some(({ form }) => form.get('realm') === 'server.invalid'),
       Boolean,

@@ -92,7 +92,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     return first as ReturnType<typeof within>[number]
   }
 
-  /** How many call records the server has taken so far, and how many it had already. */
+  /** Numbers of stored call records and of duplicates. */
   const taken = async () => {
     const figures = await (await fetch(`${place.server.url}/metrics`)).text()
     const counted = (outcome: string) =>
@@ -102,7 +102,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     return { accepted: counted('accepted'), duplicate: counted('duplicate') }
   }
 
-  /** Nothing is left that the edge would tell. */
+  /** The edge has no pending reports. */
   const allTold = (one: SipEdge) =>
     eventually(
       () => one.kept('SELECT id FROM reports'),
@@ -146,7 +146,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect(Object.values(costs)).toEqual(['0', '0'])
   })
 
-  /** Calls extension 100, where Bob answers; the caller hangs up, and the records of both legs are there. */
+  /** Calls extension 100, where Bob answers. The caller hangs up, and both legs are recorded. */
   const carries = async (account: Account, phone: Phone, bob: Phone) => {
     const callId = `${randomUUID()}@phone`
     const rung = bob.received.filter(({ method }) => method === 'INVITE').length
@@ -277,7 +277,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
       callee.answer(await callee.comesIn('INVITE', dialled === '100' ? 2 : 1), {}, `gates${turn}`)
       const final = await calling
       expect(outcomeOf(final)).toBe('200 OK')
-      // Begun seconds are not paid for: the call has to last into another one, and one more for the clock of the edge.
+      // Started seconds are free: the call must last one second longer, and one more for the clock of the edge.
       const began = secondNow()
       await eventually(secondNow, (second) => second > began + 1)
       expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
@@ -305,7 +305,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     const { account, ada, bob } = await office()
     const { admin } = place.session
     const before = await taken()
-    // How fast each phone agrees to its end decides what the edge gets to do: one call alone would go well mostly.
+    // The order of events depends on how fast each phone confirms the end: a single call would usually succeed.
     const callIds = Array.from({ length: 10 }, () => `${randomUUID()}@phone`)
     for (const [turn, callId] of callIds.entries()) {
       const calling = ada.phone.call('100', { callId })

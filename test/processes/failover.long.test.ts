@@ -1,4 +1,4 @@
-// A failover under load: what was acknowledged is there once, and what was not can be asked again.
+// A failover under load: each acknowledged write exists once, and others can be repeated.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/run/eventually.ts'
 import { engines } from '../support/servers/postgres.ts'

@@ -41,7 +41,7 @@ const startOne = async () => {
   return server
 }
 
-/** One of the servers dies without notice, and another one begins. */
+/** One server is killed, and another one starts. */
 const killOne = async (turn: number) => {
   const [victim] = servers.splice(turn % servers.length, 1)
   victim?.process.kill('SIGKILL')
@@ -109,7 +109,7 @@ const keepFollowing = (path: string, token: string) => {
   }
 }
 
-/** The whole feed of an account as its pages tell it. */
+/** The whole feed of an account, read in pages. */
 const wholeFeed = async (token: string, path: string): Promise<Told[]> => {
   const events: Told[] = []
   for (let key: string | undefined = ''; key !== undefined; ) {

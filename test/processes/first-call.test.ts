@@ -29,7 +29,7 @@ const all = commandsOf(page).map((block) => ({ ...block, isOurs: block.notRun ==
 const carried = all.filter(({ isOurs }) => isOurs).map(({ text }) => text)
 const [looking = ''] = carried.splice(-1)
 
-/** How many commands there are: lines that belong to the one above are indented. */
+/** Number of commands: continuation lines are indented. */
 const countOf = (lines: string) => lines.match(/^[^#\s]/gm)?.length
 
 const madeByUse = new Set(['data', '.git', '.installing'])

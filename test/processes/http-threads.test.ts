@@ -300,7 +300,7 @@ describe('a process that answers requests by several threads', () => {
       const { data } = await session.admin.put(path, { name: 'Kept' })
       session.close()
       writeFileSync(word, '')
-      // All that it has said has been read by then.
+      // All of its output has been read by then.
       const [status] = await once(server.process, 'close')
       expect(status).not.toBe(0)
       expect(server.errors()).toContain('this thread failed on purpose')

@@ -78,10 +78,7 @@ const tasks = [
   ...outputs.map((output, at) => task(`task of output ${at}`, { files: [csv('out.csv', output)] })),
 ]
 
-/**
- * The sample system, with one more of what it lacks: something that is only kept, a group, one member of which is gone,
- * a price that is none, and tasks with files.
- */
+/** The sample system, with an unknown document, a group with a missing member, an invalid price, and tasks with files. */
 const withMore = () => {
   const all = new Map(dataSet())
   const more = [

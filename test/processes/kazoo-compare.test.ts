@@ -12,7 +12,7 @@ import { freeRequests, openSession, type Session } from '../support/world/sessio
 
 type Change = (path: string, body: Json) => Json | { status: number }
 
-/** What stands for the other system: it asks the server, and changes what it answers. */
+/** A proxy that acts as the other system: it forwards requests to the server and changes the responses. */
 const startOther = async (server: ServerProcess) => {
   const state = { change: ((_path, body) => body) as Change }
   const http = createServer(async (request, response) => {

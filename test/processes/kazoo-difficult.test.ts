@@ -1,4 +1,4 @@
-// Documents of Kazoo that break today's schemas: what each comes to, by the responses of the API.
+// Documents of Kazoo that violate the schemas, and the imported records in API responses.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -12,7 +12,7 @@ import { describeEngines } from '../support/servers/databases.ts'
 
 const day = gregorian(2025, 2, 3)
 
-/** What nothing here reads, one with a file. */
+/** Documents that Crosspoint does not use, one with a file. */
 const unread = [
   { _id: 'a'.repeat(32), ...stamped('menu', accounts.C, day), name: 'Menü', retries: 3 },
   {
@@ -164,7 +164,7 @@ describeEngines('crosspoint export kazoo', (engine) => {
     expect(again.status).toBe(0)
     expect(textsIn(other)).toEqual(before)
 
-    // A CouchDB takes it file by file, and it is imported from there as from the folder.
+    // CouchDB accepts each file, and an import from it equals an import from the folder.
     const names = namesIn(folder)
     const couch = await startKazoo(new Map(names.map((name) => [nameOf(name), []])))
     const [second, third] = [await openHouse(engine), await openHouse(engine)]

@@ -46,7 +46,7 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
   }
 
   it('knows closing balances of months, continues when the source cannot be read, and counts exactly when it is finished', async () => {
-    // Whatever is booked in a month before the next one comes is in what it ends with.
+    // The closing balance of a month contains all entries before the next month.
     put('202501', rollover('202501', 500_000), entry('202501', 'first', -20_000))
     expect(toldOf(await stage.import(), 'rollover_differs')).toBeUndefined()
 

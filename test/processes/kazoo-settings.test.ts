@@ -87,7 +87,7 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
       try {
         other.kazoo.put('system_config', words)
         await other.import('--system-notices')
-        // What was asked for at first holds.
+        // The first options apply.
         other.kazoo.put('system_config', { ...words, from: 'support@kazoo.example' })
         await other.import()
         const admin = await other.admin()

@@ -13,7 +13,7 @@ describeAnyEngine('a database that goes while a Kazoo is read', (engine) => {
   })
   afterAll(() => stage.close())
 
-  /** Takes databases away when their documents are asked for the so manieth time. */
+  /** Deletes databases at the given number of requests for their documents. */
   const vanishing = (times: Readonly<Record<string, number>>) => {
     const asked = new Map<string, number>()
     return ({ path }: KazooRequest) => {
@@ -66,7 +66,7 @@ describeAnyEngine('a database of the system that goes while a Kazoo is looked at
   it('ends the run, because nothing can be reported without it, and is imported whole by the next run', async () => {
     const { kazoo } = stage
     for (const database of ['accounts', 'system_config', 'numbers/managed']) {
-      // It goes between the list of databases and the first look at what is in it.
+      // It is deleted between the list of databases and its first read.
       kazoo.faults.faultFor = ({ path: [name] }: KazooRequest) => {
         if (name === database) kazoo.removeDatabase(database)
         return undefined

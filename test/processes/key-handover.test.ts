@@ -32,7 +32,7 @@ const keeperSource = `
   const { parentPort, workerData } = require('node:worker_threads')
   const { rounds, keyring, dataDir } = workerData
   import(keyring).then(({ keepServerKey, newServerKey, readServerKey }) => {
-    // Each round begins when all have come to it.
+    // Each round begins when all threads have reached it.
     const gate = new Int32Array(workerData.gate)
     const kept = []
     for (let round = 0; round < rounds; round++) {

@@ -1,5 +1,5 @@
-// Litestream next to a server, with the configuration of docs/guides/backup.md. Needs its program, which no
-// package here brings: in PATH, or named by CROSSPOINT_TEST_LITESTREAM.
+// Litestream next to a server, with the configuration of docs/guides/backup.md. Needs the program in PATH or in
+// CROSSPOINT_TEST_LITESTREAM.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What a busy server writes to its log, and what it must never write there.
+// Log lines of a busy server, and secrets that must never appear in them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { basicHeader, Client, createTransport, type Transport } from '../support/world/client.ts'

@@ -11,7 +11,7 @@ import { removeDataDir, startServerProcess } from '../support/servers/server-pro
 const telling = `console.log(JSON.stringify({
   pid: process.pid, execArgv: process.execArgv.slice(2), arenas: process.env.MALLOC_ARENA_MAX }))`
 
-/** The output of a command line's process about itself, each time that a program begins in it. */
+/** Prints the memory figures of a command's process each time a program starts in it. */
 const beginningsOf = (...args: readonly string[]) => {
   const { MALLOC_ARENA_MAX: _, ...env } = process.env
   const { pid, stdout } = spawnSync(
@@ -23,7 +23,7 @@ const beginningsOf = (...args: readonly string[]) => {
   return { pid, told: told.map((line) => JSON.parse(line)) }
 }
 
-/** The one that an environment may bring as well. */
+/** A variable that the environment may also set. */
 const ofYoungGeneration = nodeOptions.filter((option) => option.startsWith('--max-semi-space-size'))
 
 /** The tag of compiled code: a process with another tag refuses the code. */

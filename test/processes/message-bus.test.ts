@@ -1,4 +1,4 @@
-// Every event goes to a real broker, also when it, or a server, dies in between.
+// Every event reaches a real broker, also if the broker or a server is killed.
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/compose.ts'
@@ -219,8 +219,8 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
 
     it('has every event that was committed, in order, repeats with the same id', async () => {
       const listener = await rabbit.listen(exchange, exchange)
-      // A queue that was made moments before its broker dies is gone with it, and what is sent until it is made again
-      // as well. An end in order writes it down.
+      // A queue that was created just before its broker is killed is lost, with all messages until it is created again. A clean
+      // stop saves it.
       if (isFullRun) {
         await rabbit.stop()
         await rabbit.start()
@@ -238,7 +238,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
             .put(`/v2/accounts/${masterId}/devices`, { name })
             .catch(() => undefined)
           if (made?.status === 201) written.push(name)
-          // For a moment, no server is there.
+          // For a moment, no server runs.
           else
             await eventually(
               () => servers.every(({ process }) => process.exitCode === null && process.signalCode === null),
@@ -254,7 +254,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
         )
       }
       const writers = [0, 1, 2, 3].map(write)
-      // The first kill meets a bus that is publishing.
+      // The first kill happens while the bus is publishing.
       await eventually(
         () => listener.received.length,
         (count) => count > countOf(40, 100),

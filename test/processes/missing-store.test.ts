@@ -46,7 +46,7 @@ const start = async ({ dataDir, databaseUrl }: Place, ...args: string[]) => {
   return server
 }
 
-/** What a server prints that does not start. */
+/** The output of a server that does not start. */
 const refusalOf = ({ dataDir, databaseUrl }: Pick<Place, 'dataDir' | 'databaseUrl'>) =>
   startServerProcess({ CROSSPOINT_DATABASE_URL: databaseUrl }, dataDir).then(
     () => 'it has started',

@@ -1,5 +1,5 @@
-// Money is neither lost nor doubled: not when the server dies over it, and not when the bookkeeper's answer gets lost.
-// CROSSPOINT_MONEY_WRITES=10000 makes it as large as the goal says; bench/README.md has the figures.
+// Money is neither lost nor doubled if the server is killed or a response of the bookkeeper is lost.
+// CROSSPOINT_MONEY_WRITES=10000 runs the full size; bench/README.md has the figures.
 import { expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
 import { countOf } from '../support/run/run-length.ts'

@@ -208,7 +208,7 @@ describeEngines('histories of money', (engine) => {
     return restarted
   }
 
-  /** Everything that was left open comes to its end. */
+  /** All open transactions end. */
   const settle = async () => {
     inventory.letGo()
     inventory.behave('works')

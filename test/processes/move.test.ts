@@ -119,7 +119,7 @@ describe.runIf(engines.includes('postgres'))('crosspoint move', () => {
     await Promise.all([old, postgres, back].map((place) => place.remove()))
   })
 
-  /** Whether the old store is closed: a command that was killed early has not come so far. */
+  /** Whether the old store is closed: an early kill happens before that. */
   const readsOnly = async () => {
     const { masterId, admin } = session
     const { status, body } = await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Another' })

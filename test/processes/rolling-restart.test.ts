@@ -133,7 +133,7 @@ describe.each<ProxyName>(['haproxy', 'nginx', 'caddy'])('processes behind %s, as
         `${name}: ${restarts} restarts in ${seconds} s, ${answered} requests, ${failures.length} failed`,
       )
       expect(failures.filter((text) => name !== 'nginx' || !text.startsWith('502'))).toEqual([])
-      // nginx has no checks: a port that closes may cost it a connection, as its guide says.
+      // nginx has no health checks: it may lose a connection when a port closes, as its guide describes.
       expect(failures.length, failures.join('\n')).toBeLessThanOrEqual(name === 'nginx' ? restarts : 0)
       expect(answered).toBeGreaterThan(restarts * clients)
     },

@@ -107,7 +107,7 @@ const expectProgress = async () => {
   expect([head.status, head.text]).toEqual([503, ''])
 }
 
-/** Files of the site and the API are as they are. */
+/** Files of the site and the API are unchanged. */
 const expectOthers = async () => {
   for (const path of ['/assets/main-12345678.js', '/docs/assets/main.js', '/nothing'])
     expect([path, (await get(path)).status]).toEqual([path, 404])

@@ -187,7 +187,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
     expect({ status, sound }).toEqual({ status: 1, sound: false })
     const told = faults.map(({ place: where, reason }) => `${where}: ${reason}`)
     for (const [, , says] of some) expect(told).toContainEqual(expect.stringMatching(says))
-    // What a parser says quotes the text, which may be a secret.
+    // Parser errors quote the text, which may be a secret.
     expect(JSON.stringify(faults)).not.toMatch(/is not valid JSON/)
     // What cannot be read cannot be counted either.
     const checks = some.flatMap(([, check]) => (check === 'records' ? ['records', 'counts'] : [check]))

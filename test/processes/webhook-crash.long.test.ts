@@ -1,5 +1,4 @@
-// No event is lost on its way to a receiver, and none comes out of order: not when the server dies between two
-// deliveries, and not when several processes share the work.
+// No event is lost or delivered out of order, also if the server is killed between two deliveries or several processes deliver.
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/run/eventually.ts'

@@ -24,14 +24,14 @@ const encodings: Record<string, (json: string) => string> = {
   'base64 in a form': (json) => `cdr=${encodeURIComponent(Buffer.from(json).toString('base64'))}&uuid=x`,
 }
 
-/** How `switch_url_encode` really does it: what looks encoded is left as it is. */
+/** The behavior of `switch_url_encode`: text that looks encoded stays unchanged. */
 const leniently = (text: string) =>
   text
     .split(/(%[0-9A-F]{2})/)
     .map((part, index) => (index % 2 === 1 ? part : escaped(part)))
     .join('')
 
-// Texts that FreeSWITCH itself can still tell from encoded ones, and from the JSON around them.
+// Texts that FreeSWITCH can distinguish from encoded ones and from the JSON around them.
 const unmistakable = fc
   .oneof(
     fc.string({ unit: 'grapheme' }),

@@ -45,7 +45,7 @@ interface Item {
 
 const away = () => failure(datastoreUnreachable, {})
 
-/** Work that notes its batches, and fails as `judge` says. */
+/** Work that records its batches, and fails if `judge` throws. */
 const gatheringWith = (judge: (items: readonly Item[]) => Error | undefined) => {
   const batches: string[] = []
   const gather = createBatcher(

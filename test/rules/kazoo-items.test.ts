@@ -24,7 +24,7 @@ const fields = fc.dictionary(
   { maxKeys: 4 },
 )
 const space = fc.constantFrom('', ' ', '\n', '\r\n\t')
-// JSON as it is written by hand, by Erlang, by JavaScript.
+// JSON as written by hand, by Erlang and by JavaScript.
 const documentText = fc
   .tuple(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }), fields, fc.constantFrom(0, 1, 2))
   .map(([id, rest, indent]) => JSON.stringify({ _id: id, ...rest, exact: 'here' }, null, indent))

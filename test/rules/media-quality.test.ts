@@ -1,4 +1,4 @@
-// What phones say of the voice when they hang up, as figures.
+// Voice quality figures that phones report when they hang up.
 import { describe, expect, it } from 'vitest'
 import { qualityIn, withQuality } from '../../src/areas/voice/edge/reports.rules.ts'
 

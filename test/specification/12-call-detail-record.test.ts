@@ -143,7 +143,7 @@ describeAnyEngine('The call detail record', (engine) => {
       })
     })
 
-  /** A record that only describes its call wrongly is stored, and says what was sent nowhere. */
+  /** A record with wrong descriptive fields is stored without them. */
   const repaired = async (sent: Json, field: string, value: unknown) => {
     await sendLegs(world, [sent])
     const { data } = await read(sent)

@@ -124,7 +124,7 @@ describeAnyEngine('Limits: request throttling with token buckets', (engine) => {
 
   it('with an account in the URI the first key wins that yields a non-negative cost', async () => {
     const { id, path } = world.acme
-    // From the last that is looked up to the first; each comes before those above it.
+    // From the last look-up to the first; each overrides the earlier ones.
     const inOrder: [key: string, costs: Json, price: number][] = [
       ['{endpoint}', { users: 6 }, 6],
       ['{endpoint}.{METHOD}', { users: { GET: 5 } }, 5],

@@ -13,7 +13,7 @@ const createCounted = (maxBytes: number, bytes = 100) => {
   return { cache, loads, get }
 }
 
-/** A load that ends when the test says so. */
+/** A load that ends on demand of the test. */
 const createSlowLoad = () => {
   const { promise, resolve, reject } = Promise.withResolvers<{ value: string; bytes: number }>()
   return { load: () => promise, resolve: (value: string) => resolve({ value, bytes: 10 }), reject }

@@ -89,7 +89,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     for (let round = 0; round < 3; round += 1) {
       await notes.add('a', { title: `before ${round}` })
       await terminateAll()
-      // One attempt may meet the broken connection; it fails clearly, and what comes after succeeds.
+      // One attempt may use the broken connection and fail with a clear error; later ones succeed.
       const [outcome] = await Promise.allSettled([notes.add('a', { title: `between ${round}` })])
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unreachable)
       await db.fence()?.catch((error) => expect(error).toMatchObject(unreachable))

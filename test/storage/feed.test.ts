@@ -1,4 +1,4 @@
-// No write goes around the change feed: neither over HTTP, route by route, nor by what the code can reach.
+// No write bypasses the change feed: neither by any route over HTTP, nor by any module of the code.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -49,7 +49,7 @@ const storesNothing: Readonly<Record<string, string>> = {
   [`POST ${onAccount}/notifications/{notification_id}/preview`]: 'a mail is sent',
 }
 
-/** Routes that a walk with ordinary records cannot bring to success; each has separate tests. */
+/** Routes that do not succeed with ordinary records; each has separate tests. */
 const needsMore: Readonly<Record<string, string>> = {
   'POST /v2/user_auth/recovery': 'asks for the secret in a mail',
   [`PUT ${onAccount}/transactions/sale`]: 'asks for a bookkeeper outside',
@@ -105,7 +105,7 @@ interface FeedEntry {
   author: string
 }
 
-/** Nothing can be added to the feed until it is opened again: whatever is written then goes around it. */
+/** The feed accepts no events until it is opened again: any write then bypasses it. */
 const closeFeed = async ({ engine, place }: World): Promise<() => Promise<void>> => {
   if (engine === 'sqlite') {
     const db = new DatabaseSync(join(place.dataDir, 'crosspoint.db'), { timeout: 60_000 })

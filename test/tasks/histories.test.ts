@@ -1,4 +1,4 @@
-// Whatever is done to tasks in whatever order, by two processes: the state table decides what comes of it.
+// Random operations on tasks by two processes: the results match the state table.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AccountRecord } from '../../src/auth/identity.ts'

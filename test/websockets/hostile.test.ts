@@ -45,7 +45,7 @@ describe('a client of the WebSocket protocol', () => {
 
   const zeroMask = Buffer.alloc(4)
 
-  /** A frame as clients send it: its mask leaves the bytes as they are. */
+  /** A client frame with a mask of zeros, so that the bytes are unchanged. */
   const frame = (opcode: number, bytes: Buffer, { isMasked = true, isLast = true } = {}) => {
     const head = Buffer.alloc(10)
     head[0] = (isLast ? 0x80 : 0) | opcode
@@ -282,7 +282,7 @@ describe('a client of the WebSocket protocol', () => {
   })
 })
 
-// Tokens end with the hour that goes by.
+// Tokens expire after the hour by which the clock advances.
 describe('a client that is idle', () => {
   const world = useWorld('sqlite')
   const { connect } = useWebSockets(() => world.server.port)
@@ -295,7 +295,7 @@ describe('a client that is idle', () => {
     expect((await waiting.ask('ping', undefined)).status).toBe('success')
     world.clock.advance({ seconds: 1 })
     expect(await idle.closed()).toEqual({ code: 1000, reason: 'the message has no action' })
-    // Its token has ended with the hour; the connection is not idle before another one.
+    // Its token expires after an hour; the connection becomes idle after another hour.
     expect(waiting.isClosed()).toBe(false)
   })
 })

@@ -81,7 +81,7 @@ export const createHashQueue = <Job>(clock: Clock) => {
     return group === 'background' ? entries[0] : firstBy(entries, rankOf)
   }
 
-  /** The entry to remove if there are too many: the last one of the network that asks most. */
+  /** The entry to remove if there are too many: the last one of the network with the most entries. */
   const worst = (entries: readonly Waiting<Job>[]) => {
     const counts = Map.groupBy(entries, ({ network }) => network)
     return firstBy(entries.toReversed(), (entry) => [

@@ -47,7 +47,7 @@ export const nicenessOfMany = 15
 const startThread = (layers: readonly KeyLayer[], niceness: number) =>
   createWorkerLink<PasswordHashing, string[]>(script, { layers }, { niceness })
 
-// A thread takes some megabytes while it is there, and 32 more while it derives.
+// An idle thread needs some megabytes, and 32 more while it hashes.
 const idleMs = 60_000
 const maxThreads = 4
 /** Places in all, as a multiple of those that a network or an account may take. */
@@ -67,9 +67,9 @@ interface DeriverDeps {
   shared?: SignInBuckets | undefined
   /** The cost of keys, where it differs from the normal cost. */
   layers?: readonly KeyLayer[] | undefined
-  /** Where several threads of the process sign people in: each derives its part. */
+  /** Set if several request threads hash passwords: each gets a share of the limits. */
   company?: Pick<SharedThreadState, 'threads' | 'acquaintances'> | undefined
-  /** How far its threads give way to all others on the machine, from 0 to 19. */
+  /** Niceness of its threads, from 0 to 19. */
   niceness?: number
 }
 

@@ -94,7 +94,7 @@ export const claimRoom = (exchange: RequestContext, bytes: number): Release =>
 
 // Smaller responses are not counted.
 const countedBytes = 16_384
-// Larger ones are written in chunks, so that a slow client is seen to make progress.
+// Larger ones are written in chunks, so that the progress of a slow client is visible.
 const maxWriteBytes = 262_144
 
 /** Counts a response until the client has received it. Only reads without reserved memory can be rejected. */

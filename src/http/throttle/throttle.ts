@@ -36,7 +36,7 @@ interface BodyFare {
   clientAddress: string
   accountId: string | undefined
   bytes: number
-  /** Bytes that were paid for before. */
+  /** Bytes whose tokens the request has already paid. */
   paidBytes?: number
 }
 

@@ -73,7 +73,7 @@ const assertCredential = async (exchange: RequestContext) => {
   } catch (error) {
     if (!(error instanceof Failure) || !refusing.has(error.kind)) throw error
     const cause = 'the credential is not valid'
-    // The log says if a password was wrong.
+    // The log shows if a password was wrong.
     throw failure(forbidden, { cause }, error.cause ?? cause)
   }
 }

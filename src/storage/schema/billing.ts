@@ -169,7 +169,7 @@ export const billingSchema = ({ key, compact }: Dialect): string[] => [
       doc TEXT NOT NULL,
       PRIMARY KEY (account_id, month, bookkeeper)
     ) ${compact}`,
-  // How far the bills of a month are: one row.
+  // Progress of the bills of a month: one row.
   `CREATE TABLE billing_progress (
       name ${key} NOT NULL PRIMARY KEY,
       month INTEGER NOT NULL,

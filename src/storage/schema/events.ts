@@ -54,7 +54,7 @@ export const eventsSchema = ({ key, compact, position }: Dialect): string[] => [
       PRIMARY KEY (ancestor_id, sequence)
     ) ${compact}`,
   'CREATE INDEX feed_below_by_sequence ON feed_below (sequence)',
-  // How far events are removed, and how far readers have come.
+  // Last removed event, and the position of each reader.
   `CREATE TABLE feed_marks (
       name ${key} NOT NULL PRIMARY KEY,
       sequence BIGINT NOT NULL

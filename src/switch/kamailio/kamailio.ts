@@ -125,7 +125,7 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
 
     call: callOf,
 
-    /** False: there is no such call. */
+    /** False: unknown call. */
     async hangUp(accountId: string, callId: string): Promise<boolean> {
       const call = await callOf(accountId, callId)
       return call ? askOne(call.at, () => endCall(call)) : false

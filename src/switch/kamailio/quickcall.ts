@@ -179,7 +179,7 @@ export const ringPhones = async (
     return (await callsFrom(contact.at, identityOf(contact))).filter((one) => one.to === to)
   }
 
-  /** What the edge sees of the phone's call. Undefined: no call. */
+  /** State of the phone's call at the edge. Undefined: no call. */
   const followUp = async (
     contact: Contact,
     before: ReadonlySet<string>,

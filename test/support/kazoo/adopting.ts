@@ -19,7 +19,7 @@ const arrivalOf = ({ as: _, ...given }: Arriving): ImportedRecord => {
 
 export type Taker = ReturnType<typeof createTaker>
 
-/** Takes in records as they are, as a run that brings them from another system does. `area` is one more of a world's. */
+/** Imports records unchanged, like an import run. `area` is an additional area of a world. */
 export const createTaker = () => {
   let known: Readonly<Record<string, Importer>> = {}
 
@@ -48,7 +48,7 @@ export const createTaker = () => {
     adoptionOf,
     arrivalOf,
 
-    /** Takes in all of them in one write. Answers which ones were new, or other than before. */
+    /** Imports all of them in one write. Returns which ones were new or changed. */
     async take({ server }: Pick<World, 'server'>, ...arriving: readonly Arriving[]): Promise<boolean[]> {
       const arrivals = arriving.map((one) => ({ adoption: adoptionOf(one.as), arrival: arrivalOf(one) }))
       for (const [adoption, group] of Map.groupBy(arrivals, (one) => one.adoption))

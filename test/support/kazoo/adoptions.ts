@@ -18,7 +18,7 @@ const arrivalOf = (
   revision: hash('md5', JSON.stringify([draft, files])),
 })
 
-/** Collects how areas take records in: the area goes into the world's list. */
+/** Collects the importers of areas: the area is added to the list of the world. */
 export const createTaker = () => {
   const own = {} as Pick<Collected, 'adoptions'> & Pick<AreaDeps, 'validate'>
   const taker = area({

@@ -2,11 +2,11 @@
 
 export interface EngineManners {
   title: string
-  /** What `GET /` says. */
+  /** Response of `GET /`. */
   welcome: object
   /** The form of a sequence number in this engine. */
   sequence(number: number): unknown
-  /** The number of order that `since` names; undefined: this engine takes no such text. */
+  /** The sequence number in `since`; undefined: this engine rejects the text. */
   sequenceIn(since: string): number | undefined
   hasBytesInLists: boolean
   tellsPending: boolean

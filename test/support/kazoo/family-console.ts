@@ -45,7 +45,7 @@ const createBrowser = (client: Client) => {
       return answer
     },
 
-    /** An image or a download: a plain link, which brings its token in the query. */
+    /** An image or a download: a plain link with its token in the query. */
     open: (path: string) => client.get(path),
   }
 }
@@ -238,7 +238,7 @@ export class FamilyConsole {
     await this.get(`${account}/alerts`)
   }
 
-  /** Sends the record of an account as it was read, but for what is not the client's, and a change of it. */
+  /** Sends the record of an account without its read-only fields, with a change. */
   writeAccount(record: Json, change: Json) {
     const sent: Json = { ...record, ...change }
     for (const key of [

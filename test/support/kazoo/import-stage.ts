@@ -65,7 +65,7 @@ export const openImportStage = async (
     commands,
     /** Runs a command in the process of the tests; `commands` runs it in its own. */
     run: (...args: string[]) => runHere(environment, args),
-    /** Runs the command to its end; answers with its report. */
+    /** Runs the command to its end; returns its report. */
     async import(...args: string[]) {
       const { status, output, errors } = await runHere(environment, [
         ...['import', 'kazoo', kazoo.url],
@@ -84,7 +84,7 @@ export const openImportStage = async (
       admin ??= signIn()
       return admin
     },
-    /** Changes the store as nothing of ours would. */
+    /** Changes the store as no part of Crosspoint would. */
     change: (...statements: readonly string[]) =>
       withDatabase(async (db) => {
         for (const sql of statements) await db.write({ statements: [{ sql, params: [] }], stale: [] })

@@ -67,7 +67,7 @@ export const stubOf = ({ contentType, bytes, revpos }: SampleFile) => ({
   stub: true,
 })
 
-/** What is put into the text of a document behind its other members. */
+/** Text to append to the members of a document. */
 export const withMember = (text: string, key: string, value: unknown) =>
   `${text.slice(0, -1)},${JSON.stringify(key)}:${JSON.stringify(value)}}`
 
@@ -168,7 +168,7 @@ export const accounts = {
   gone: idOf('account that is gone'),
 }
 
-/** What people of the sample system type, by the name of their document. */
+/** Passwords of the users of the sample system, by document name. */
 export const passwords = {
   user_both_digests: { username: 'pä:ss', password: 'ein: schönes Geheimnis' },
   user_md5_only: { username: 'olga', password: 'from-the-old-days' },

@@ -19,10 +19,7 @@ import {
 import { inlineOf, type SampleFile, stubOf, withFiles, withMember } from './sample.ts'
 import { verbatimObject } from './verbatim.ts'
 
-/**
- * `cut`: the answer breaks off in its middle; `row`: it ends in a row with an error; `silent`: the server never
- * answers.
- */
+/** `cut`: the response ends in the middle; `row`: it ends with an error row; `silent`: the server never responds. */
 export type KazooFault = 403 | 500 | 504 | 'cut' | 'row' | 'silent'
 
 export interface KazooRequest {
@@ -102,10 +99,10 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     /** Asked before each answer. */
     faultFor: undefined as ((request: KazooRequest) => KazooFault | undefined) | undefined,
   }
-  /** How many requests each session is still good for. */
+  /** Remaining requests of each session. */
   const sessions = new Map<string, number>()
 
-  /** Made when it is first asked for: there may be many. */
+  /** Created on first use: there may be many. */
   const databaseNamed = (name: string) => {
     if (!names.has(name)) return undefined
     const known = kept.get(name)
@@ -451,10 +448,10 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     /** With credentials, where it wants some. */
     url: `http://${signature}${host}`,
     host,
-    /** What was asked, in its order; without sign-ins. */
+    /** Received requests in order, without sign-ins. */
     requests,
     faults: state,
-    /** Writes a document as its next revision. The text of one keeps its numbers as they are. */
+    /** Writes a document as its next revision. In a text, numbers keep their format. */
     put(name: string, document: string | (Json & { _id: string }), files: readonly SampleFile[] = []) {
       const fields = typeof document === 'string' ? verbatimObject(document) : document
       const database = opened(name)
@@ -475,9 +472,9 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
       if (before) database.write(id, nextRevision(before.rev, 'deleted'), undefined)
     },
     removeDatabase: (name: string) => names.delete(name),
-    /** Puts one back that was taken away, as it was. */
+    /** Restores a deleted document unchanged. */
     restoreDatabase: (name: string) => void names.add(name),
-    /** How many connections there are now, those that wait for a question among them. */
+    /** Number of open connections, including idle ones. */
     connections: () => promisify(server.getConnections).call(server),
     /** The current text of a document. */
     text: (name: string, id: string) => databaseNamed(name)?.get(id)?.text,

@@ -227,7 +227,7 @@ const areaEdges = (files: SourceFile[]): AreaEdge[] =>
 
 const reachableFrom = (start: string, edges: AreaEdge[]) => {
   const reached = new Set([start])
-  // A set hands out what is added to it while it is being walked.
+  // Iterating a set also visits values that are added during it.
   for (const area of reached) for (const { from, to } of edges) if (from === area) reached.add(to)
   return reached
 }

@@ -1,6 +1,6 @@
 import type { Database, Value } from '../../../src/storage/db.ts'
 
-/** How the database goes to work on a statement. */
+/** The query plan of a statement. */
 export const planOf = async (db: Database, sql: string, params: readonly Value[] = []): Promise<string> => {
   const explain = db.engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
   const steps = await db.scan<Record<string, string>>(`${explain} ${sql}`, params)

@@ -13,7 +13,7 @@ export const said = ({ status, body }: Answer): Record<string, unknown> => {
   return { status, ...Object.fromEntries(own) }
 }
 
-/** What `said` has of an error. */
+/** The body of an error response. */
 export const saidError = (status: number, message: string, data: unknown, metadata: object = {}) => ({
   status,
   error: String(status),

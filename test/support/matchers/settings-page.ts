@@ -77,14 +77,14 @@ const unitSuffixes: [RegExp, string][] = [
 const isNumeric = ({ type, items }: Shape): boolean =>
   [type].flat().some((one) => one === 'integer' || one === 'number') || (items ? isNumeric(items) : false)
 
-/** What a number counts: as the schema says, or as its name ends. */
+/** Unit of a number: from the schema, or from the end of its name. */
 const unitOf = ({ path, shape }: SettingsKey): string => {
   if (shape['x-unit'] !== undefined) return shape['x-unit']
   if (!isNumeric(shape)) return ''
   return unitSuffixes.find(([ending]) => ending.test(path))?.[1] ?? ''
 }
 
-/** What is missing before the page can tell what a key is. */
+/** Missing parts of the description of a key. */
 export const gapsOf = (key: SettingsKey): string[] => [
   ...(key.shape.description ? [] : ['a description']),
   ...(isNumeric(key.shape) && unitOf(key) === '' ? ['a unit'] : []),

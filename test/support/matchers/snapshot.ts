@@ -25,7 +25,7 @@ const logTables = new Set([
   'webhook_replays',
   'webhook_failures',
 ])
-// Counts are folded in the background: only what they come to says something.
+// Counts are folded in the background: only their sums can be compared.
 const countTables = new Set(['quantities', 'quantity_moves', 'quantity_days'])
 const countsSql = `SELECT account_id, category, item, CAST(sum(own) AS BIGINT) AS own
   FROM (SELECT account_id, category, item, own FROM quantities
@@ -66,7 +66,7 @@ const eachByItself = async (store: Store, tables: readonly string[]): Promise<Ta
 const selectTexts = (table: string) =>
   `SELECT '${table}' AS "table", row_to_json(whole)::text AS text FROM ${table} AS whole`
 
-/** A test asks twice, and there are some sixty tables: one question is a tenth of the work. */
+/** A test takes two snapshots of about sixty tables: one query needs a tenth of the time. */
 const allAtOnce = (store: Store, tables: readonly string[]) =>
   store.all<TableRow>(tables.map(selectTexts).join(' UNION ALL '))
 

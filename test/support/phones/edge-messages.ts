@@ -1,4 +1,4 @@
-// SIP as text: what a phone of the tests says and reads.
+// SIP messages of a test phone, as text.
 import { createHash, randomBytes } from 'node:crypto'
 
 export interface SipMessage {
@@ -73,7 +73,7 @@ interface Credentials {
   password: string
 }
 
-/** What a phone answers a challenge with. */
+/** Credentials of a phone for a challenge. */
 export const digestOf = (challenge: string, method: string, uri: string, who: Credentials): string => {
   const [realm, nonce] = [fieldIn(challenge, 'realm'), fieldIn(challenge, 'nonce')]
   const [cnonce, count] = [freshToken(), '00000001']

@@ -173,7 +173,7 @@ export const openPhone = async (facts: PhoneFacts) => {
     send(writeMessage(`ACK ${uri} SIP/2.0`, own))
   }
 
-  /** Sends a request as a phone does, once more with credentials when it is asked for them; the last final answer. */
+  /** Sends a request like a phone, again with credentials after a challenge. Returns the last final response. */
   const request = async (asked: Asked): Promise<SipMessage> => {
     const whole = { callId: `${freshToken()}@${address}`, fromTag: freshToken(), ...asked }
     const { method, uri, callId } = whole
@@ -279,14 +279,14 @@ export const openPhone = async (facts: PhoneFacts) => {
       return finalOf(callId, `${sequence} ${method}`)
     },
 
-    /** The so-many-th request of a method that has come in. */
+    /** The received request of a method with this number. */
     comesIn: (method: string, count = 1): Promise<SipMessage> =>
       eventually(
         () => received.filter((one) => one.method === method),
         (found) => found.length >= count,
       ).then((found) => found[count - 1] as SipMessage),
 
-    /** Closes it, or nothing if it is closed. */
+    /** Closes it. Closing it twice has no effect. */
     close,
   }
 }

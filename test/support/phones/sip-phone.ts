@@ -23,9 +23,9 @@ export type { SipMessage }
 export interface SipPhoneOptions {
   username: string
   realm: string
-  /** What it answers a challenge with. */
+  /** Credentials for a challenge. */
   password?: string
-  /** Where everything is sent. */
+  /** Address that gets all packets. */
   server: { host: string; port: number }
   userAgent?: string
 }
@@ -41,7 +41,7 @@ export interface SipCall {
   status: number
   /** The INVITE of the caller. */
   request: SipMessage | undefined
-  /** What an outgoing INVITE was answered with. */
+  /** Final response to an outgoing INVITE. */
   response: SipMessage | undefined
   isAnswered: boolean
   isEnded: boolean
@@ -371,7 +371,7 @@ export const startSipPhone = async (options: SipPhoneOptions) => {
     },
     REFER(request) {
       reply(request, { status: 202, reason: 'Accepted' })
-      // A call that comes to nothing is seen in `calls`.
+      // A failed call appears in `calls`.
       referred(request).catch(() => undefined)
     },
   }

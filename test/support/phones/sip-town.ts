@@ -1,4 +1,4 @@
-// A SIP edge, a stand-in for the server that it asks, and phones that register there.
+// A SIP edge, a fake server for its requests, and phones that register at the edge.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { sharedBySuite } from '../servers/databases.ts'

@@ -1,5 +1,5 @@
-// Reads documents as FreeSWITCH does: what is no XML throws, lines with orders are found, and what `bridge` dials is taken
-// apart. Written from what FreeSWITCH says of its formats, not from the code that writes them.
+// Reads documents like FreeSWITCH: it rejects invalid XML, finds directives and parses the dial strings of `bridge`. Based on
+// the FreeSWITCH documentation, not on the code that writes them.
 
 export interface Read {
   name: string
@@ -52,7 +52,7 @@ export const readXml = (text: string): Read => {
 /** Every element of a document. */
 const all = (element: Read): Read[] => [element, ...element.children.flatMap(all)]
 
-/** What FreeSWITCH does before it reads the XML: it puts in values, and takes lines for orders. */
+/** Preprocessing of XML by FreeSWITCH: it inserts variables and runs directives. */
 export const hasOrders = (text: string) =>
   text.includes('$${') || /x-pre-process|<include>|<\?|<!/i.test(text)
 

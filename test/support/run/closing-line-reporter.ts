@@ -46,7 +46,7 @@ export const closingLineReporter = (): Reporter => {
   const tally: Tally = { passed: 0, failed: 0, skipped: 0, leftOut: new Map() }
   return {
     onInit() {
-      // At the very end: vitest itself still has things to say after the last reporter was asked.
+      // At the end of the process: vitest prints after the last reporter was called.
       process.once('exit', (status) => {
         // Line and status agree, also when the run broke before any test ran.
         const failed = status === 0 ? tally.failed : Math.max(tally.failed, 1)

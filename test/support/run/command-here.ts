@@ -10,7 +10,7 @@ import { quickKeys } from './program.ts'
 type Write = typeof process.stdout.write
 type Listener = (...args: unknown[]) => void
 
-/** Takes what is written to a stream; answers with what puts the stream back and returns the text. */
+/** Captures the output of a stream. The returned function restores the stream and returns the text. */
 const captured = (stream: NodeJS.WriteStream) => {
   const write = stream.write
   const pieces: Uint8Array[] = []
@@ -34,7 +34,7 @@ const withoutNewListeners = (emitter: NodeJS.EventEmitter, names: readonly strin
   }
 }
 
-/** Puts a text on standard input; answers with what puts back what was there. */
+/** Replaces standard input by a text. The returned function restores it. */
 const fed = (input: string) => {
   const before = Object.getOwnPropertyDescriptor(process, 'stdin') as PropertyDescriptor
   Object.defineProperty(process, 'stdin', { configurable: true, value: Readable.from([Buffer.from(input)]) })

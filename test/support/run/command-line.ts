@@ -82,7 +82,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return command.ended
     },
 
-    /** What a shell makes of a line in which `crosspoint` is the program. */
+    /** Result of a shell line in which `crosspoint` is the program. */
     async shell(line: string): Promise<Ended> {
       const define = `crosspoint() { ${quoted(process.execPath)} ${quoted(program)} "$@"; }`
       const child = spawn('bash', ['--norc', '-o', 'pipefail', '-c', `${define}\n${line}`], { env })
@@ -93,7 +93,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return { status, output, errors }
     },
 
-    /** Runs a command at a terminal, and answers what it asks: each question with what is typed. */
+    /** Runs a command at a terminal, and types an answer for each prompt. */
     async atTerminal(args: readonly string[], answers: readonly [string, Typed][] = [], columns = 100) {
       const words = [process.execPath, program, ...args].map(quoted).join(' ')
       const line = `stty cols ${columns} rows 50; ${words}`
@@ -110,7 +110,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return command.ended
     },
 
-    /** Puts `crosspoint` among the programs of shells at a terminal; answers with its file. */
+    /** Puts `crosspoint` into the PATH of shells at a terminal; returns its file. */
     asProgram() {
       const file = join(programs, 'crosspoint')
       mkdirSync(programs)

@@ -50,11 +50,11 @@ export const openStreamWay = async (serverPort: number) => {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Streams that are asked for from now on get no answer yet. */
+    /** New streams get no response yet. */
     holdStreams() {
       isOpen = false
     },
-    /** Ends the streams that are there, as a broken line does. */
+    /** Ends open streams like a broken connection. */
     breakStreams() {
       for (const stream of streams) stream.destroy()
     },

@@ -1,5 +1,4 @@
-// The operator's own billing system: it charges, gives back, looks up and takes invoices,
-// and can be made to lose its answers.
+// A fake billing system of an operator: it charges, refunds, looks up payments and accepts invoices, and can lose its responses.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -13,7 +12,7 @@ export interface BookkeeperCall {
   text: string
 }
 
-/** `deaf`: nothing is done. `mute`: it is done, and the answer is lost. */
+/** `deaf`: does nothing. `mute`: completes the request and loses the response. */
 export type Manner = 'works' | 'deaf' | 'mute' | 'breaks' | 'declines' | 'hangs'
 
 const send = (response: ServerResponse, status: number, body: unknown) => {
@@ -86,7 +85,7 @@ export const startBookkeeper = async (secret = 'signing-secret') => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/books`
 
   return {
-    /** What `system_configs/services.http_sync` has to say. */
+    /** Settings for `system_configs/services.http_sync`. */
     settings: {
       http_url: url,
       authorization_header: 'Bearer of-the-operator',

@@ -27,7 +27,7 @@ const options = [
   '--in-process-gpu',
   // SwiftShader sets a variable of the environment in the thread of that GPU while others read variables, and a start could crash.
   '--disable-software-rasterizer',
-  // Names below `.test` lead to this machine, as if DNS said so.
+  // Names in `.test` resolve to this machine.
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ]
 

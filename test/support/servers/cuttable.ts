@@ -23,7 +23,7 @@ const inMessages = (pass: (message: Buffer) => void) => {
   }
 }
 
-/** The way to a server, which can be cut and mended: a database that goes away and comes back. */
+/** A proxy to a server that can be interrupted: for a database that fails and recovers. */
 export const createCuttable = async (serverUrl: string) => {
   let target = new URL(serverUrl)
   const isPostgres = target.protocol.startsWith('postgres')

@@ -138,7 +138,7 @@ export const openTestDatabase = async (
   }
 }
 
-/** Something that a suite makes once and all its tests use: its members are there from the first test on. */
+/** A value that a suite creates once for all its tests. */
 export const sharedBySuite = <T extends object>(
   make: () => Promise<T>,
   end: (made: T) => Promise<void>,

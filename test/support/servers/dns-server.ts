@@ -32,7 +32,7 @@ export interface Mood {
   losing?: number
   /** Answers every question with this code: 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED. */
   code?: number
-  /** UDP answers are cut and say so. */
+  /** UDP responses are truncated and marked as such. */
   truncates?: boolean
   /** Before the true answer come false ones: a wrong id, another question, bytes that are no message. */
   forges?: boolean

@@ -1,4 +1,4 @@
-// An edge as far as JSON-RPC goes: a real server that may be slow, cut off, or answer with nonsense.
+// A fake edge with JSON-RPC: a real server that can be slow, closed, or send invalid responses.
 import { type Answering, answerWith, fallSilent, hangUp, startHookReceiver } from './hook-receiver.ts'
 
 /** Its answer to a method: a result, or an error with a code. */

@@ -11,7 +11,7 @@ const unreachable = () => failure(datastoreUnreachable, {}, new Error('a fault m
 
 export type Faults = ReturnType<typeof createFaults>
 
-/** A database that fails as a test says. */
+/** A database with faults on demand of a test. */
 export const createFaults = () => {
   const nothing = (): Fault => undefined
   const state = {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-// The path of an ordinary user lacks where Debian puts servers.
+// The PATH of an ordinary user lacks the folder of servers in Debian.
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
 /** The path of a program, if this machine has it. */
@@ -20,5 +20,5 @@ export const findProgram = (name: string) =>
 export const lacks = (what: string, found: unknown = findProgram(what)) =>
   found ? '' : ` (left out: this machine has no ${what})`
 
-/** Why a test was left out, as its title says it. */
+/** Reason why a test was skipped, from its title. */
 export const reasonIn = (title: string) => / \(left out: ([^)]+)\)/.exec(title)?.[1]

@@ -1,4 +1,4 @@
-// A small number inventory that can be made to misbehave. What is asked under an idempotency key it does once.
+// A small number inventory with configurable faults. It runs a request with an idempotency key once.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,8 +15,8 @@ export interface InventoryRequest {
 }
 
 /**
- * `mute`: it is done, and the answer is lost; `breaks`: nothing is done. `holds`: it is done, and answered later;
- * `ponders`: it is done later.
+ * `mute`: completes the request and loses the response; `breaks`: does nothing; `holds`: completes it and responds later;
+ * `ponders`: completes it later.
  */
 type Manner =
   | 'works'
@@ -71,7 +71,7 @@ export const startInventory = async () => {
   }
   /** What was answered under each key. */
   const replies = new Map<string, unknown>()
-  /** Numbers that were handed over, and that were given back, by the key under which that was asked. */
+  /** Ordered and returned numbers, by idempotency key. */
   const [ordered, released] = [new Map<string, string>(), new Map<string, string>()]
 
   /** The number that a body is about, when it was done. */
@@ -127,7 +127,7 @@ export const startInventory = async () => {
     requests,
     ordered,
     released,
-    /** Numbers that were handed over and not given back, as often as they were. */
+    /** Ordered numbers that were not returned, with repetitions. */
     handedOut() {
       const left = [...ordered.values()]
       for (const number of released.values()) {
@@ -136,7 +136,7 @@ export const startInventory = async () => {
       }
       return left.sort()
     },
-    /** Every order, and every return, is done as it is asked for. */
+    /** Every order and return succeeds. */
     sellEverything() {
       const all = ({ data }: { data: { numbers: string[] } }) =>
         Object.fromEntries(

@@ -1,5 +1,5 @@
-// A real Kamailio, where one is installed (Debian: kamailio), on loopback: a registrar that asks for no
-// passwords, and a proxy that takes the data of calls from private headers of their INVITE.
+// A real Kamailio, if installed (Debian: kamailio), on loopback: a registrar without passwords, and a proxy that reads call data
+// from private headers of the INVITE.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { eventually } from '../run/eventually.ts'
 import { freePort } from './free-port.ts'
 import { findProgram } from './installed.ts'
 
-/** Dialog variables, and the headers of an INVITE that tests say them in. */
+/** Dialog variables, and the INVITE headers with which tests set them. */
 export const callHeaders = {
   account_id: 'X-Account-Id',
   authorizing_id: 'X-Authorizing-Id',

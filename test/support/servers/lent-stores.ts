@@ -28,7 +28,7 @@ const isWhole = `
       WHERE pg_class.oid IS NULL OR relnamespace <> 'public'::regnamespace)
     AND NOT EXISTS (SELECT FROM pg_trigger WHERE NOT tgisinternal) AS whole`
 
-// A partition that a test made goes. A large table is truncated, because nothing else would remove its dead rows.
+// Drops partitions that a test created. A large table is truncated, because nothing else would remove its dead rows.
 const putRowsBack = `
   DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT relname FROM pg_class

@@ -196,7 +196,7 @@ export const startPatroni = async () => {
   }
 
   return {
-    /** Makes a database; answers with an address that names both hosts. */
+    /** Creates a database; returns a URL with both hosts. */
     async createDatabase(name: string) {
       const { primary } = await roles()
       await onDatabase(urlOf(primary), `CREATE DATABASE ${name} TEMPLATE template0`)
@@ -217,7 +217,7 @@ export const startPatroni = async () => {
       process.kill(Number(pid), 'SIGKILL')
       await untilPromoted(standby)
     },
-    /** The primary hands over as it is asked to; resolves as soon as the standby is promoted. */
+    /** Switches over to the standby; resolves as soon as the standby is promoted. */
     async switchOver() {
       const { primary, standby } = await roles()
       const asked = fetch(`http://127.0.0.1:${primary.apiPort}/switchover`, {

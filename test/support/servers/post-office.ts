@@ -25,7 +25,7 @@ import { type Engine, openTestDatabase } from './databases.ts'
 
 const keyring = createKeyring(Buffer.alloc(32, 7))
 
-/** An account that is stored nowhere: mail asks for its name and its place in the tree only. */
+/** An account that is not stored: email needs only its name and its position in the tree. */
 export const paperAccount = (id: string, tree: readonly string[] = []): AccountRecord =>
   new StoredRecord<AccountDoc, AccountHidden>({
     accountId: id,
@@ -44,7 +44,7 @@ export const paperAccount = (id: string, tree: readonly string[] = []): AccountR
 export const acme = paperAccount('a'.repeat(32))
 
 interface Setting {
-  /** Undefined: letters become files. */
+  /** Undefined: emails become files. */
   smtpUrl?: string
   senders?: Partial<Senders>
 }
@@ -101,7 +101,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       posts.push(other)
       return other
     },
-    /** Writes the letters of a notice as part of some change. */
+    /** Commits the emails of a notice with a change. */
     async send<M extends Macros>(order: MailOrder<M>) {
       const set = new ChangeSet({ requestId: 'test' })
       set.record({ accountId: order.account.id, kind: 'note', id: 'x', action: 'created' })

@@ -47,7 +47,7 @@ const asking = async <T>(url: string, work: (client: Client) => Promise<T>) => {
   }
 }
 
-/** A server in a separate directory, which `fill` puts the data into. */
+/** A server in a separate directory, which `fill` fills with data. */
 const startNode = async (
   port: number,
   password: string,

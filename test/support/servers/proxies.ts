@@ -124,11 +124,11 @@ export const startProxy = async (name: ProxyName, servers: readonly number[]) =>
 
 interface DatabaseNode {
   port: number
-  /** Where Patroni says what it is. */
+  /** Address at which Patroni reports its role. */
   apiPort: number
 }
 
-/** HAProxy as it is shipped, in front of the databases that Patroni keeps. */
+/** HAProxy with the shipped configuration, in front of the databases of Patroni. */
 export const startDatabaseProxy = async (
   nodes: readonly DatabaseNode[],
   passesOn: (port: number) => Promise<boolean>,

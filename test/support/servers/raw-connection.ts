@@ -39,7 +39,7 @@ export const openRaw = async (port: number) => {
     text += piece.toString('latin1')
   })
   socket.on('error', () => undefined)
-  // A socket that is reset says so before it is closed, which is nothing to wait for.
+  // A reset socket emits an error before it is closed; it is not waited for.
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => {
       hasClosed = true

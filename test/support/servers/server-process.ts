@@ -13,7 +13,7 @@ export interface ServerProcess {
   /** Everything printed on standard output so far. */
   output(): string
   errors(): string
-  /** The lines of it that tell of more than requests that were refused. */
+  /** Its lines except those about refused requests. */
   faults(): string[]
   /** Ends it as an operator would and waits; answers with the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>

@@ -35,7 +35,7 @@ export interface EdgeFacts {
   usual?: EdgeValues['values']
 }
 
-// A server that a busy machine makes slow is not asked and told twice.
+// A slow server on a busy machine gets each request and report once.
 const usualOfTests = {
   SERVER_REST_S: 1,
   SERVER_TIMEOUT_S: 30,

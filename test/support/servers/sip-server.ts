@@ -1,4 +1,4 @@
-// What an edge asks, answered as the test wants it: a stand-in for routes, and the receiver of reports.
+// A fake server for an edge: it responds as the test requires, and receives reports.
 import { createHash } from 'node:crypto'
 import { eventually } from '../run/eventually.ts'
 import { type Answering, answerWith, startHookReceiver } from './hook-receiver.ts'
@@ -25,7 +25,7 @@ interface Route {
 
 export type SipServer = Awaited<ReturnType<typeof startSipServer>>
 
-/** Two accounts with every user name there is; whom a call rings is what the test has said. */
+/** Two accounts with every user name; the test sets the route of a call. */
 export const startSipServer = async () => {
   const routes = new Map<string, Route>()
   const carriers = new Map<string, Route>()
@@ -94,11 +94,11 @@ export const startSipServer = async () => {
     /** By account: why its calls over carriers may not begin. */
     exhausted,
     taken,
-    /** How long its answers may be kept from now on. */
+    /** Cache time of its responses from now on. */
     mayBeKept(seconds: number) {
       state.maxAgeSeconds = seconds
     },
-    /** How long it takes to say whom a call rings. */
+    /** Delay of its routing responses. */
     routesTake(milliseconds: number) {
       state.routeMs = milliseconds
     },

@@ -16,7 +16,7 @@ interface State {
   refusals: string[]
   /** Recipients that are never accepted, with the answer. */
   unknown: Map<string, string>
-  /** Takes mails but says nothing afterwards. */
+  /** Accepts emails but does not respond afterwards. */
   isSilent: boolean
   connections: number
 }

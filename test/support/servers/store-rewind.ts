@@ -3,8 +3,8 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 
 type Row = Record<string, SQLInputValue>
 
-// Leases and scheduled jobs are about what the server works on now, not about how the store was. A fold of counts that meets a
-// rewind finds its moves gone, and reads again.
+// Leases and scheduled jobs belong to the current work of the server, so they are not rewound. A fold of counts during a rewind
+// finds its moves missing, and reads again.
 const tablesOf = (db: DatabaseSync) =>
   (
     db
@@ -30,7 +30,7 @@ const insertAll = (db: DatabaseSync, table: string, rows: readonly Row[]) => {
 }
 
 export interface Rewind {
-  /** Back to the store as it was when this was made. */
+  /** Resets the store to its state at the creation of this function. */
   rewind(): void
   close(): void
 }

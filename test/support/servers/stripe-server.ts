@@ -20,7 +20,7 @@ interface Reply {
   body: Json
 }
 
-/** `mute`: it is done, and the answer is lost. `deaf`: nothing is done. */
+/** `mute`: completes the request and loses the response. `deaf`: does nothing. */
 export type Manner = 'works' | 'mute' | 'deaf' | 'breaks'
 
 const webhookSecret = 'whsec_sample'
@@ -63,7 +63,7 @@ export const startStripe = async () => {
   const state = {
     manner: 'works' as Manner | ((call: StripeCall) => Manner),
     expires: { year: 2030, month: 12 },
-    /** What a new charge becomes. */
+    /** Status of new charges. */
     chargesBecome: 'succeeded' as 'succeeded' | 'processing',
   }
   let made = 0
@@ -229,7 +229,7 @@ export const startStripe = async () => {
   await once(server, 'listening')
 
   return {
-    /** What `system_configs/services.stripe` has to say. */
+    /** Settings for `system_configs/services.stripe`. */
     settings: {
       api_key: 'sk_test_sample',
       publishable_key: 'pk_test_sample',

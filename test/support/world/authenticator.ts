@@ -29,7 +29,7 @@ const bits = { present: 1, verified: 4, hasCredential: 64 }
 
 interface Answered {
   origin?: string
-  /** Another domain than the one that asks. */
+  /** Use another domain than that of the request. */
   rpId?: string
   /** Whether it has recognised who holds it. */
   verifies?: boolean

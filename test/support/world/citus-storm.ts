@@ -64,7 +64,7 @@ export const createCitusStorm = (
     }
   }
 
-  /** A body breaks off when the store goes away during it: the client asks again. */
+  /** A response ends early if the store fails: the client repeats the request. */
   const readWhole = async (accountId: string, path: string): Promise<Answer> => {
     for (;;) {
       try {

@@ -84,7 +84,7 @@ interface Line {
   mostSockets?: number
 }
 
-/** Real sockets to one server. Paths are sent as they are: nothing mends a broken encoding on the way. */
+/** Real sockets to one server. Paths are sent unchanged, also with a broken encoding. */
 export const createTransport = (port: number, { ca, localAddress, mostSockets }: Line = {}) => {
   const kept = {
     keepAlive: true,

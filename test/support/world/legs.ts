@@ -9,7 +9,7 @@ export const nowOf = ({ clock }: World) => gregorianNow(clock)
 
 let made = 0
 
-/** A leg of an account that ended when `timestamp` says, of half a minute or as long as it is billed. */
+/** A leg of an account that ended at `timestamp`, of 30 seconds or of its billed duration. */
 export const legOf = (account: TestAccount, timestamp: number, more: Json = {}): Json => {
   made += 1
   const { custom_channel_vars: variables, ...fields } = more

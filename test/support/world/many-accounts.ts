@@ -4,7 +4,7 @@ import type { TestAccount, World } from './world.ts'
 
 const atOnce = 25_000
 
-/** What the name of one of the accounts is, and how its realm begins. */
+/** Prefix of the names and realms of the accounts. */
 export const memberName = (index: number) => `Member ${memberNumber(index)}`
 const memberNumber = (index: number) => String(index).padStart(6, '0')
 
@@ -16,7 +16,7 @@ const ofMember = (column: string) => `replace(${column}, '${memberNumber(0)}', $
 const memberId = `substr(CAST($3 AS TEXT), 1, 26) || ${number}`
 const withId = (column: string) => `replace(${column}, $3, ${memberId})`
 
-/** Accounts as their creation leaves them, each a copy of a real one with another number. */
+/** Copies of a newly created account, each with its own number. */
 export const copies = (template: string, from: number, to: number): Statement[] =>
   [
     `INSERT INTO records

@@ -57,7 +57,7 @@ const requestFor = ({ kind, amount, key }: Wish): [method: 'POST' | 'PUT', path:
 
 const isSettled = ({ status }: Answer) => status === 200 || status === 201 || status === 202
 
-/** The server of the moment, which may be gone the next one. */
+/** The current server; it may die at any time. */
 const createServers = (place: StormPlace) => {
   let server: ServerProcess
   let session: Session | undefined
@@ -103,7 +103,7 @@ const prepare = async ({ admin, masterId }: Session, bookkeeper: BookkeeperServe
   return data.id as string
 }
 
-/** What is in the books afterwards. */
+/** Ledger entries afterwards. */
 export interface Aftermath {
   balance: number
   expectedBalance: number

@@ -1,4 +1,4 @@
-// Numbers put into the store past the API: for tests that need many, or a state no request leads to.
+// Numbers written directly to the store: for tests that need many, or a state that no request creates.
 import type { Store } from '../../../src/storage/store.ts'
 
 export interface StockedNumber {

@@ -5,7 +5,7 @@ import type { Client } from './client.ts'
 import { runTask } from './task-runs.ts'
 import type { TestAccount, World } from './world.ts'
 
-/** What tests of number tasks do again and again. Asked for once the world is there. */
+/** Helpers for tests of number tasks. Call it after the world exists. */
 export const createNumberTasks = (world: World) => {
   let made = 0
 

@@ -4,7 +4,7 @@ import { engines } from '../servers/postgres.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../servers/server-process.ts'
 import { Client, createTransport, type Transport } from './client.ts'
 
-/** Two that serve one store side by side, and know nothing of each other but by it. */
+/** Two servers of one store that communicate only through it. */
 export interface Pair {
   servers: readonly ServerProcess[]
   /** To the one and the other. */

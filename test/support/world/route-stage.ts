@@ -1,4 +1,4 @@
-// Records that every route finds what it needs in, and the requests that go with them: for walks over all routes.
+// Records and requests with which every route can succeed: for walks over all routes.
 import { expect } from 'vitest'
 import type { Route } from '../../../src/http/route.ts'
 import type { Answer, Client } from './client.ts'

@@ -48,7 +48,7 @@ interface NoteState {
   times: number
 }
 
-/** What rows do to notes. `look` sees every call before anything is decided. */
+/** Effects of rows on notes. `look` gets every call before it is handled. */
 export const createNotes = (store: Store, look: (names: string[]) => Promise<void> | void = () => {}) => {
   const notes = createCollection<Note, object>(store, {
     kind: 'note',

@@ -4,7 +4,7 @@ import { useWorld } from './world.ts'
 
 export const tooMany = [429, 'too_many_requests', { message: 'too many requests' }] as const
 
-/** An address that no other test calls from. This machine is a trusted proxy, so the header is believed. */
+/** An address that no other test uses. This machine is a trusted proxy, so the header is trusted. */
 export const addresses = () => {
   let last = 0
   return () => {

@@ -287,7 +287,7 @@ type People = Awaited<ReturnType<typeof populate>> & { operator: Person }
 
 export type World = Awaited<ReturnType<typeof buildWorld>>
 
-/** Settings of the process that lead to servers which the test has started: its DNS, its SMTP. */
+/** Settings of the process with the servers of the test: DNS and SMTP. */
 export type Outside = () => Promise<Partial<Config>>
 
 /**
@@ -463,7 +463,7 @@ export const buildWorld = async (
     ...people,
     ...make,
     engine,
-    /** Where the server keeps its things: for a second one on the same store. */
+    /** Folders and settings of the server: for a second server of the same store. */
     place,
     config,
     clock,
@@ -514,7 +514,7 @@ export const buildWorld = async (
       return result
     },
     logEntries: entries,
-    /** The errors logged since the last call. A test that causes one on purpose takes it away with this. */
+    /** Errors logged since the last call. A test that causes an error on purpose removes it with this. */
     takeErrors() {
       const taken = errors()
       entries.splice(0)

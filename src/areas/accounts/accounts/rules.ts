@@ -10,7 +10,7 @@ import { accountReadOnly } from './schema.ts'
 
 type EdgeParts = Pick<AccountDoc, 'access_lists' | 'rate_limits'>
 
-/** What of the lists and limits that edges follow the schema cannot say. */
+/** Rules of access lists and packet limits that the schema cannot express. */
 export const edgeProblems = (
   { access_lists: lists, rate_limits: limits }: EdgeParts,
   before: EdgeParts | undefined,

@@ -64,10 +64,10 @@ const shownShape = shape({ ...ofRecord, treeText: text() })
 
 export type ShownAccount = RowOf<typeof shownShape>
 
-/** What the tree orders accounts by, and what search finds them by. */
+/** The sort key of an account in the tree, and its search keys. */
 const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.name), searchKey(doc.realm)]
 
-/** Under this name commits tell that the lists of the accounts below an account are others from then on. */
+/** Key with which commits announce that the lists of sub-accounts of an account have changed. */
 export const accountsBelow = 'accounts_below'
 
 const isAccount = "account_id = $1 AND kind = 'account' AND id = $1"
@@ -167,7 +167,7 @@ export const createAccountStore = (store: Store) => {
       collection.revise(account, { hidden: { ...account.hidden, ...hidden } }),
 
     async shown(page: TreePage): Promise<ShownAccount[]> {
-      // Only lists of all accounts below tell what is above each.
+      // Only lists of all sub-accounts contain the parents of each.
       const tree = page.direct ? "''" : store.words.textAt('r.hidden', 'tree')
       return shownShape.list(await readTree(page, `${recordShape.columnsOf('r')}, ${tree} AS "treeText"`))
     },

@@ -92,10 +92,10 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
 
     isKey: (text: string) => idInKey(text) !== undefined,
 
-    /** The actor behind a key that is sent with a request, or 401. Where from is asked for each request. */
+    /** The actor of an API key in a request, or 401. The network is checked for each request. */
     actorOf: createSessionCache(store, maxKeySessions, sessionOf),
 
-    /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
+    /** The key that opens a session. Undefined: unknown key. Throws a 401 if the key may not. */
     async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
       const key = await find(text)
       if (key && !isKeyAlive(key, clock.now())) throw signInRefused('the API key has ended', key.accountId)
@@ -104,7 +104,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Deps) =
       return key
     },
 
-    /** Notes that a key was used, after the answer and not more often than the settings say. */
+    /** Records the use of a key after the response, at most once in the interval of the settings. */
     noteUse(key: ApiKeyRecord) {
       const now = clock.now()
       if ((noted.get(key.id) ?? 0) > now) return

@@ -99,7 +99,7 @@ export const afterSuccess = (hidden: FactorHidden, change: Partial<FactorHidden>
   ...change,
 })
 
-// A QR code holds some 2,300 bytes, and a percent-encoded letter may take twelve.
+// A QR code has at most about 2,300 bytes, and one percent-encoded character can need twelve.
 const shortened = (text: string, most: number) => [...text].slice(0, most).join('')
 
 export const appLabel = (accountName: string, username: string | undefined) => ({

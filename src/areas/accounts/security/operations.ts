@@ -46,7 +46,7 @@ interface Deps extends DepsOf<'store' | 'settings'> {
 
 export type Security = ReturnType<typeof createSecurity>
 
-/** How one may sign in to an account: its own settings, those of the accounts above up to the reseller, the system's. */
+/** Sign-in settings of an account, inherited from its parents up to the reseller, then from the system. */
 export const createSecurity = ({ store, settings, providers }: Deps) => {
   const documents = createCollection<SecurityDoc, object>(store, { kind: 'security' })
 

@@ -168,7 +168,7 @@ export const createRecovery = (deps: Deps) => {
     maxAttempts: 5,
     pauseMs: () => retryPauseMs,
     ask: ({ payload }) => judgeLink(payload.request.ui_url),
-    /** All accounts of a name are meant. */
+    /** The request is for all accounts with the name. */
     async conclude({ payload: { request, author } }, mayLink) {
       const { username, ui_url: uiUrl, ...names } = request
       const set = new ChangeSet(author)

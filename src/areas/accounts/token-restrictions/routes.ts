@@ -11,7 +11,7 @@ export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Rou
     const record = await restrictions.find(path.account_id)
     return { record, ...(record ? { revision: record.revision } : {}) }
   }
-  // Who has less than the whole account may not choose what others have.
+  // A caller with limited rights must not set the rights of others.
   const unlimited = { allow: accountAdmin, namedKeys: 'unlimited' } as const
   const existing = ({ path }: { path: { account_id: string } }) => restrictions.get(path.account_id)
 

@@ -142,7 +142,7 @@ export const scopeProblems = (
 export const isActingAdmin = ({ priv_level, enabled, username }: UserDoc) =>
   priv_level === 'admin' && enabled !== false && username !== undefined
 
-/** What a change takes from an acting admin: the field that the refusal names. */
+/** The field of a change that would remove the caller's own admin rights; the refusal contains it. */
 export const lostPower = ({ priv_level, enabled }: UserDoc) => {
   if (priv_level !== 'admin') return 'priv_level'
   return enabled === false ? 'enabled' : 'username'
@@ -150,7 +150,7 @@ export const lostPower = ({ priv_level, enabled }: UserDoc) => {
 
 const forOwnPassword: readonly string[] = ['password', 'credentials', 'require_password_update']
 
-/** With the token of a mailed link its user sets a new password, says that it is set, and nothing else. */
+/** The token of a mailed link may only set a new password and clear `require_password_update`. */
 export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord, sent: unknown) => {
   if (claims?.purpose === undefined) return
   const keys = isObject(sent) ? Object.keys(sent) : []
@@ -166,7 +166,7 @@ export const smartPbxFeatures = (doc: object) => {
   return isObject(features) ? Object.keys(features).filter((name) => isEnabled(features[name])) : []
 }
 
-/** What is switched on for a user, by the names that list rows carry. */
+/** Enabled features of a user, by their names in list rows. */
 export const featuresOf = (doc: UserDoc): string[] => {
   const features: [string, boolean][] = [
     ['hotdesk', isEnabled(doc.hotdesk)],
@@ -180,7 +180,7 @@ export const featuresOf = (doc: UserDoc): string[] => {
   return [...features.filter(([, on]) => on).map(([name]) => name), ...smartPbxFeatures(doc)]
 }
 
-/** What users own, by the names that `object_types` takes. */
+/** Kinds of records that users own, by their names in `object_types`. */
 const objectTypes = ['phone_numbers', 'callflow', 'vmbox', 'device', 'conference', 'faxbox', 'media'] as const
 export type ObjectType = (typeof objectTypes)[number]
 
@@ -196,7 +196,7 @@ const jsonListIn = (value: unknown): unknown => {
   }
 }
 
-/** The types that are to go with a user, each once; undefined when the request does not speak of it. */
+/** Types of records to delete with the user, without repetitions; undefined if the request has none. */
 export const objectTypesIn = (sent: unknown): readonly ObjectType[] | undefined => {
   if (sent === undefined) return undefined
   if (sent === 'all') return objectTypes
@@ -225,7 +225,7 @@ const strengths: readonly (readonly [string, RegExp])[] = [
   ['a special character', /[^\p{L}\p{N}]/u],
 ]
 
-/** What a password lacks. A ready digest shows nothing of it, so it will not do where strength is asked for. */
+/** Unmet strength rules of a password. A digest cannot be checked, so it is refused if strength is required. */
 export const strengthProblems = ({ password, credentials }: Secrets): Problems => {
   if (password === undefined)
     return credentials === undefined ? {} : insecure('credentials', ['a password that the server can check'])

@@ -101,7 +101,7 @@ export const { body: User, record: UserRecord, computed: userReadOnly } = userSh
 export type User = Static<typeof User>
 export type UserRecord = Static<typeof UserRecord>
 
-/** What a deletion answers: the user as they were, and what went with them. */
+/** Response of a deletion: the former user, and the records that were deleted with the user. */
 export const DeletedUser = Type.Object(
   {
     ...UserRecord.properties,

@@ -73,7 +73,7 @@ export interface LedgerEntryRow {
   details: EntryDetails
 }
 
-/** What would become too large to be shown exactly. */
+/** Amounts that would exceed the exactly representable range. */
 export type Excess = 'amount' | 'quantity'
 
 /** The 400 of a booking whose sums would be too large, with the field of the request. */

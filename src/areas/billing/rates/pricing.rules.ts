@@ -23,7 +23,7 @@ export interface PricedCall extends CallTerms {
 }
 
 export interface CallCost {
-  /** Whole units, truncated as each step says. */
+  /** Whole units, truncated at each step. */
   cost: number
   chargedSeconds: number
 }

@@ -35,7 +35,7 @@ interface TermSources {
   priorities: StrategyPriorities
 }
 
-/** A plan as it was, or could be. */
+/** An earlier or possible version of a plan. */
 type ProposedPlan = Pick<PlanRecord, 'id' | 'doc'>
 
 const noTerms: Terms = { plans: [], lists: [] }

@@ -60,7 +60,7 @@ interface Payer {
   account: AccountRecord
   lists: readonly PriceList[]
   turn: number
-  /** What was charged before this turn. Read only if something is prorated. */
+  /** Amounts charged before this write. Read only if an item is prorated. */
   chargedBefore: ChargedItems | undefined
   soFar: SoFar
 }
@@ -196,7 +196,7 @@ const writingTogether = (deps: Deps) => {
     const undo = sets.map((set) => set.checkpoint())
     const before = payers.map(({ soFar }) => soFar)
     try {
-      // Read here: an account that moves takes its current counts along.
+      // Read inside the commit: a moved account keeps its current counts.
       const lookups = { treeOf: books.treeOf, quantitiesOf: quantities.of }
       for (const request of await movesOfSets(sets, lookups))
         for (const payer of payers) await agree(request, payer)

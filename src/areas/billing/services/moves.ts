@@ -60,7 +60,7 @@ const transferMoves = async (
 
 const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<MoveRequest> => {
   const transferred = await Promise.all(set.transfers.map((transfer) => transferMoves(transfer, lookups)))
-  // An account that moves brings its items along: they are not bought again.
+  // The items of a moved account are not charged again.
   const isCorrection = set.isCorrection || set.transfers.some(({ to }) => to !== undefined)
   return {
     set,

@@ -57,7 +57,7 @@ const takeTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
 const passTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
   ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1`
 
-/** A write that depends on the priced counts of an account takes its turn: it fails if they changed. */
+/** A write that depends on the priced counts of an account fails if they have changed. */
 export const createTurnStore = ({ all }: Store) => ({
   async of(accountId: string): Promise<number> {
     const [row] = await all<{ turn: number }>('SELECT turn FROM payer_turns WHERE account_id = $1', [

@@ -137,7 +137,7 @@ export const createAppsStore = ({ store, settings, services }: Deps) => {
       return save(change, record, withoutInstalled(record?.doc ?? noApps, app.id))
     },
 
-    /** Only accounts above can lift what they put on the blacklist. */
+    /** Only the parent account that blacklisted an app can lift it. */
     async hide(
       change: Pick<AppChange, 'author' | 'account'> & { actor: Actor; subject: AppsSubject },
       blacklist: readonly string[],

@@ -7,7 +7,7 @@ type Installed = Required<Installation>
 export interface AppsStoreDoc {
   /** By id. */
   apps: Readonly<Record<string, Installed>>
-  /** Uninstalled, although the operator gives them to every account. */
+  /** Apps that the account uninstalled, although the operator provides them to every account. */
   uninstalled: readonly string[]
   /** Hidden from the account and its sub-accounts. */
   blacklist: readonly string[]

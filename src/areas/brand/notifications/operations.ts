@@ -44,7 +44,7 @@ interface Deps extends DepsOf<'store' | 'mail'> {
   senders: Senders
 }
 
-/** The account whose version is meant; undefined: the system's version. */
+/** The account of the template; undefined: the system. */
 export type Level = AccountRecord | undefined
 
 export type BodyType = 'text/plain' | 'text/html'

@@ -36,7 +36,7 @@ const settings = {
   reply_to: emailAddress('Address for replies'),
 }
 
-/** Absent values come from the parent account, at last from the system. */
+/** Absent values are inherited from the parent account, then from the system. */
 export const Notification = open(settings, {
   title: 'Notification',
   description: 'How a notice is sent. Its bodies are written as text/html and text/plain',

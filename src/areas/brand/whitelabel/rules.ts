@@ -95,7 +95,7 @@ export const assertOneFile = <Upload extends { files: number }>(upload: Upload |
   throw invalid({ file: { maxItems: { message, target: 1, value: upload.files } } })
 }
 
-/** What an account or its nearest parent has. */
+/** Values of the account, else of its nearest parent. */
 export const nearest = async <T>(
   { id, hidden }: Pick<AccountRecord, 'id' | 'hidden'>,
   find: (accountId: string) => Promise<T | undefined>,

@@ -101,7 +101,7 @@ export const addGroup = (summary: Summary, group: SummaryGroup) => {
 export const createSummaryStore = (store: Store, legs: CdrStore) => {
   const { words } = store
   const called = words.before('sip_to', '@')
-  // Calls in come from a domain, calls out go to one.
+  // The domain is the source of inbound calls and the target of outbound calls.
   const domain = `CASE call_direction WHEN 'inbound' THEN ${words.behind('sip_from', '@')}
     ELSE ${words.behind('sip_to', '@')} END`
   const groups = `SELECT direction, domain, rate_name, prefix, length, is_number, CAST(sum(seconds) AS BIGINT) AS seconds FROM (

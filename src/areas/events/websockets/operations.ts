@@ -23,7 +23,7 @@ export type Directory = ReturnType<typeof createDirectory>
 export const createDirectory = ({ store, leases, log }: DepsOf<'store' | 'leases' | 'log'>) => {
   const rows = createWebSocketStore(store)
   const name = `websockets/${randomHex(8)}`
-  /** What is to be written, by connection and account. */
+  /** Pending rows, by connection and account. */
   let changed = new Map<string, Statement>()
   let lease: Lease | undefined
   let writing = Promise.resolve()

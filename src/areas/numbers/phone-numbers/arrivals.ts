@@ -71,10 +71,7 @@ const arrived = (
 
 /** Moves numbers between states and owners. */
 const createMoves = ({ store: { clock }, desk }: NumberDeps, { standingOf, write }: NumberPlanner) => {
-  /**
-   * A carrier with its stock here gives the number in the change set. An external one is asked by a job after the
-   * commit.
-   */
+  /** A carrier with local stock assigns the number in the change set. A job orders it at an external carrier after the commit. */
   const obtain = async (
     set: ChangeSet,
     { account: { id: accountId }, author, orderId = newId(clock.now()) }: NumberRequest,

@@ -7,7 +7,7 @@ import { pathKey } from '../../../lib/property-path.ts'
 import type { Numbering } from '../../numbers/phone-numbers/numbering.ts'
 import type { CallflowDoc } from './schema.ts'
 
-/** Stands for all numbers that no other callflow of the account takes. */
+/** Matches all numbers that no other callflow of the account has. */
 export const noMatch = 'no_match'
 
 // A request has at most 64 nested containers, and each step takes two.

@@ -112,7 +112,7 @@ const serversIn = ({ accountId, id, doc }: ConnectivityRecord) =>
     realm: doc.account?.auth_realm,
     password: server.auth.auth_password,
     address: serverAddress(server),
-    /** Where it is or where its calls are sent, as the record names it. */
+    /** The address of the server, or the destination of its calls, as in the record. */
     hosts: [serverAddress(server) ?? [], server.options?.ip ?? []].flat(),
   }))
 

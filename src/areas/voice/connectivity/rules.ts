@@ -199,7 +199,7 @@ const contactOfServer = (server: Server, realm: string) => {
   })
 }
 
-/** Where calls go that a server does not take: a number, or a user at a host. `uri` is without the user. */
+/** Failover destination of a server: a number, or a user at a host. `uri` has no user. */
 const failoverOf = ({ e164, sip }: NonNullable<Did['failover']>) => {
   const place = e164 === undefined && sip !== undefined ? sipPlaceIn(sip) : undefined
   return present({

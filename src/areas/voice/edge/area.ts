@@ -14,7 +14,7 @@ import { createCarrierDecisions, createEdge } from './operations.ts'
 import { createEdgeReporting } from './reports.operations.ts'
 import { edgeRoutes } from './routes.ts'
 
-/** What the SIP edges of the network ask, and what they tell. */
+/** Requests and reports of SIP edges. */
 export const edgeArea = area({
   name: 'edge',
   events: {

@@ -25,7 +25,7 @@ const orUnreachable = (error: unknown): Unreachable => {
   throw error
 }
 
-/** Only edges that did not answer are asked again: a phone may have registered again at the others. */
+/** Only edges that did not respond are queried again: a phone may have registered again at the others. */
 const conclude = <P extends CallsPayload>({ payload }: { payload: P }, hosts: Unreachable): Conclusion<P> =>
   hosts.length > 0
     ? { state: 'waiting', outcome: `no answer: ${hosts.join(', ')}`, payload: { ...payload, hosts } }

@@ -21,12 +21,12 @@ interface Registered {
   realm?: string | undefined
 }
 
-/** What a change ends. */
+/** Calls and registrations that a change ends. */
 export interface EndedUse {
   accountId: string
   kind: 'account' | 'user' | 'device' | 'connectivity'
   id: string
-  /** Stored here, because the records may be deleted or renamed when the edges are asked. */
+  /** Stored here, because the records may be deleted or renamed before the edges are called. */
   identities: readonly Registered[]
 }
 
@@ -65,7 +65,7 @@ const endingOf = ({ accountId, kind, id, before, after }: RecordChange): EndedUs
   return identities && { accountId, kind, id, identities }
 }
 
-/** What a set of changes ends. The deletion of an account includes everything in it. */
+/** Calls and registrations that a set of changes ends. The deletion of an account ends all of its. */
 export const endingsOf = (changes: readonly RecordChange[]): EndedUse[] => {
   const endings = changes.flatMap((change) => endingOf(change) ?? [])
   return [...Map.groupBy(endings, ({ accountId }) => accountId).values()].flatMap((ofAccount) => {

@@ -63,7 +63,7 @@ export const assertMayHaveCredentials = (
     throw failure(forbidden, { cause: 'only the keys of operators may read credentials' })
 }
 
-/** An unknown-realm answer would mislead an edge that asks about its own realm. */
+/** An edge must not get "unknown realm" for its own realm. */
 export const ownRealm = () => failure(forbidden, { cause: 'only parent accounts of a realm may query it' })
 
 /**
@@ -144,7 +144,7 @@ export const createEdge = (deps: EdgeDeps) => {
     doc.owner_id !== undefined &&
     (await records.find(accountId, userKind, doc.owner_id))?.doc.enabled === false
 
-  /** What is disabled, the widest first. It overrides access lists. */
+  /** Disabled records, account first. They override access lists. */
   const disabled = async ({ account, device, trunk }: Sender) => {
     if (await disabledOf(records, account)) return 'account_disabled'
     if (trunk?.isEnabled === false) return 'trunk_disabled'

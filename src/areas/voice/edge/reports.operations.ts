@@ -66,7 +66,7 @@ export const createEdgeReporting = (deps: EdgeDeps, edge: Edge) => {
     return { told, repeated: concerns.length - told, unknown, rejected }
   }
 
-  /** False: there is no such account. */
+  /** False: unknown account. */
   const reportEmergency = async (author: Author, call: EdgeEmergency) => {
     const account = await accounts.find(call.account_id)
     if (!account) return false

@@ -306,7 +306,7 @@ export const switchLegOf = (posted: Json) => {
   return {
     callId,
     record,
-    /** What names the account, the most certain first. */
+    /** Hints for the account, most reliable first. */
     accountHints: accountHintsOf(reader, vars, record),
     /**
      * The leg that originated it, else the leg itself, and the legs that an attended transfer connected with it. Undefined:

@@ -21,10 +21,7 @@ const carrierProfile = 'external'
 
 type Variable = readonly [name: string, value: string | number | undefined]
 
-/**
- * Headers that could mean something to FreeSWITCH are left out, because an altered header would say something
- * else.
- */
+/** Omits headers that FreeSWITCH could interpret, because an escaped header would have another meaning. */
 const headersOf = ({ headers = {} }: RouteTarget): Variable[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     headerNameText(name) !== undefined && shownText(value) === value

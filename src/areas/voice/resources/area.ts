@@ -7,7 +7,7 @@ import { createResources } from './operations.ts'
 import { ResourceRow } from './schema.ts'
 import { createResourceStore } from './store.ts'
 
-/** Carriers: who takes calls to numbers outside, and who brings them; and to which other hosts calls may go. */
+/** Carriers for outbound and inbound calls, and the other hosts that calls may go to. */
 export const resourcesArea = area({
   name: 'resources',
   kinds: { resource: 'carriers, of accounts and of the whole system' },

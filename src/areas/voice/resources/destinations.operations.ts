@@ -204,7 +204,7 @@ export const createDestinations = (deps: Deps) => {
       return 'at' in found || found.objection === undefined
     },
 
-    /** Where a call of an account is sent now. Undefined: it is forbidden, or the name has no address. */
+    /** Current destination of a call of an account. Undefined: forbidden, or the name has no address. */
     async reach(accountId: string, place: SipPlace, use: Use = 'call'): Promise<Reached | undefined> {
       // A carrier that is added later must not stop calls to an address.
       const countsEveryones = use === 'call' && literalOf(place.host) === undefined

@@ -72,9 +72,9 @@ const messages: Readonly<Record<Objection, string>> = {
   internal: 'The host is in a private network: use a public one, or ask the operator to allow it',
 }
 
-/** Where a call to a destination is sent now. */
+/** Current addresses of a destination. */
 export interface Reached {
-  /** Built from its parts, so it names no other host. */
+  /** Built from its parts, so it cannot contain another host. */
   uri: string
   /**
    * The current address of the name as a SIP URI, so that the edge needs no DNS. Absent if `uri` has an

@@ -213,7 +213,7 @@ const gatewayProblems = (gateway: Gateway, index: number): Problems => {
   )
 }
 
-// A mistyped length would let in half of the world.
+// A mistyped prefix length could allow half of the internet.
 const minPrefix = { 4: 8, 6: 16 } as const
 
 const networkProblem = (path: string, value: string): Problems => {

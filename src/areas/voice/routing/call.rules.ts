@@ -1,4 +1,4 @@
-// A call on its way through the rules: what was dialled, who may show which number, and which callflow takes it.
+// The state of a call during routing: dialed number, allowed caller IDs and the matching callflow.
 
 import { bracketed } from '../../../lib/sip-host.ts'
 import type { Numbering } from '../../numbers/phone-numbers/numbering.ts'
@@ -17,11 +17,11 @@ import type { CarrierWish } from './flows.rules.ts'
 import { billingOf, type FlatRate } from './offnet.rules.ts'
 import { leftOut, noStage, type Stage } from './stages.ts'
 
-/** A call that has to go somewhere. `number`: as it was dialled. */
+/** A call to route. `number`: as dialed. */
 export interface CallflowQuery extends Partial<Omit<RouteQuery, 'realm'>> {
   /** The calling account. For calls from carriers: the called account. */
   accountId: string
-  /** `carrier`: it comes from outside, for a number of the account. */
+  /** `carrier`: an inbound call to a number of the account. */
   from: 'account' | 'carrier'
   number: string
 }
@@ -60,7 +60,7 @@ export interface CallPlace {
   path: readonly string[]
   /** The number that modules call outside the platform, if the account has dialled it. */
   dialled: Dialled | undefined
-  /** Who pays for what leaves the platform: the caller, or the account alone. */
+  /** Payer of a carrier call: the calling user or device, or only the account. */
   payer: CallParty
   /** Shown to devices. */
   callerId: CallerId
@@ -127,7 +127,10 @@ export const shownNumber = (call: Call, { id }: AccountFacts, phones: readonly s
   phones.find((phone) => isShownBy(call, id, phone)) ??
   (hasOpenFacts(call) ? undefined : call.ask('callbackNumber', id))
 
-/** What a party shows outside. An account without a number is hidden: the number that its phones state never leaves. */
+/**
+ * Caller ID of a party on external calls. Without a number of the account it is withheld: the number that a phone states is
+ * never sent.
+ */
 export const outsideIdOf = (call: Call, party: CallParty): CallerId => {
   const number = shownNumber(call, party.account, wantedBy(call, party, 'external'))
   return number === undefined ? { privacy: 'full' } : externalId(party, number)
@@ -173,7 +176,7 @@ export const callflowFor = (call: Call, accountId: string, dialled: Dialled) =>
   callflowListing(call, accountId, dialled) ??
   (hasOpenFacts(call) ? undefined : byPattern(call, accountId, dialled))
 
-/** The callflow that takes what no other callflow lists. */
+/** The catch-all callflow. */
 export const callflowOfOthers = (call: Call, accountId: string) =>
   hasOpenFacts(call) ? undefined : call.ask('callflowOf', accountId, noMatch)
 

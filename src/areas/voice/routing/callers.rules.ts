@@ -114,7 +114,7 @@ export const outboundFlags = ({ device }: CallParty): readonly string[] => {
 
 const isOff = (doc: object | undefined) => memberOf(doc, 'enabled') === false
 
-/** What is disabled, the widest first. */
+/** Disabled records, account first. */
 export const disabledPart = ({ account, device, user }: CallParty) => {
   if (account.isDisabled) return 'account_disabled'
   if (isOff(user?.doc)) return 'user_disabled'

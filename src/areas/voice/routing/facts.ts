@@ -1,5 +1,5 @@
-// The facts of a decision. The decision asks for facts; missing ones are looked up, and it starts again. So it
-// is pure, and only facts that it needs are read.
+// Facts of a routing decision. If the decision needs a fact that is missing, the caller looks it up and starts the decision
+// again. So the decision is pure, and only needed facts are read.
 import type { AccountDoc, UserDoc } from '../../../auth/identity.ts'
 import type { Pattern } from '../../../lib/pattern.ts'
 import type { AllowedCallerIds } from '../../billing/limits/operations.ts'
@@ -86,7 +86,7 @@ export const createAsking = (known: KnownFacts) => {
 }
 
 export interface RouteQuery {
-  /** Without realm and account a carrier brings the call. */
+  /** Without realm and account, the call is from a carrier. */
   realm: string | undefined
   /** If the edge knows it. */
   accountId?: string | undefined

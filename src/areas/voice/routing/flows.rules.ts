@@ -46,7 +46,7 @@ export const membersOfGroup = (endpoints: unknown): Member[] =>
     memberIn(value, id, memberOf(value, 'type')),
   )
 
-/** Members who ring one after the other: by weight if the strategy says so. */
+/** Members that ring in sequence: by weight if the strategy requires it. */
 export const membersInTurn = (members: readonly Member[], strategy: unknown): Member[] => {
   if (strategy !== 'single' && strategy !== 'weighted_random') return [...members]
   const ordered = strategy === 'single' ? members : members.toSorted((a, b) => b.weight - a.weight)

@@ -11,7 +11,7 @@ export const trunks = ['inbound_trunks', 'outbound_trunks', 'twoway_trunks', 'bu
 
 type Trunk = (typeof trunks)[number]
 
-/** What an account can pay a call with. Money in units. */
+/** Means of payment of an account for a call. Money in units. */
 export interface Funds {
   balance: number
   /** How far the balance may go below zero. */

@@ -40,7 +40,7 @@ import type { RouteAnswer } from './schema.ts'
 import { endingStage, type Stage } from './stages.ts'
 import { arriving, enter, overTrunk } from './walk.rules.ts'
 
-/** How long an edge may use an answer, and so how late it may notice a change. */
+/** How long an edge may cache a response, and so the maximum delay of a change. */
 export const maxAgeSeconds = 60
 
 /** An empty parameter counts as absent. */
@@ -102,7 +102,7 @@ const emergencyRoute = (call: Call, caller: CallParty): RouteAnswer => {
   const { number, from } = call.query
   const dialled = dial(call, caller, number)
   const wanted = [...wantedBy(call, caller, 'emergency'), ...wantedBy(call, caller, 'external')]
-  // An account without numbers here has them elsewhere: emergency services need one to call back.
+  // An account without numbers on this server has them at another provider: emergency services need a number to call back.
   const callback = shownNumber(call, account, wanted) ?? wanted[0]
   const address = callback === undefined ? undefined : call.ask('emergencyAddress', account.id, callback)
   const place = callPlaceOf(call, caller, { dialled, callerId: {} })
@@ -162,7 +162,7 @@ const fromAccount = (call: Call, account: AccountFacts): RouteAnswer => {
   return routeOf(call, stage, { number: written, caller, callflow })
 }
 
-/** A call that a carrier brings for a number of the account. A number that no callflow lists leads nowhere. */
+/** A call from a carrier to a number of the account. It fails if no callflow has the number. */
 const fromCarrier = (call: Call, account: AccountFacts): RouteAnswer => {
   const { number, caller, callerName, isWithheld } = call.query
   const dialled = dialledByCarrier(call, number)

@@ -75,7 +75,7 @@ const answerOf = (
   }
 }
 
-/** What accounts can pay calls with, and how long that lasts. */
+/** Means of payment of accounts for calls, and the remaining seconds. */
 const callFunds = ({ store: { clock }, limits, allotments, balance }: Deps) => {
   const moneyOf = async (account: AccountRecord) => ({
     balance: await balance(account.id),

@@ -5,7 +5,7 @@ import { type CallPrice, trunks } from './offnet.rules.ts'
 const runningCalls = table('running_calls', {
   accountId: text(),
   ordinal: integer(),
-  /** The name that its edge gives it. */
+  /** ID that the edge assigned to the call. */
   id: text(),
   callId: text(),
   direction: oneOf(['inbound', 'outbound']),

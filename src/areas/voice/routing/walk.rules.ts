@@ -62,7 +62,7 @@ import {
 const maxRung = 500
 const deepestPath = 10
 
-/** Where a call to a device is sent that does not register. */
+/** Destination of a call to a device that does not register. */
 type Sent = Reached & { called?: string; account_billing?: string }
 
 /** The place within a callflow or trunk. Undefined: the call was there before, or came too deep. */
@@ -100,7 +100,7 @@ const outside = (place: CallPlace, dialled: Dialled, callerId: CallerId): Stage 
     : overCarriers(place, dialled, callerId)
 }
 
-/** Where a call to a place is sent now. A text: why it is not sent. Undefined: not known yet. */
+/** Current destination of a call. A text: the reason why it fails. Undefined: not looked up yet. */
 const reach = (call: Call, account: AccountFacts, { user, ...host }: SipPlace): Sent | string | undefined => {
   const reached = call.ask('destination', account.id, JSON.stringify(host))
   if (reached) return { ...reached, uri: sipAddress({ ...host, user }) }
@@ -168,7 +168,7 @@ const stageOfDevice = (place: CallPlace, device: DeviceFacts, party: CallParty, 
   )
 }
 
-/** Where the calls go that a server does not take. */
+/** Failover destination of the calls of a server. */
 const failedOver = (
   place: CallPlace,
   { failover = {}, trunk_id, server }: TrunkTarget,
@@ -224,7 +224,7 @@ export const overTrunk = (place: CallPlace, dialled: Dialled): Stage | undefined
   return ringInOrder(toServer(place, trunk), failedOver(inner, trunk, dialled))
 }
 
-/** A call that comes to an account from outside of it. */
+/** A call to an account from outside of it. */
 export const arriving = (
   call: Call,
   account: AccountFacts,

@@ -47,7 +47,7 @@ const addTo = (realms: Map<string, Set<string>>, accountId: string, realm: strin
   realms.set(accountId, known.add(realm))
 }
 
-/** What changes make stale at the edges. */
+/** Cached data of the edges that changes make stale. */
 const staleAnswers = (accounts: Pick<Accounts, 'find'>) => {
   const isWide = async (change: FollowedChange) =>
     isInherited(change) && ((await accounts.find(change.accountId))?.tally ?? 0) > 0
@@ -115,7 +115,7 @@ export const createEdgeFollower = (deps: Deps) => {
 
   const begin = async (way: EdgeSettings): Promise<NotifierState> => {
     const edges = edgesOf({ outgoing, settings: way, isQuiet: true })
-    // The process that met an outage may be gone.
+    // The process that saw the outage may have ended.
     for (const { host } of edges) await outages.withdraw(host)
     // Answers from now on include everything up to here.
     const position = await feed.newest()

@@ -21,8 +21,8 @@ interface Heard {
 export type EdgeNotifier = ReturnType<typeof createEdgeNotifier>
 
 /**
- * Sends to one edge what is stale: everything when the edge is reached, and realm by realm from then on. An edge that is
- * slow or away keeps no other one waiting.
+ * Sends stale keys to one edge: all when the edge is reached first, later by realm. A slow or unreachable edge does not delay
+ * others.
  */
 export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   const pending = new Map<string, number>()

@@ -34,7 +34,7 @@ interface MigrationRequest {
   reach: Reach
 }
 
-// A run that ends within this time is answered with its result.
+// If a run ends within this time, the response contains its result.
 const answerTimeoutMs = 2000
 const pollMs = 25
 // Longer lists of accounts are left out.

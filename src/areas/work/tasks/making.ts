@@ -45,7 +45,7 @@ export interface Origin {
   rowCount: number | undefined
   /** Number of rows before them, and the first task of the chain. */
   rowsBefore?: { taskId: string; count: number }
-  /** Where a task without input continues. */
+  /** Position at which a task without input continues. */
   position?: string | undefined
 }
 

@@ -136,7 +136,7 @@ export const numberSamples: readonly Sample[] = [
     pvt_state: 'available',
     pvt_module_name: 'knm_managed',
   }),
-  // What a number of the callflow leads to; without it none of them rings.
+  // Target of the numbers of the callflow; without it, none of them rings.
   sample(0, 'callflow_of_numbers', databaseOf(C), {
     _id: idOf('callflow_of_numbers'),
     name: 'Reception',

@@ -9,7 +9,7 @@ const firstPauseMs = 25
 
 export interface Granted {
   answer: Answer
-  /** How often it was refused before. */
+  /** Number of earlier refusals. */
   failures: number
 }
 

@@ -29,7 +29,7 @@ export type DerivedHostsOf = (domain: string) => Promise<readonly string[]>
 type WantedHost = WantedHostName & { host: string }
 
 const createHolders = ({ store: { records } }: DepsOf<'store'>) => {
-  /** Who has the names with this prefix, in batches. */
+  /** Holders of the names with this prefix, in batches. */
   async function* holdingsAt(prefix: string): AsyncGenerator<readonly Holding[]> {
     let after = ''
     for (;;) {

@@ -75,7 +75,7 @@ export const holdingIn = (value: string): Holding => {
   return { accountId, use: uses.find((use) => use === text) ?? 'realm' }
 }
 
-/** How the values of claims begin for a name itself and for the names below it. */
+/** Prefixes of the claim values of a name and of its subdomains. */
 export const hostNamePrefixes = (host: string) => ({
   itself: `${reversed(host)}/`,
   below: `${reversed(host)}.`,
@@ -119,7 +119,7 @@ export const isTakenBy = (wanted: StoredHostNameUse, holders: readonly Held[]) =
 /** Why only the operator may have a name. */
 type Reservation = 'address' | 'local' | 'suffix' | 'operator'
 
-// Where the last label is a number the whole is read as an address, in forms such as 127.1 and 2130706433.
+// If the last label is a number, resolvers read the whole name as an IP address, such as 127.1 and 2130706433.
 const isReadAsAddress = (host: string) => {
   const last = labelsOf(host).at(-1) ?? ''
   if (!/^(?:0x[0-9a-f]*|\d+)$/.test(last)) return false
@@ -173,7 +173,7 @@ export const takenProblem = (cause: string) => ({
   unique: { message: 'The host name, a parent domain or a subdomain belongs to another account', cause },
 })
 
-/** Whether a text is a host name and already in its one spelling, but for capital letters. */
+/** Whether a text is a host name in its normal spelling, ignoring upper case. */
 export const isPlainHostName = (text: string) => hostNameOf(text) === text.toLowerCase()
 
 export const realmFormProblem = (value: string) => ({

@@ -5,7 +5,7 @@ import type { passkeySettings } from '../settings.ts'
 export interface RelyingParty {
   id: string
   name: string
-  /** Where an answer may come from, as browsers say it. */
+  /** Allowed web origins of a response. */
   origins: string[]
 }
 

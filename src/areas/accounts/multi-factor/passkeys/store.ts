@@ -11,10 +11,10 @@ import type { PasskeyRecord } from './schema.ts'
 type PasskeyDoc = Omit<Static<typeof PasskeyRecord>, 'id'> & { owner_id: string }
 
 interface PasskeyHidden {
-  /** Base64url, as the browser says it. */
+  /** Base64url, as sent by the browser. */
   credentialId: string
   publicKey: JsonWebKey
-  /** How often the authenticator says that it has signed; 0 when it does not count. */
+  /** The signature counter of the authenticator; 0 if it has none. */
   counter: number
   transports?: readonly string[]
 }

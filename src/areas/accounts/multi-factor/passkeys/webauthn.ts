@@ -4,7 +4,7 @@ import type { RelyingParty } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
 import type { Passkey } from './store.ts'
 
-// What a passkey says when it signs: WebAuthn, section 7.2. Everything here throws what is wrong with it.
+// Verifies the assertion of a passkey (WebAuthn, section 7.2). Every check throws the reason of a failure.
 
 export type IsChallenge = (challenge: string) => boolean
 
@@ -125,7 +125,7 @@ export const assertionOptions = async (
 const curves: Readonly<Record<number, string>> = { 1: 'P-256', 6: 'Ed25519' }
 const keyKinds: Readonly<Record<number, string>> = { 1: 'OKP', 2: 'EC', 3: 'RSA' }
 
-/** A key as authenticators say it (COSE, RFC 9052), as JSON. What -1, -2 and -3 mean depends on its kind. */
+/** A public key in COSE (RFC 9052), as JSON. The meaning of -1, -2 and -3 depends on its type. */
 const jwkOf = (cose: ReadonlyMap<number, unknown>): JsonWebKey => {
   const kty = keyKinds[Number(cose.get(1))]
   const text = (label: number) => {
@@ -146,7 +146,7 @@ const publicKeyOf = async (bytes: Uint8Array<ArrayBuffer>) => {
   return jwkOf(decoded)
 }
 
-// Statements about the maker of an authenticator are not asked for, and looking at them asks servers that they name.
+// The server requests no attestation: verifying one would send requests to the servers that it names.
 const assertNoStatement = async (attestationObject: string) => {
   const { decodeAttestationObject } = await helpers()
   const format = decodeAttestationObject(base64Bytes(attestationObject)).get('fmt')

@@ -82,7 +82,7 @@ const orderedEntries = shape({
 
 type OrderedEntry = RowOf<typeof orderedEntries>
 
-/** Where an entry is to be among the others, and the units before it. */
+/** Position of an entry, and the balance in units before it. */
 export type EntryPosition = { id: string; position: number; available: number }
 
 const entryCounts = shape({ month: integer(), count: integer() })

@@ -94,7 +94,7 @@ const ownCreditIsOff = {
 }
 const kindName = 'topup'
 
-/** Whether accounts may give themselves credit that no one is charged for. */
+/** Whether accounts may top up without a payment. */
 const isOwnCreditOn = async (settings: PaymentDeps['settings']) =>
   (await settings.of(servicesSettings)).own_topup_without_gateway
 

@@ -138,7 +138,7 @@ const kindName = 'transactions'
 // Beyond the gateway's own time limit, before another process takes over.
 const graceMs = 1000
 
-/** Stores transactions that are to be carried out. */
+/** Stores transactions before they are sent to the gateway. */
 const drafting = (deps: TransactionDeps, rows: TransactionStore) => {
   const { store, settings, bookkeepers, ledgers, audit } = deps
   const { clock } = store

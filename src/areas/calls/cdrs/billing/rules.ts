@@ -19,7 +19,7 @@ interface PricingRate {
 
 export const callsService = 'per-minute-voip'
 
-/** What a new leg costs, or uses up of an allotment. */
+/** Cost of a new leg, or its use of an allotment. */
 export interface NewCall {
   accountId: string
   /** The ID of its row. */

@@ -110,7 +110,7 @@ export interface CarrierRequest {
   signal: AbortSignal
 }
 
-/** `unknown`: it may have been done; a repeat will tell. */
+/** `unknown`: it may have succeeded; a repeat shows the result. */
 export type CarrierReply =
   | { outcome: 'accepted'; carrierData: Json }
   | { outcome: 'refused'; reason: string }

@@ -66,7 +66,7 @@ interface RowValidation {
   verdicts: readonly OpenVerdict[]
   /** The task ends with these rows. */
   isOver: boolean
-  /** What a verifier threw. */
+  /** The error of a verifier. */
   crash?: { error: unknown } | undefined
 }
 
