@@ -205,7 +205,7 @@ const maySee = (persona: Persona, owner: Tenant, visibility: Visibility) => {
   return isWithin(tenant, owner) ? visibility !== 'priv' : isWithin(owner, tenant) && visibility === 'name'
 }
 
-/** Texts of others in an answer. A text that the request contains is no leak: errors repeat what was sent. */
+/** Texts of others in an answer. A text that the request contains is not a leak: errors repeat what was sent. */
 export const findLeaks = (
   persona: Persona,
   owners: ReadonlyMap<number, Tenant>,

@@ -238,7 +238,7 @@ const bodyOf = ({ status, headers }: Head, behind: Buffer) => {
   return { body: behind.subarray(0, end), end }
 }
 
-/** The answers in what came; undefined when it is no row of answers. Interim ones are left out. */
+/** The answers in what came; undefined when it is not a row of answers. Interim ones are left out. */
 export const answersIn = (given: Buffer): RawAnswer[] | undefined => {
   const answers: RawAnswer[] = []
   let rest = given

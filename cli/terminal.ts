@@ -73,7 +73,7 @@ const writeTo = (stream: NodeJS.WriteStream, chunk: string | Uint8Array) =>
     else stream.once('drain', resolve)
   })
 
-/** A closed pipe (`| head`) is no failure. */
+/** A closed pipe (`| head`) is not a failure. */
 const endWithReader = (stream: NodeJS.WriteStream) =>
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)

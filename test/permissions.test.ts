@@ -176,7 +176,7 @@ const idsOf = async () => {
     ...shared,
     account_id: world.acme.id,
     device_id: phone.id,
-    // Acme is no reseller, and has no plans.
+    // Acme is not a reseller, and has no plans.
     service_plan_id: 'unknown',
     resource_id: local.data.id,
     connectivity_id: trunk.data.id,

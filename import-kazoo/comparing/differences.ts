@@ -97,7 +97,7 @@ const isDisregarded = (path: string) => {
   return disregarded.some(({ keys }) => keys.test(top))
 }
 
-/** A value that only this system has is no difference: clients ignore unknown fields. */
+/** A value that only this system has is not a difference: clients ignore unknown fields. */
 export const differencesOfRecords = (there: Json, here: Json): Difference[] =>
   differencesBetween(there, here).filter(({ path, from }) => from !== undefined && !isDisregarded(path))
 

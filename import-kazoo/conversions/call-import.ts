@@ -89,7 +89,7 @@ export interface CallCounts {
   aside: number
 }
 
-/** Results of documents that are no call records, and the book after them. */
+/** Results of documents that are not call records, and the book after them. */
 export interface Others {
   converted: readonly Converted[]
   book: BookSoFar

@@ -23,7 +23,7 @@ import { type Conversion, conversionOf } from './findings.ts'
 import { createNames } from './people-context.rules.ts'
 import { preserveDocument, preserveOrCount } from './preserved.rules.ts'
 
-// Callflows, groups, resources and trunks. Documents that are no valid record are preserved.
+// Callflows, groups, resources and trunks. Documents that are not valid records are preserved.
 
 interface CallContext {
   accountId: string

@@ -127,7 +127,7 @@ export const ratedeckNamed = (ratedeck: unknown, { repaired }: Notes): Json | un
   return present({ id, name })
 }
 
-/** Members of older plans that are no items. */
+/** Members of older plans that are not items. */
 export const notItems: ReadonlySet<string> = new Set(['ui_apps', 'ratedeck', 'ratedeck_name'])
 
 // Kazoo's prices are floats; here they have four decimals.
@@ -170,7 +170,7 @@ const itemsOf = (plan: Json, notes: Notes, prefix: string): Json =>
     }),
   )
 
-/** `_all` is no application. */
+/** `_all` is not an application. */
 const applicationsIn = (apps: unknown): Json =>
   Object.fromEntries(
     Object.entries(isObject(apps) ? apps : {}).flatMap(([id, app]) => {

@@ -109,7 +109,7 @@ export const parsed = (text: string): unknown => {
 export const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 
-/** Undefined if it is no document. `whole` has the bytes of inline files. */
+/** Undefined if it is not a document. `whole` has the bytes of inline files. */
 export const readDocument = (text: string) => {
   const whole = objectIn(text)
   if (typeof whole?._id !== 'string') return undefined

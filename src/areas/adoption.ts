@@ -107,7 +107,7 @@ export const importingInto = <Doc extends object, Hidden extends object>(
   },
 })
 
-/** The adoption of rows that are no records. */
+/** The adoption of rows that are not records. */
 export const importingRows = <Row>(rows: {
   rowOf(arrival: ImportedRecord): Row | Promise<Row>
   find(accountId: string, id: string): Promise<Row | undefined>

@@ -41,7 +41,7 @@ export interface RecordsDefinition<Doc extends object, Hidden extends object> {
   problems?(proposal: Proposal<Doc, Hidden> & { actor: Actor }): Promise<Problems>
   /** What is stored for valid data. Without it: the data without computed fields. */
   content?(proposal: Proposal<Doc, Hidden>): Content<Doc, Hidden> | Promise<Content<Doc, Hidden>>
-  /** Called before the commit: what it adds to the change set is committed with the record, and nothing is if it throws. */
+  /** Called before the commit. Its additions to the change set are committed with the record. If it throws, nothing is committed. */
   beforeWrite?(set: ChangeSet, write: Write<Doc, Hidden>): Promise<void> | void
   beforeDelete?(set: ChangeSet, record: StoredRecord<Doc, Hidden>): Promise<void> | void
   /** How records of another system are stored. Without it: as they are, if their schema accepts them. */

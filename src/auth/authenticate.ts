@@ -100,7 +100,7 @@ interface Visitor {
   pledge(): Promise<() => Promise<void>>
 }
 
-/** The 401 for credentials that are no digest: `cause` is for the client, `reason` for the log. */
+/** The 401 for credentials that are not a digest: `cause` is for the client, `reason` for the log. */
 export const noDigest = (cause: string, reason: string) =>
   failure(invalidCredentials, { data: { message: 'invalid credentials', cause } }, new SignInRefusal(reason))
 

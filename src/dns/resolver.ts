@@ -123,7 +123,7 @@ const noError = 0
 const noSuchName = 3
 const codeNames = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
 
-/** Fails for an error, and for an authority that is not one of this name. */
+/** Fails for an error response, and if the server is not an authority of the name. */
 const usable = (reply: DecodedPacket, mustKnow: boolean): DecodedPacket => {
   const code = codeOf(reply)
   if (code !== noError && code !== noSuchName) {

@@ -77,7 +77,7 @@ const spanAt = (bytes: Buffer, from: number, isLast: boolean) => {
   return bytes[start] === quote ? quotedSpan(bytes, start + 1, isLast) : plainSpan(bytes, from)
 }
 
-/** `from` is no line end. Undefined: incomplete. */
+/** `from` is not a line end. Undefined: incomplete. */
 const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans | undefined => {
   const spans: Span[] = []
   let at = from

@@ -6,7 +6,7 @@ import { plainDecimal } from './money.ts'
 // Spreadsheets in East Asian locales also read full-width operators.
 const formulaStart = /^'*[=+\-@\t\r\n＝＋－＠]/
 
-// Numbers, such as E.164, are no formulas.
+// Numbers, such as E.164, are not formulas.
 const plainNumber = /^[+-]?\d+(\.\d+)?$/
 
 export const needsApostrophe = (text: string) => formulaStart.test(text) && !plainNumber.test(text)

@@ -48,7 +48,7 @@ const isInside = (text: string): boolean => {
   return inside.some((network) => isInCidr(address, network) || isInCidr(carried, network))
 }
 
-/** Also true for texts that are no address. */
+/** Also true for texts that are not addresses. */
 export const isPrivateAddress = isInside
 
 /** The list has host names, addresses and CIDRs. */

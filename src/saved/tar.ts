@@ -187,7 +187,7 @@ async function* refusing<T>(found: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Refuses damaged files and members that are no files. */
+/** Refuses damaged files and members that are not files. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<FoundMember> {
   const found = webStreamOf(source).pipeThrough(createTarDecoder({ strict: true }))
   for await (const { header, body } of refusing(found)) {

@@ -39,7 +39,7 @@ export const actorOf = (author: AuthorIds): FeedActor => {
   return { type: 'user', ...itself }
 }
 
-/** The action of events that are no change of a record, and therefore no audit entry. */
+/** The action of events that change no record, and so are no audit entries. */
 export const eventAction = 'happened'
 
 /** The content that the digest of an entry covers. */
@@ -101,7 +101,7 @@ export interface Placed {
   sequence: number
   digest: string | null
   previousDigest: string | null
-  /** The new end of the account's chain; undefined for events that are no audit entry. */
+  /** The new end of the account's chain; undefined for events that are not audit entries. */
   head: Head | undefined
 }
 

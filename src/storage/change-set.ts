@@ -219,7 +219,7 @@ export class ChangeSet {
     return this
   }
 
-  /** The same for a row that is no record. */
+  /** The same for a row that is not a record. */
   keepText(kind: string, docText: string) {
     this.kept.push({ kind, docText, hiddenText: '' })
     return this

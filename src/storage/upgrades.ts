@@ -73,7 +73,7 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
 
 export interface StoreTables {
   names: readonly string[]
-  /** Undefined if it is no store. */
+  /** Undefined if it is not a store. */
   upgrade: number | undefined
 }
 

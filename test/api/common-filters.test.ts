@@ -154,7 +154,7 @@ describeAnyEngine('Every list', (engine) => {
               })
         }
       })
-      // Among them the sums, which are no lists.
+      // Among them the sums, which are not lists.
       const sums = [...routes].filter(({ spec }) => !spec.list).map(nameOf)
       expect(sums).toEqual(
         expect.arrayContaining([

@@ -61,7 +61,7 @@ describeAnyEngine('bulk work in the console', (engine) => {
     await expectForEverybody(page)
     expect(await page.getByRole('button', { name: 'Start a dry run' }).isDisabled()).toBe(true)
 
-    // The right column, one number of another account, and one value that is no number.
+    // The right column, one number of another account, and one value that is not a number.
     const rows = `e164\n+14155550106\n${taken}\nnonsense\n`
     await chooseFile(page, csvFile('numbers.csv', rows))
     await page.getByText('The header matches.').waitFor()

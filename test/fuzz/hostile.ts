@@ -130,7 +130,7 @@ const spoilText = (chance: Chance, text: string) => {
 
 const depths = ['['.repeat(5000), '{"a":'.repeat(3000), `{"data":${'['.repeat(2000)}${']'.repeat(2000)}}`]
 
-/** A body that is no good JSON envelope. */
+/** A body that is not a good JSON envelope. */
 export const brokenBody = (chance: Chance, json: string): string | Buffer => {
   const kind = chance.below(12)
   if (kind <= 5) return spoilText(chance, json)

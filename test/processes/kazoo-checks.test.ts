@@ -21,7 +21,7 @@ const [phone, ann, flow] = [
 ]
 const [menu, group, plan] = [idOf('menu'), idOf('group'), idNamed('plan_of_reseller')]
 
-// No price here: it is set aside, and that is no difference.
+// No price here: it is set aside, and that is not a difference.
 const rateBelowNothing = sample(0, 'rate_below_nothing', 'ratedeck', {
   _id: idOf('rate below nothing'),
   ...stamped('rate', C, day),
@@ -400,7 +400,7 @@ describeEngines('the checks of crosspoint import kazoo --finish', (engine) => {
   afterAll(() => stage.close())
 
   it('report each difference, and no others, and the store stays closed until the differences are accepted', async () => {
-    // The import reports files with invalid content when they arrive; they are no difference.
+    // The import reports files with invalid content when they arrive; they are not a difference.
     expect(toldOf(stage.report, 'file_unreadable')).toMatchObject({
       first: expect.arrayContaining(
         flawedTasks.map(({ id }) => expect.objectContaining({ database: 'tasks', id })),

@@ -39,7 +39,7 @@ const allowLoopback = async ({ admin }: Session) => {
   expect(answer.status, answer.text).toBe(200)
 }
 
-/** Makes a user and changes it so often; answers with its id. */
+/** Creates a user and changes it this number of times. Returns its ID. */
 const changeUser = async ({ admin, masterId }: Session, changes: number) => {
   const users = `/v2/accounts/${masterId}/users`
   const made = await admin.put(users, { first_name: 'A', last_name: 'B' })

@@ -26,7 +26,7 @@ import { numberListProblems, numberStates } from '../../src/areas/numbers/phone-
 
 const targets: readonly TargetState[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
 
-// Row by row: who may, or nothing where it is no transition.
+// Row by row: who may, or nothing where it is not a transition.
 const matrix: Record<StateBefore, readonly string[]> = {
   [absent]: ['creator', 'creator', 'creator', 'creator', 'creator'],
   discovery: ['authorised', 'authorised', '', '', ''],

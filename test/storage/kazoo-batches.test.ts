@@ -89,7 +89,7 @@ describeEngines('documents of a Kazoo', (engine) => {
       removed,
       told,
       run,
-      /** One run of the command; answers with what was taken. */
+      /** Runs the command once. Returns the imported documents. */
       async read({ triesAgain = true } = {}) {
         const source = await openSource(kazoo.url)
         const facts = { source, masterId } as unknown as Facts

@@ -140,7 +140,7 @@ export const queryProblems = (route: Route, exchange: RequestContext): Problems 
   ...boundProblems(route, exchange.query),
 })
 
-/** Filters and time bounds without effect. Web clients send them everywhere, so they are no error. */
+/** Filters and time bounds without effect. Web clients send them everywhere, so they are not an error. */
 export const queryWarnings = ({ method, spec }: Route, query: URLSearchParams): Warning[] => {
   if (query.size === 0 || method !== 'GET' || spec.list) return []
   const sent = [...filterNamesIn(query), ...boundNames.filter((name) => query.get(name))]

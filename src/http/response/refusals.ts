@@ -117,7 +117,7 @@ const refusedSignIn = ({ clientAddress }: RequestContext, { cause }: Failure): E
 
 const happeningIn = (exchange: RequestContext, error: Failure, said: Said): EventDraft | undefined => {
   if (said.status === paymentRequired) return refusedCharge(exchange, error, said)
-  // A single wrong password is no event; too many are.
+  // A single wrong password is not an event; too many are.
   return isFailure(error, tooManyRequests) ? refusedSignIn(exchange, error) : undefined
 }
 

@@ -153,7 +153,7 @@ export const workSchema = ({ key, compact, bytes }: Dialect): string[] => [
   "CREATE INDEX work_subjects ON work (subject, sequence) WHERE state = 'waiting' AND subject <> ''",
   "CREATE INDEX work_finished ON work (finished_at) WHERE state <> 'waiting'",
   'CREATE INDEX work_of_account ON work (account_id, kind, id)',
-  // Runs of tasks and migrations. A run is stored apart from the record of its task: progress is no edit
+  // Runs of tasks and migrations. A run is stored apart from the record of its task: progress is not an edit
   // of it.
   `CREATE TABLE long_runs (
       account_id ${key} NOT NULL,

@@ -7,7 +7,7 @@ import { extname, join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { buildDocs } from '../../../scripts/build-docs.mjs'
 
-/** Builds it for a suite; answers with the folder, which is there once the suite runs. */
+/** Builds the site for a suite. Returns its folder, which exists when the suite runs. */
 export const useBuiltDocs = () => {
   const folder = mkdtempSync(join(tmpdir(), 'crosspoint-docs-'))
   beforeAll(() => buildDocs({ outDir: folder, place: 'alone' }), 60_000)

@@ -31,7 +31,7 @@ const fieldsIn = (text: string) => {
   return fields as Json & { _id: string }
 }
 
-/** Each call of what this answers with changes one thing. */
+/** Each call of the returned function makes one change. */
 export const createChanges = (kazoo: Kazoo, system: ReadonlyMap<string, Documents>, seed: string) => {
   const random = createRandom(seed)
   const living = new Map<string, Place[]>()

@@ -48,7 +48,7 @@ const allowedHeaders = [
 ]
 const exposedHeaders = ['Content-Type', 'X-Auth-Token', 'X-Request-ID', 'Location', 'Etag']
 
-/** Failures that any route may answer with, in addition to those that it declares. */
+/** Failures that any route may return, in addition to those that it declares. */
 const generalFailures: readonly FailureKind[] = [
   validationError,
   invalidCredentials,

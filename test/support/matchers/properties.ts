@@ -144,7 +144,7 @@ const readersOf = (section: string, path: string) => {
   return ofArea.filter((file) => mentions(file, nameOf(path))).sort()
 }
 
-/** By section, the last word of the paths of its bodies that is no variable: `conferences`. */
+/** By section, the last word of the paths of its bodies that is not a variable: `conferences`. */
 const resourceOf = new Map(
   allRoutes().flatMap(({ method, path, spec: { body } }): [string, string][] =>
     body

@@ -62,7 +62,7 @@ export const patterns: Readonly<Record<string, RegExp>> = {
 
 const sql = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|COPY)\b/
 
-/** Code in a sentence is no wording. */
+/** Code in a sentence is not checked. */
 const withoutCode = (text: string) => text.replace(/`[^`]*`/g, '')
 
 const textsOfMarkdown = (path: string, text: string): Text[] => {

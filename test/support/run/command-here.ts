@@ -47,7 +47,7 @@ const assign = (values: Readonly<Record<string, string | undefined>>) => {
     else process.env[name] = value
 }
 
-/** Threads derive sign-in keys. Those that start until the returned function is called derive them as processes of the tests do. */
+/** Until the returned function is called, new threads hash passwords at the low cost of the tests. */
 const withQuickKeys = () => {
   const { Worker } = threads
   class WorkerWithQuickKeys extends Worker {

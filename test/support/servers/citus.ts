@@ -55,7 +55,7 @@ const urlAt = (url: string, { nodename, nodeport }: Node, database: string) => {
   return at.href
 }
 
-/** The workers that a server's maintenance database knows; none where it is no coordinator of Citus. */
+/** The workers that a server's maintenance database knows; none where it is not a coordinator of Citus. */
 export const workersOf = (serverUrl: string): Promise<Node[]> =>
   asking(serverUrl, async (client) => {
     const { rows } = await client.query("SELECT to_regclass('pg_dist_node') IS NOT NULL AS known")

@@ -34,7 +34,7 @@ export interface Mood {
   code?: number
   /** UDP responses are truncated and marked as such. */
   truncates?: boolean
-  /** Before the true answer come false ones: a wrong id, another question, bytes that are no message. */
+  /** Before the true answer come false ones: a wrong id, another question, bytes that are not a message. */
   forges?: boolean
   /** Before the true answer come this many of which some bytes are spoiled, behind the id. */
   noise?: number

@@ -95,7 +95,7 @@ const startStandby = (port: number, password: string, primary: Node, programs: s
     const data = join(directory, 'data')
     const label = await asking(primary.url, async (client) => {
       await client.query("SELECT pg_backup_start('standby', true)")
-      // cp reports files that vanish during the copy, which are no loss.
+      // cp reports files that vanish during the copy, which are not a loss.
       await runFile('cp', ['-a', join(primary.directory, 'data'), data]).catch(() => undefined)
       const { rows } = await client.query<{ labelfile: string }>(
         'SELECT labelfile FROM pg_backup_stop(false)',

@@ -22,7 +22,7 @@ const answersIn = (text: string): { answers: RawAnswer[]; rest: string } => {
     const head = rest.slice(0, end + 2).toLowerCase()
     const body = rest.slice(end + 4, end + 4 + lengthIn(head))
     if (body.length < lengthIn(head)) return { answers, rest }
-    // A 100 that asks for the body is no answer.
+    // A 100 that asks for the body is not an answer.
     if (status !== '100') answers.push({ status: Number(status), head, body })
     rest = rest.slice(end + 4 + body.length)
   }

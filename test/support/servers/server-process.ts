@@ -15,7 +15,7 @@ export interface ServerProcess {
   errors(): string
   /** Its lines except those about refused requests. */
   faults(): string[]
-  /** Ends it as an operator would and waits; answers with the exit code. */
+  /** Stops it like an operator and waits. Returns the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 

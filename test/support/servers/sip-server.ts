@@ -89,7 +89,7 @@ export const startSipServer = async () => {
     ...receiver,
     routes,
     carriers,
-    /** By user name in From: who is no device with this name. */
+    /** By user name in From: who is not a device with this name. */
     senders,
     /** By account: why its calls over carriers may not begin. */
     exhausted,

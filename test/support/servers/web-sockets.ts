@@ -40,7 +40,7 @@ export const talkOver = (socket: WebSocket) => {
     events: () => said.filter(({ action }) => action === 'event'),
     repliesTo,
     send: (text: string) => socket.send(text),
-    /** Sends a command, and answers with the reply to it. */
+    /** Sends a command, and returns the reply. */
     async ask(action: string, token: string | undefined, data?: Json, more: Json = {}): Promise<Said> {
       asked += 1
       const requestId = `request ${asked}`

@@ -71,7 +71,7 @@ interface PendingWrite {
   write: (sets: readonly ChangeSet[]) => Promise<void>
 }
 
-// Each failed attempt is another request's success.
+// An attempt fails only if another request has succeeded.
 const maxTries = 100
 
 const amountOf = (compared: readonly ComparedInvoice[]) =>

@@ -138,7 +138,7 @@ const interactionIdForm = /^(\d{7,15})-(.+)$/s
 
 export const isCdrId = (text: string) => cdrIdForm.test(text)
 
-/** Undefined if the text is no interaction id. */
+/** Undefined if the text is not an interaction id. */
 export const interactionOf = (text: string): CdrPlace | undefined => {
   const found = interactionIdForm.exec(text)
   return found ? { time: Number(found[1]), mark: found[2] ?? '' } : undefined

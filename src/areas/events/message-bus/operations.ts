@@ -26,7 +26,7 @@ interface BusState {
   /** The one that the store has. */
   saved: number
   timer: NodeJS.Timeout | undefined
-  /** The process stops: a closed connection is no outage. */
+  /** The process stops: a closed connection is not an outage. */
   isHurried: boolean
 }
 

@@ -123,7 +123,7 @@ export const createHostNames = (deps: DepsOf<'store' | 'settings'>) => {
     }
   }
 
-  /** Why an account may not have these names. Texts that are no host names are skipped: the caller validates the form. */
+  /** Why an account may not have these names. Texts that are not host names are skipped: the caller validates the form. */
   const problems = async (
     claimant: Claimant,
     wanted: readonly WantedHostName[],

@@ -304,7 +304,7 @@ export const costsOf = (record: BilledCall) => {
 
 const loopbackChannel = /^loopback\/.*-([ab])$/i
 
-/** `A`, `B` or empty if unknown; null if the channel is no loopback. */
+/** `A`, `B` or empty if unknown; null if the channel is not a loopback. */
 const loopbackLegOf = (record: Cdr) => {
   const [, letter] = loopbackChannel.exec(record.channel_name ?? '') ?? []
   const isLoopback =

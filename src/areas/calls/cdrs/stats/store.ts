@@ -47,7 +47,7 @@ export const totalSums = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS
 
 const bucketSql = (time: string, bucket: ReadSpan['bucket'], utcOffset: number, mark: AddParam) => {
   if ('start' in bucket) return mark(bucket.start)
-  // SQLite binds values as floating point numbers, whose quotients are no integers.
+  // SQLite binds values as floating point numbers, whose quotients are not integers.
   const [length, offset] = [Math.trunc(bucket.seconds), Math.trunc(utcOffset)]
   return `(((${time} + (${offset})) / ${length}) * ${length} - (${offset}))`
 }
