@@ -88,7 +88,7 @@ describe('the writing of the page', () => {
     expect(propertiesPage([...page.trimEnd().split('\n'), gone, ''].join('\n'))).toBe(page)
     const lines = propertiesPage(without('lends_bookkeepers_to').join('\n')).split('\n')
     expect(lines).toContain(
-      '| `lends_bookkeepers_to` | areas/accounts/accounts/routes.ts | Accounts below whose service plans may name the bookkeepers of this one |',
+      '| `lends_bookkeepers_to` | areas/accounts/accounts/routes.ts | Sub-accounts whose service plans may use the billing providers of this account |',
     )
   })
 })

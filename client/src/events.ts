@@ -6,7 +6,7 @@ import type { AddressOf, Call } from './request.ts'
 
 /** Something that was committed in an account. */
 export interface CrosspointEvent {
-  /** Its place in the order of everything; as text it sorts like the place. */
+  /** Position in the order of all events; the text sorts in this order. */
   sequence: string
   /** `user.edited`, `balance.low` and so on. */
   type: string

@@ -20,7 +20,7 @@ export type Proof =
 
 export type RecoveryRequest = {
   username: string
-  /** Where the mail leads; `recovery=<id>` is added. */
+  /** URL of the link in the email; `recovery=<id>` is added. */
   uiUrl: string
 } & AccountNamed
 

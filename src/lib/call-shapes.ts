@@ -40,19 +40,19 @@ const CallerId = open(
       { description: 'Proven identity, passed on inside a trusted network' },
     ),
   },
-  { description: 'What the called party sees' },
+  { description: 'Caller ID for the called party' },
 )
 
 const CallerIdOptions = open({
   outbound_privacy: choice(['full', 'name', 'number', 'none'], {
-    description: 'What is hidden on calls that leave the platform',
+    description: 'Hidden parts of the caller ID on external calls',
   }),
   privacy_method: choice(['sip', 'none', 'kazoo']),
   show_rate: flag(),
   ignore_completed_elsewhere: flag(),
   type: choice(['internal', 'external', 'emergency']),
   format: keyed(open({ regex: anyText({ format: 'regex' }), prefix: anyText(), suffix: anyText() }), {
-    description: 'How numbers are rewritten, by number class or `all`',
+    description: 'Rewriting of numbers, by number class or `all`',
   }),
 })
 
@@ -78,7 +78,7 @@ const RecordingSettings = closed({
     format: 'uri',
     minLength: 6,
     ...secretUrl,
-    description: 'Where finished recordings are sent; a password in it is written and not shown',
+    description: 'URL that receives finished recordings; a password in it is stored and never shown',
   }),
 })
 
@@ -121,18 +121,18 @@ const CallForward = closed(
       rules: list(open({ enabled: flag(), match_list_id: anyText(), number: text(0, 35) })),
     }),
   },
-  { description: 'Where calls are forwarded' },
+  { description: 'Target of forwarded calls' },
 )
 
 const CallFailover = open(
   { enabled: flag({ default: false }), ...forwardingFields },
-  { description: 'Where calls go while the endpoint is unreachable' },
+  { description: 'Destination of calls while the endpoint is unreachable' },
 )
 
-const CallLimits = open({ max_concurrent: integer({ description: 'Most calls at the same time' }) })
+const CallLimits = open({ max_concurrent: integer({ description: 'Maximum concurrent calls' }) })
 const CallWaiting = open({ enabled: flag() })
 const DoNotDisturb = open({ enabled: flag() })
-const ContactList = open({ exclude: flag({ description: 'Leave it out of the contact list' }) })
+const ContactList = open({ exclude: flag({ description: 'Hide it from the contact list' }) })
 
 export const sipHeaderValue = typed(['string', 'boolean', 'integer'])
 
@@ -140,7 +140,7 @@ export const SipHeaders = keyedBy('^[a-zA-Z0-9_-]+$', sipHeaderValue)
 
 const Formatter = open({
   direction: choice(['inbound', 'outbound', 'both']),
-  match_invite_format: flag({ description: "Write SIP users the way the endpoint's invite format does" }),
+  match_invite_format: flag({ description: 'Format SIP users like the invite format of the endpoint' }),
   prefix: anyText(),
   regex: anyText({ format: 'regex' }),
   strip: flag({ description: 'Remove the field' }),
@@ -149,7 +149,7 @@ const Formatter = open({
 })
 
 const Formatters = keyed(either([list(Formatter), Formatter]), {
-  description: 'How fields of a call request are rewritten, by field',
+  description: 'Rewriting of fields of a call request, by field',
 })
 
 const Metaflow = open({
@@ -166,14 +166,14 @@ const Metaflows = open(
     numbers: keyed(Metaflow),
     patterns: keyed(Metaflow),
   },
-  { description: 'What digits dialled during a call do' },
+  { description: 'Functions of digits during a call' },
 )
 
 const DialPlan = open(
   { system: list(anyText(), { description: 'Names of system dial plans' }) },
   {
     additionalProperties: open({ description: anyText(), prefix: anyText(), suffix: anyText() }),
-    description: 'How dialled numbers are completed, by regular expression',
+    description: 'Completion of dialed numbers, by regular expression',
   },
 )
 
@@ -188,8 +188,8 @@ export const musicOnHold = (longest: number) =>
   )
 
 const Ringtones = open({
-  internal: text(0, 256, { description: 'Alert-Info header of calls from inside' }),
-  external: text(0, 256, { description: 'Alert-Info header of calls from outside' }),
+  internal: text(0, 256, { description: 'Alert-Info header of internal calls' }),
+  external: text(0, 256, { description: 'Alert-Info header of external calls' }),
 })
 
 export const EmergencyAddress = open(
@@ -207,7 +207,7 @@ export const EmergencyAddress = open(
     latitude: text(0, 11, { description: 'WGS84' }),
     longitude: text(0, 11, { description: 'WGS84' }),
   },
-  { description: 'Where help is sent' },
+  { description: 'Address for emergency services' },
 )
 
 export const Addresses = open({ emergency: EmergencyAddress })
@@ -244,7 +244,7 @@ export const Voicemail = open({
         schedule: list(integer(), { description: 'Pauses before each attempt (seconds)' }),
         timeout_s: integer({ description: 'How long it rings (seconds)' }),
       },
-      { description: 'Calls that tell of new messages' },
+      { description: 'Calls that notify of new messages' },
     ),
   }),
 })

@@ -40,7 +40,7 @@ export const Allotment = open({
   no_consume_time: seconds('Calls of at most this duration consume nothing'),
   group_consume: list(text(1, 64), {
     maxItems: 64,
-    description: 'Other allotments whose calls count for this one too',
+    description: 'Other allotments whose calls also count for this one',
   }),
 })
 export type Allotment = Static<typeof Allotment>
@@ -50,7 +50,7 @@ export const Allotments = keyedBy('^[a-z0-9_]{1,64}$', Allotment, { title: 'Allo
 
 const bundled = (description: string) =>
   choice(['device', 'user'], {
-    description: `As many more ${description} as there are enabled ones of these`,
+    description: `Adds ${description}: one for each enabled one of these`,
   })
 
 const AllowedCallerId = text(1, 20, {
@@ -64,30 +64,29 @@ export const OperatorLimits = open(
     calls: channels('Concurrent calls'),
     resource_consuming_calls: channels('Concurrent carrier calls'),
     twoway_trunks: channels('Calls of either direction'),
-    inbound_trunks: channels('Calls from outside'),
-    outbound_trunks: channels('Calls to outside'),
+    inbound_trunks: channels('Inbound calls'),
+    outbound_trunks: channels('Outbound calls'),
     burst_trunks: channels('Calls beyond the other trunks'),
     bundled_twoway_trunks: bundled('twoway trunks'),
     bundled_inbound_trunks: bundled('inbound trunks'),
     bundled_outbound_trunks: bundled('outbound trunks'),
     prepaid: flag({
-      description:
-        'Charges that the account accepts are refused when its balance, and what it may pay later, do not cover them',
+      description: 'Refuse accepted charges that the balance and the postpaid amount do not cover',
     }),
     allow_prepay: flag({ description: 'Calls are paid by the minute from the balance' }),
     allow_postpay: flag({ description: 'The balance may go below nothing' }),
     max_postpay_amount: dollars('Maximum negative balance'),
     reserve_amount: dollars('Minimum balance at the start of a call'),
-    soft_limit_inbound: flag({ description: 'Inbound calls beyond all limits are let through' }),
-    soft_limit_outbound: flag({ description: 'Outbound calls beyond all limits are let through' }),
+    soft_limit_inbound: flag({ description: 'Allow inbound calls above all limits' }),
+    soft_limit_outbound: flag({ description: 'Allow outbound calls above all limits' }),
     allotments: Allotments,
     caller_ids: list(AllowedCallerId, {
       maxItems: 1000,
       description:
-        'Numbers of other systems that the account may show in calls to outside: `+49301234567`, a block (`+4930123*`) or any (`*`)',
+        'Numbers of other systems that the account may show in external calls: `+49301234567`, a block (`+4930123*`) or any (`*`)',
     }),
     discounts: keyed(open({ percentage: number({ minimum: 0, maximum: 100 }) }), {
-      description: 'Classifier of the number -> what is taken off the cost of a call',
+      description: 'Reduction of the cost of a call, by class of the number',
     }),
   },
   { title: 'Limits set by the operator' },

@@ -201,7 +201,7 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
     giveBack: (buckets: readonly SignInBucket[], tokens: number) =>
       unlessAway(giveBackTogether({ buckets, tokens }), undefined),
 
-    /** Takes a token, also if there is none; of `everybody` only while the own bucket had one. */
+    /** Takes a token, also from an empty bucket; from `everybody` only if the own bucket had one. */
     spend: (own: SignInBucket, everybody: SignInBucket | undefined) =>
       unlessAway(spendTogether({ own, everybody }), undefined),
 

@@ -28,7 +28,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
 
   afterAll(() => closeSipPlace({ place, edge, phones }))
 
-  /** An account with one phone, and what a test changes of both. */
+  /** An account with one phone, and the changes of a test to both. */
   const office = async (more: Partial<Parameters<typeof openPhone>[0]> = {}) => {
     const account = await makeAccount(place)
     const made = await makePhone(place, edge, account, { username: 'ada', userAgent: 'Yealink T46', ...more })

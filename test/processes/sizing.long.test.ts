@@ -33,7 +33,7 @@ const expectWithin = (measured: number, expected: number) => {
 
 describeAnyEngine('a store that is filled with accounts and call records', (engine) => {
   it('takes the bytes, the statistics and the memory of the model', async () => {
-    // The model is of one PostgreSQL, whose database is all there is.
+    // The model is for one PostgreSQL server with one database.
     const place = await makePlace(engine, { onOneServer: true })
     try {
       const { full, tallies, atRest } = await measurePoint(place, point)

@@ -187,7 +187,7 @@ const envelopes = {
     required: everEnveloped,
     properties: {
       status: { const: 'success' },
-      data: { description: 'What was asked for' },
+      data: { description: 'Result of the request' },
       ...envelopeFields,
       revision: text('Revision of the record; an md5 of lists'),
       message: text('Only of queued actions'),
@@ -209,7 +209,7 @@ const envelopes = {
     required: [...everEnveloped, 'error', 'message'],
     properties: {
       status: { const: 'error' },
-      data: { type: ['object', 'array'], items: {}, description: 'What is wrong' },
+      data: { type: ['object', 'array'], items: {}, description: 'Problem' },
       ...envelopeFields,
       error: text('The status'),
       message: text('The kind of failure'),
@@ -223,7 +223,7 @@ const envelopes = {
           {
             type: 'array',
             items: { type: 'object' },
-            description: '`accept charges`: the invoices as they would be',
+            description: '`accept charges`: the resulting invoices',
           },
           {
             type: 'object',
@@ -232,7 +232,7 @@ const envelopes = {
               reason: { type: 'string', description: '`billing_issue`: why the account may not be charged' },
               missing: {
                 type: 'number',
-                description: "`not_enough_credit`: dollars that the account's own balance lacks",
+                description: '`not_enough_credit`: missing dollars in the balance of the account',
               },
             },
           },
@@ -296,7 +296,7 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'X-Auth-Token',
-    description: 'What a sign-in answered with as auth_token',
+    description: 'auth_token of a sign-in response',
   },
   bearer: { type: 'http', scheme: 'bearer' },
   basic: {

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// README and the pages under docs/, as far as something can be tested of them.
+// The testable parts of README and the pages in docs/.
 
 export const root = join(import.meta.dirname, '../../..')
 

@@ -27,7 +27,7 @@ export interface EdgeFacts {
   server: string
   key: string
   values?: EdgeValues['values']
-  /** Further listeners, by what they are called in the test. */
+  /** Further listeners, by their name in the test. */
   listeners?: readonly string[]
   /** Further lines of `values.cfg`: settings of Kamailio itself. */
   settings?: readonly string[]

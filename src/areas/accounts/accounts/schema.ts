@@ -49,7 +49,7 @@ const fields = {
   name: must(
     text(1, 128, {
       description:
-        'Unique by its letters, combining marks and digits of any script, whatever their case; needs a letter or digit',
+        'Unique by its letters, combining marks and digits of any script, ignoring case; needs a letter or digit',
     }),
   ),
   realm: text(4, 253, { pattern: '^[.\\w-]+$', description: 'SIP domain, unique; generated when missing' }),
@@ -59,25 +59,25 @@ const fields = {
   allowed_proxy_ips: AllowedProxies,
   announcement: anyText({ ...multiline, description: 'Shown to the users of the account' }),
   available_apps: list(anyText(), {
-    description: 'Apps of web clients, by name: what sign-ins of the account answer as apps',
+    description: 'Names of the apps that sign-ins of the account return as apps',
   }),
-  blacklists: uniqueList(anyText(), { description: 'Ids of blacklists that apply to every call' }),
+  blacklists: uniqueList(anyText(), { description: 'IDs of blacklists that apply to every call' }),
   call_recording: AccountCallRecording,
-  enabled: flag({ default: true, description: 'Only accounts above may change it' }),
+  enabled: flag({ default: true, description: 'Only parent accounts may change it' }),
   language: anyText({ description: 'Such as en-us' }),
   lends_bookkeepers_to: uniqueList(id(), {
     maxItems: 1000,
-    description: 'Accounts below whose service plans may name the bookkeepers of this one',
+    description: 'Sub-accounts whose service plans may use the billing providers of this account',
   }),
   music_on_hold: musicOnHold(2048),
   notifications: Notifications,
   org: anyText({ description: 'Full legal name' }),
   rate_limits: AccountRateLimits,
-  preflow: closed({ always: anyText({ description: 'Callflow that runs before every other' }) }),
+  preflow: closed({ always: anyText({ description: 'Callflow that runs before all others' }) }),
   timezone: timezone({ description: 'Name of the time zone database' }),
   topup: open({
-    amount: number({ minimum: 0, description: 'How much is added' }),
-    threshold: number({ minimum: 0, description: 'Balance below which it is added' }),
+    amount: number({ minimum: 0, description: 'Amount of a top-up' }),
+    threshold: number({ minimum: 0, description: 'Balance below which the account is topped up' }),
   }),
   trial_expires: integer({
     minimum: 1,
@@ -110,7 +110,7 @@ const readOnlyFields = {
 export const Account = open(fields, {
   title: 'Account',
   description:
-    'A customer, a reseller or the operator: everything else belongs to one. Other fields are kept',
+    'A customer, a reseller or the operator; every other record belongs to one. Other fields are stored',
 })
 export type Account = Static<typeof Account>
 
@@ -129,7 +129,7 @@ export const AccountRow = open(
     realm: must(anyText()),
     descendants_count: integer({ description: 'In rows of children and siblings' }),
     flags: list(anyText()),
-    tree: list(anyText(), { description: 'Ids of the accounts above, top first; in rows of descendants' }),
+    tree: list(anyText(), { description: 'IDs of the parent accounts, top first; in rows of descendants' }),
   },
   { title: 'Account row' },
 )

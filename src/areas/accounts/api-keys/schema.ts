@@ -4,14 +4,12 @@ import { scope } from '../../../lib/scopes.ts'
 
 const fields = {
   name: must(text(1, 128)),
-  scopes: must(
-    uniqueList(scope, { minItems: 1, maxItems: 200, description: 'What the key may be used for' }),
-  ),
+  scopes: must(uniqueList(scope, { minItems: 1, maxItems: 200, description: 'Scopes of the key' })),
   expires: gregorian('Time when the key expires; absent: never'),
   networks: uniqueList(text(1, 64), {
     minItems: 1,
     maxItems: 200,
-    description: 'Addresses and CIDRs that the key may be used from; absent: any',
+    description: 'Addresses and CIDRs from which the key may be used; absent: any',
   }),
 }
 
@@ -26,7 +24,7 @@ export const ApiKeyRecord = open(
     id: must(id()),
     ...fields,
     last_used: lastUsed,
-    key: anyText({ description: 'The key itself: told once, when it is made' }),
+    key: anyText({ description: 'The key itself: only in the response that creates it' }),
   },
   { title: 'Named API key record' },
 )

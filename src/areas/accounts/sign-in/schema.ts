@@ -31,7 +31,7 @@ export const UserAuth = open(
     phone_number: text(1, 64),
     account_id: text(32, 32),
     multi_factor_response: anyText({
-      description: 'The code of the second factor, a recovery code, or what a passkey answered, as JSON text',
+      description: 'Code of the second factor, a recovery code, or the response of a passkey as JSON text',
     }),
   },
   { title: 'User sign-in' },
@@ -56,7 +56,7 @@ export const LoginResult = open(
     ui_config: anyObject(),
     user_info: anyObject(),
     scope: anyText({
-      description: 'The scopes that the token is bound to, with spaces between; absent: none',
+      description: 'Scopes of the token, separated by spaces; absent: no limit',
     }),
     recovery_codes: list(anyText(), {
       description: 'Returned with the first code of a second factor: each replaces a code once',
@@ -77,7 +77,10 @@ export const RecoveryRequest = open(
   {
     username: must(text(1, 254)),
     ui_url: must(
-      text(14, 2000, { format: 'uri', description: 'Where the mail leads; `recovery=<id>` is added' }),
+      text(14, 2000, {
+        format: 'uri',
+        description: 'URL of the link in the email; `recovery=<id>` is added',
+      }),
     ),
     account_name: text(1, 64),
     account_realm: text(1, 64),

@@ -38,7 +38,7 @@ const Profile = open({
 const Hotdesk = open(
   {
     enabled: flag({ default: false }),
-    id: text(0, 15, { description: 'What the user dials, unique in the account' }),
+    id: text(0, 15, { description: 'Number that the user dials; unique in the account' }),
     pin: text(4, 15, readableSecret),
     require_pin: flag({ default: false }),
     keep_logged_in_elsewhere: flag({ default: false }),
@@ -51,7 +51,7 @@ const fields = {
   last_name: must(text(1, 128)),
   username: text(1, 256, {
     pattern: '^([+@.\\w_-]+)$',
-    description: 'Unique in the account whatever the case',
+    description: 'Unique in the account, ignoring case',
   }),
   email: text(3, 254, { format: 'email' }),
   enabled: flag({ default: true, description: 'A disabled user cannot sign in' }),
@@ -71,7 +71,7 @@ const fields = {
   require_password_update: flag({ default: false }),
   scope_restrictions: list(scope, {
     maxItems: 200,
-    description: 'What the tokens of the user may be used for, as with named API keys; empty: everything',
+    description: 'Scopes of the tokens of the user, as for named API keys; empty: all',
   }),
   timezone: timezone({ description: 'Name of the time zone database' }),
   verified: flag({ default: false }),
@@ -90,10 +90,10 @@ const secretFields = {
 
 const userShape = recordShape(fields, {
   title: 'User',
-  description: 'A person who signs in and owns phones. Other fields are kept',
+  description: 'A person who signs in and owns phones. Other fields are stored',
   computed: {
-    features: list(anyText(), { readOnly: true, description: 'What is switched on' }),
-    has_avatar: flag({ readOnly: true, description: 'There is a photo' }),
+    features: list(anyText(), { readOnly: true, description: 'Enabled features' }),
+    has_avatar: flag({ readOnly: true, description: 'Whether there is a photo' }),
   },
   writeOnly: secretFields,
 })
@@ -115,7 +115,7 @@ export const DeletedUser = Type.Object(
           },
           { title: 'Removed object' },
         ),
-        { description: 'When the request named types' },
+        { description: 'If the request has types' },
       ),
     ),
   },

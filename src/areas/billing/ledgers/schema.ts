@@ -45,7 +45,7 @@ export const LedgerEntry = open({
   description: anyText(),
   period: anyObject(),
   metadata: anyObject(),
-  executor: anyObject({ description: 'What booked it: trigger and module' }),
+  executor: anyObject({ description: 'Trigger and module of the entry' }),
   audit: anyObject(),
   created: gregorian('Time of the booking'),
   created_ms: integer({ description: 'The same in Gregorian milliseconds' }),
@@ -56,5 +56,5 @@ export const Amount = open({ amount: must(number({ description: 'Dollars' })) })
 export const LedgerKind = open({
   name: must(anyText()),
   friendly_name: must(anyText()),
-  markup_type: must(list(anyText(), { description: 'How a reseller can add to its amounts' })),
+  markup_type: must(list(anyText(), { description: 'Markups of a reseller on its amounts' })),
 })

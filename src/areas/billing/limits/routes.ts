@@ -112,7 +112,7 @@ const base = '/v2/accounts/{account_id}/allotments'
 
 const Consumed = keyed(
   open({
-    cycle: must(anyText({ description: 'Or `manual` for a time that was asked for' })),
+    cycle: must(anyText({ description: 'Or `manual` for a requested time' })),
     consumed_from: must(integer({ description: 'Gregorian seconds' })),
     consumed_to: must(integer({ description: 'Gregorian seconds' })),
     consumed: must(integer({ description: 'Seconds' })),

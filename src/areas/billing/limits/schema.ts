@@ -5,8 +5,8 @@ import { flag, list, must, number, open, text } from '../../../lib/schema.ts'
 
 const fields = {
   twoway_trunks: channels('Calls of either direction', 0),
-  inbound_trunks: channels('Calls from outside', 0),
-  outbound_trunks: channels('Calls to outside', 0),
+  inbound_trunks: channels('Inbound calls', 0),
+  outbound_trunks: channels('Outbound calls', 0),
   burst_trunks: channels('Calls beyond the other trunks', 0),
   calls: channels('Concurrent calls', -1),
   resource_consuming_calls: channels('Concurrent carrier calls', -1),

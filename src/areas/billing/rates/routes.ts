@@ -18,7 +18,7 @@ const deckQuery = { ratedeck_id: 'Ratedeck; default: the default ratedeck' }
 const placeQuery = { ratedeck_id: 'Ratedeck of the rate' }
 const questionQuery = {
   direction: 'inbound or outbound',
-  caller_id_number: 'Who calls',
+  caller_id_number: 'Caller',
   options: 'Options that the rate must have, separated by commas',
 }
 

@@ -22,7 +22,7 @@ const secondsField = (minimum: number, fallback: number, description: string) =>
 
 const RatedeckId = text(1, 64, {
   pattern: '^[A-Za-z0-9_.-]*$',
-  description: 'The ratedeck that the rate belongs to; without it the default one',
+  description: 'Ratedeck of the rate; default: the default ratedeck',
 })
 
 const fields = {
@@ -30,7 +30,7 @@ const fields = {
     integer({
       minimum: 1,
       maximum: 999_999_999_999_999,
-      description: 'Beginning of the numbers it is for: E.164 without the plus',
+      description: 'Prefix of the numbers: E.164 without the plus',
     }),
   ),
   rate_cost: must(priceField('Price for the customer in dollars per minute')),
@@ -44,7 +44,7 @@ const fields = {
     maximum: 100,
     description: 'If rates have one prefix, the lowest wins; 1 is best',
   }),
-  direction: uniqueList(choice(['inbound', 'outbound']), { description: 'Without it both' }),
+  direction: uniqueList(choice(['inbound', 'outbound']), { description: 'Default: both' }),
   routes: list(text(1, 256), {
     maxItems: 100,
     description: 'Regular expressions, one of which the number fits',
@@ -55,9 +55,9 @@ const fields = {
   }),
   caller_id_numbers: text(0, 4096, {
     pattern: '^[0-9+:]*$',
-    description: 'Beginnings of the caller numbers it is for, joined by colons',
+    description: 'Prefixes of the caller numbers, separated by colons',
   }),
-  account_id: anyText({ description: 'The reseller for whose customers alone it is' }),
+  account_id: anyText({ description: 'Only for the customers of this reseller' }),
   carrier: text(0, 256),
   description: text(0, 4096, multiline),
   iso_country_code: text(0, 16),
@@ -71,7 +71,7 @@ const RateId = text(1, 64, { pattern: '^(?!ratedecks$)[A-Za-z0-9_-]*$' })
 
 export const Rate = open(fields, {
   title: 'Rate',
-  description: 'The price of calls to numbers that begin with a prefix. Other fields are kept',
+  description: 'The price of calls to numbers with a prefix. Other fields are stored',
 })
 export type Rate = Static<typeof Rate>
 

@@ -37,7 +37,7 @@ const TaxStanding = closed(
     exempt: either([flag(), list(text(1, 128), { maxItems: 100 })], {
       description: 'From all taxes, or from those with these ids',
     }),
-    exemption_number: text(1, 128, { description: 'What the account proves its exemption with' }),
+    exemption_number: text(1, 128, { description: 'Certificate of the exemption' }),
   },
   { title: 'Tax standing', description: 'Tax settings of the account' },
 )
@@ -126,7 +126,7 @@ const taxFields = {
   tax_id: must(anyText()),
   jurisdiction: anyText(),
   rate: must(number({ description: 'Percent' })),
-  inclusive: must(flag({ description: 'Whether prices contain it' })),
+  inclusive: must(flag({ description: 'Whether prices include it' })),
   base: must(summaryDollars('sum of the items without taxes')),
   amount: must(summaryDollars('the tax, each month')),
 }
@@ -150,7 +150,7 @@ const ProrationRow = open(
     category: must(anyText()),
     item: must(anyText()),
     name: must(anyText()),
-    quantity: must(integer({ description: 'How many came; negative: went' })),
+    quantity: must(integer({ description: 'Added quantity; negative: removed' })),
     billable: must(integer()),
     rate: must(summaryDollars('the price of one')),
     recurring: must(summaryDollars('increase of a whole month')),

@@ -109,11 +109,11 @@ const appFields = {
   i18n: must(keyed(anyObject(), { description: 'Language -> words; `en-US` is among them' })),
   tags: must(list(anyText())),
   icon: anyText({ description: 'An address, or the name of the picture at `icon` below' }),
-  api_url: anyText({ description: 'Absent: the API that answers this' }),
+  api_url: anyText({ description: 'Absent: the API of this response' }),
   source_url: anyText(),
   masqueradable: must(flag()),
   allowed_users: choice(['all', 'admins', 'specific'], {
-    description: 'Its users; absent: it is not installed',
+    description: 'Users of the app; absent: it is not installed',
   }),
   users: list(open({ id: must(id()) }), { description: 'In addition to allowed_users' }),
   phase: anyText(),

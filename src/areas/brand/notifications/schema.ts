@@ -39,7 +39,7 @@ const settings = {
 /** Absent values are inherited from the parent account, then from the system. */
 export const Notification = open(settings, {
   title: 'Notification',
-  description: 'How a notice is sent. Its bodies are written as text/html and text/plain',
+  description: 'Settings of an email template. Bodies are sent as text/html and text/plain',
 })
 export type Notification = Static<typeof Notification>
 

@@ -34,7 +34,7 @@ const Commland = open({
 const brandFields = {
   company_name: text(0, 256),
   application_title: text(0, 128, {
-    description: 'What the web interface calls itself; without, the company name',
+    description: 'Name of the web interface; default: the company name',
   }),
   // Web forms send empty texts.
   brand_color: anyText({
@@ -57,7 +57,7 @@ const brandFields = {
 
 export const Whitelabel = open(brandFields, {
   title: 'Whitelabel settings',
-  description: 'How an account presents itself. Other fields are kept',
+  description: 'Branding of an account. Other fields are stored',
 })
 export type Whitelabel = Static<typeof Whitelabel>
 

@@ -24,13 +24,13 @@ const Recipient = open({
   type: must(
     text(1, 32, {
       description:
-        'all, resellers, descendants or the id of an account; or the other way round: users, user or admins',
+        'all, resellers, descendants or an account ID; or, in reverse order, users, user or admins',
     }),
   ),
   value: must(
     either([text(1, 64), list(text(1, 64), { minItems: 2, maxItems: 2 })], {
       description:
-        'all, users, admins or the id of a user; with descendants [account id, users or admins]; or, behind users or admins, of what or whom',
+        'all, users, admins or a user ID; with descendants: [account ID, users or admins]; after users or admins: their account',
     }),
   ),
 })
@@ -71,7 +71,7 @@ export const AlertRow = open(
     metadata: typed(['object', 'array']),
     from: must(list(Sender)),
     key: must(list(either([anyText(), list(anyText())]), { description: 'Recipients: type and value' })),
-    value: must(anyObject({ description: 'The same again, for clients that look for it here' })),
+    value: must(anyObject({ description: 'The same value, for clients that read it here' })),
     clearable: must(flag({ description: 'Whether it can be deleted' })),
   },
   { title: 'Alert row' },

@@ -21,11 +21,11 @@ const actor = closed({
   type: must(choice(['user', 'api_key', 'impersonator', 'task', 'system'])),
   id: anyText({
     description:
-      'ID of the user, task or named key; for an account’s one key that of the account. The system has none',
+      'ID of the user, task or named key; for the API key of an account, the account ID. Absent for the system',
   }),
   account_id: anyText({ description: 'The account that the actor is of' }),
-  as: open({ id: anyText(), account_id: anyText() }, { description: 'Whom an impersonator acted as' }),
-  client_address: anyText({ description: 'Where the request came from' }),
+  as: open({ id: anyText(), account_id: anyText() }, { description: 'User as whom an impersonator acted' }),
+  client_address: anyText({ description: 'Client address' }),
 })
 
 const change = closed({
@@ -52,7 +52,7 @@ export const AuditEntry = closed(
       }),
     ),
     changes: must(list(change, { description: 'Changed values; secrets are shown as ***' })),
-    sequence: must(anyText({ description: 'Its place in the order of everything: the id of its event' })),
+    sequence: must(anyText({ description: 'Position in the order of all events: the ID of its event' })),
     digest: must(digest('SHA-256 of the previous digest and the content of this entry')),
     previous_digest: must(
       either([digest('Digest of the previous entry of the account'), Type.Null()], {

@@ -24,7 +24,7 @@ const EventRecord = closed({ kind: must(anyText()), id: must(anyText()) })
 export const Event = closed(
   {
     sequence: must(
-      anyText({ description: 'Its place in the order of everything; as text it sorts like the place' }),
+      anyText({ description: 'Position in the order of all events; the text sorts in this order' }),
     ),
     type: must(anyText({ description: 'user.edited, balance.low and so on' })),
     account_id: must(anyText()),
@@ -32,8 +32,8 @@ export const Event = closed(
     actor: must(EventActor),
     request_id: must(anyText()),
     record: must(EventRecord),
-    after: anyObject({ description: 'The public form after it; absent of what is gone' }),
-    before: anyObject({ description: 'The public form before it, where with_before asks for it' }),
+    after: anyObject({ description: 'Public record after the change; absent if deleted' }),
+    before: anyObject({ description: 'Public record before the change, with with_before' }),
   },
   { title: 'Event' },
 )

@@ -20,12 +20,12 @@ const Bindings = closed(
 export const OpenWebSocket = open(
   {
     websocket_session_id: must(anyText()),
-    account_id: must(anyText({ description: 'Accounts of the tokens sent over it' })),
+    account_id: must(anyText({ description: 'Accounts of the tokens that were sent over it' })),
     bindings: must(list(anyText({ description: 'Subscriptions of these tokens' }))),
     timestamp: must(gregorian('Time when it was opened')),
     source: must(anyText({ description: 'The address of the client' })),
-    destination: must(anyText({ description: 'The node that it is open to' })),
-    name: anyText({ description: 'What the client calls it' }),
+    destination: must(anyText({ description: 'Node of the connection' })),
+    name: anyText({ description: 'Name that the client chose' }),
     metadata: anyObject({ description: 'Description by the client' }),
   },
   { title: 'OpenWebSocket' },

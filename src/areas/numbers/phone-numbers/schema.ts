@@ -73,7 +73,7 @@ const LegacyAddress = open({
 
 export const E911 = open(
   {
-    activated_time: anyText({ description: 'When the provider activated it; set by the server' }),
+    activated_time: anyText({ description: 'Activation time of the provider; set by the server' }),
     callback_cid_number: text(10, 10, { description: 'Number that emergency services call back' }),
     caller_name: text(3, Number.MAX_SAFE_INTEGER, { description: 'Name shown to emergency services' }),
     country: choice(countries, { ...anyCase, description: 'ISO 3166-1 alpha-2; stored in capitals' }),
@@ -98,7 +98,7 @@ export const E911 = open(
     }),
     street_address: must(anyText({ description: 'House number and street' })),
   },
-  { description: 'Where the caller is, for emergency services' },
+  { description: 'Address of the caller, for emergency services' },
 )
 export type E911 = Static<typeof E911>
 
@@ -123,7 +123,7 @@ const Porting = open(
 
 const NumberFailover = open(
   { e164: anyText({ description: 'A number' }), sip: anyText({ description: 'A SIP address' }) },
-  { description: 'Destination of calls that the trunk does not take; for numbers of trunks' },
+  { description: 'Destination of calls that the trunk does not accept; for numbers of trunks' },
 )
 
 const Prepend = open(
@@ -140,15 +140,15 @@ const Ringback = open(
     early: anyText({ description: 'Medium that callers hear while it rings' }),
     transfer: anyText({ description: 'Medium that callers hear while they are transferred' }),
   },
-  { description: 'What callers hear' },
+  { description: 'Media for callers' },
 )
 
 // Old clients send a text; one that is neither true nor false means not set.
 const ForceOutbound = typed(['boolean', 'string'], {
-  description: 'Whether calls from within to this number leave by a carrier; true or false',
+  description: 'Whether internal calls to this number use a carrier; true or false',
 })
 
-const Messages = open({ enabled: flag({ description: 'Whether the number takes part' }) })
+const Messages = open({ enabled: flag({ description: 'Whether the number can send and receive messages' }) })
 
 const callFields = {
   failover: NumberFailover,
@@ -192,7 +192,7 @@ export const PhoneNumberRecord = open(
       ...served,
       description: 'mobile: it belongs to a mobile device; nothing else sets it here',
     }),
-    features: list(anyText(), { ...served, description: 'What is switched on' }),
+    features: list(anyText(), { ...served, description: 'Enabled features' }),
     ...numberFields,
   },
   { title: 'Phone number record' },
@@ -216,7 +216,7 @@ const NumberEntry = open(
 
 export const NumberList = open(
   {
-    cascade_quantity: must(integer({ description: 'Billable numbers of the account and all below it' })),
+    cascade_quantity: must(integer({ description: 'Billable numbers of the account and its sub-accounts' })),
     numbers: must(keyed(NumberEntry)),
   },
   { title: 'Phone numbers of an account' },
@@ -226,7 +226,7 @@ export const NumberOwner = closed(
   { account_id: must(anyText()), number: must(anyText()), ...callFields },
   {
     title: 'Owner of a phone number',
-    description: 'Whose calls to the number are, and which of its features these calls have',
+    description: 'Account that gets the calls to the number, and the features of these calls',
   },
 )
 

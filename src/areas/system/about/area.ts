@@ -9,7 +9,7 @@ const About = open(
     version: must(anyText()),
     used_memory: must(integer({ description: 'Resident bytes of the process that answers' })),
     uptime_seconds: must(integer({ description: 'Since that process was started' })),
-    runtime: must(anyText({ description: 'What the server runs on' })),
+    runtime: must(anyText({ description: 'Platform of the server' })),
   },
   { title: 'About' },
 )

@@ -15,7 +15,7 @@ import {
 
 const AccountConfig = anyObject({
   title: 'Account configuration',
-  description: 'Values by key; what is not named keeps its value from above',
+  description: 'Values by key; other keys keep their inherited value',
 })
 
 const AccountConfigRecord = open(

@@ -9,9 +9,9 @@ const Flow = open(
       text(1, 64, { description: 'device, user, ring_group, callflow, resources, response, ...' }),
     ),
     data: anyObject({ default: {}, description: 'Parameters of the module' }),
-    children: anyObject({ description: 'What follows, by how the module ended; `_`: whatever else' }),
+    children: anyObject({ description: 'Next module by result of this one; `_`: any other result' }),
   },
-  { description: 'What is done with a call' },
+  { description: 'Action for a call' },
 )
 
 const FeatureCode = open({ name: text(1, 128), number: text(1, 30) })
@@ -29,17 +29,17 @@ const fields = {
     description: 'Regular expressions (RE2) for numbers that no callflow lists',
   }),
   flow: must(Flow),
-  type: text(1, 64, { description: 'What a client made it for' }),
+  type: text(1, 64, { description: 'Purpose, set by a client' }),
   featurecode: FeatureCode,
-  owner_id: id({ description: 'The user whom it serves' }),
-  group_id: id({ description: 'The group that it rings: consoles find the callflow of a group by it' }),
-  contact_list: open({ exclude: flag({ description: 'Leave it out of the contact list' }) }),
+  owner_id: id({ description: 'User of the app' }),
+  group_id: id({ description: 'Group that it rings: consoles find the callflow of a group by it' }),
+  contact_list: open({ exclude: flag({ description: 'Hide it from the contact list' }) }),
   flags: Flags,
 }
 
 export const callflowShape = recordShape(fields, {
   title: 'Callflow',
-  description: 'What happens to calls of some numbers. Other fields are kept',
+  description: 'Rules for calls to some numbers. Other fields are stored',
   computed: { metadata: anyObject({ readOnly: true, description: 'Names of the IDs in the flow' }) },
 })
 export const { record: CallflowRecord, computed: callflowReadOnly } = callflowShape

@@ -23,13 +23,16 @@ const Failover = open(
     e164: text(1, 64, { description: 'A number' }),
     sip: text(1, 512, { description: 'A SIP address, such as sip:reception@pbx.example' }),
   },
-  { description: 'Where calls go that the server does not take; the number comes before the SIP address' },
+  {
+    description:
+      'Destination of calls that the server does not accept; the number is used before the SIP address',
+  },
 )
 
-const Did = open({ failover: Failover }, { description: 'Other fields are kept' })
+const Did = open({ failover: Failover }, { description: 'Other fields are stored' })
 
 const Options = open({
-  enabled: flag({ default: true, description: 'Whether calls from and to the server are taken' }),
+  enabled: flag({ default: true, description: 'Whether calls from and to the server are accepted' }),
   inbound_format: choice(['e164', 'npan', '1npan', 'strip_plus', 'username'], {
     ...formerNumberFormats,
     default: 'npan',
@@ -37,7 +40,7 @@ const Options = open({
       'Format of called numbers: +14155550100, 4155550100, 14155550100, without the plus, or its user name',
   }),
   ip: text(1, 253, {
-    description: 'Where calls are sent to, instead of where it is registered or its `auth.ip`',
+    description: 'Destination of calls, instead of its registration or `auth.ip`',
   }),
   port,
   delay: integer({ minimum: 0, maximum: 120, default: 0, description: 'Seconds before it rings' }),
@@ -58,7 +61,7 @@ export type Server = Static<typeof Server>
 const fields = {
   name: text(0, 128),
   account: open({
-    auth_realm: text(1, 253, { description: "The realm of the servers, only where it is not the account's" }),
+    auth_realm: text(1, 253, { description: 'Realm of the servers, if it differs from that of the account' }),
   }),
   servers: list(Server, { maxItems: 100, default: [] }),
 }
@@ -66,7 +69,7 @@ const fields = {
 export const connectivityShape = recordShape(fields, {
   title: 'Connectivity',
   description:
-    'Trunks: the PBX servers of an account, and the numbers whose calls they take. Other fields are kept',
+    'Trunks: the PBX servers of an account, and the numbers whose calls they get. Other fields are stored',
 })
 export const {
   body: Connectivity,

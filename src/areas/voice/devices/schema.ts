@@ -45,9 +45,9 @@ const Sip = open(
     method: choice(['password', 'ip', 'authorization'], { default: 'password' }),
     username: text(2, 32),
     password: text(5, 32, readableSecret),
-    realm: text(4, 253, { description: "Only where it is not the account's" }),
+    realm: text(4, 253, { description: 'Only if it differs from that of the account' }),
     ip: anyText({ description: 'IPv4 address, for method ip' }),
-    expire_seconds: integer({ default: 300, description: 'How long a registration lasts' }),
+    expire_seconds: integer({ default: 300, description: 'Duration of a registration' }),
     invite_format: choice(['contact', 'username', 'npan', '1npan', 'e164', 'route', 'strip_plus'], {
       ...formerNumberFormats,
       default: 'contact',
@@ -55,7 +55,7 @@ const Sip = open(
     route: anyText({ description: 'SIP address to call, for invite format route' }),
     static_route: anyText(),
     static_invite: anyText(),
-    number: anyText({ description: 'Number to call instead of the dialled one' }),
+    number: anyText({ description: 'Number to call instead of the dialed one' }),
     proxy: anyText(),
     forward: anyText(),
     transport: anyText(),
@@ -75,7 +75,7 @@ const PhoneKey = open({
   }),
 })
 
-const PhoneKeys = keyedBy('^[0-9]+$', PhoneKey, { description: 'What a key does, by its position' })
+const PhoneKeys = keyedBy('^[0-9]+$', PhoneKey, { description: 'Function of a key, by position' })
 
 const Provision = open({
   id: anyText(),
@@ -105,7 +105,7 @@ const fields = {
   addresses: Addresses,
   exclude_from_queues: flag({ default: false }),
   hotdesk: open({
-    users: keyedBy('^.{32}$', anyObject(), { description: 'Who is signed in here, by user id' }),
+    users: keyedBy('^.{32}$', anyObject(), { description: 'Signed-in users, by user ID' }),
   }),
   language: anyText({ description: 'Such as en-us' }),
   mobile: Mobile,
@@ -120,8 +120,8 @@ const fields = {
 
 export const deviceShape = recordShape(fields, {
   title: 'Device',
-  description: 'A phone, a softphone, a mobile or a landline. Other fields are kept',
-  computed: { features: list(anyText(), { readOnly: true, description: 'What is switched on' }) },
+  description: 'A phone, a softphone, a mobile or a landline. Other fields are stored',
+  computed: { features: list(anyText(), { readOnly: true, description: 'Enabled features' }) },
 })
 export const { body: Device, record: DeviceRecord, computed: deviceReadOnly } = deviceShape
 export type Device = Static<typeof Device>

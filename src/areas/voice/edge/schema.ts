@@ -35,10 +35,10 @@ export const EdgeAnswer = open(
     account_id: id({
       description: 'The account of the realm; absent if there is none that the caller may see',
     }),
-    device_id: id({ description: 'Absent when the realm has no such user name' }),
+    device_id: id({ description: 'Absent if the realm does not have the user name' }),
     owner_id: id({ description: 'The user who owns the device' }),
-    trunk_id: id({ description: 'The trunks of which a server has that user name, or that address' }),
-    server: anyText({ description: 'The server of the trunks: its name, else its place' }),
+    trunk_id: id({ description: 'Trunks with a server that has the user name or the address' }),
+    server: anyText({ description: 'Server of the trunks: its name, else its position' }),
     method: choice(['ip'], {
       description: 'Present where a device or server is known by its address: no password is asked for',
     }),
@@ -48,19 +48,19 @@ export const EdgeAnswer = open(
     }),
     expires_s: integer({ description: 'With `credentials`: how long a registration of the device lasts' }),
     access_lists: must(
-      open({ realm: List, device: List }, { description: 'A list that is not kept is absent' }),
+      open({ realm: List, device: List }, { description: 'A list without a stored value is absent' }),
     ),
     rate_limits: must(
-      open({ account: must(Limits), device: must(Limits) }, { description: '-1: nothing may pass' }),
+      open({ account: must(Limits), device: must(Limits) }, { description: '-1: all packets are refused' }),
     ),
     max_age_s: must(integer({ description: 'Seconds that the answer may be kept' })),
     allowed: flag({
       description:
-        'Whether the access lists let the address in; when one was given, or when nothing may pass',
+        'Whether the access lists allow the address; present if the request has one, or if all packets are refused',
     }),
     reason: anyText({
       description:
-        'Why: `account_disabled`, `user_disabled`, `device_disabled`, `trunk_disabled`, or what the access lists came to',
+        'Reason: `account_disabled`, `user_disabled`, `device_disabled`, `trunk_disabled`, or the result of the access lists',
     }),
   },
   { title: 'Edge decision' },
@@ -70,7 +70,7 @@ export type EdgeAnswer = Static<typeof EdgeAnswer>
 export const CarrierAnswer = open(
   {
     allowed: must(flag()),
-    resource_id: id({ description: 'The carrier that the address belongs to' }),
+    resource_id: id({ description: 'Carrier with the address' }),
     account_id: id({ description: 'The account of the carrier; absent for carriers of the whole system' }),
     reason: must(anyText({ description: '`carrier`, `carrier_of_account` or `unknown_address`' })),
     max_age_s: must(integer({ description: 'Seconds that the answer may be kept' })),
@@ -85,7 +85,7 @@ export const EdgeExportRow = open(
     username: anyText({
       description: 'The SIP user name; without it and without an address: unknown senders of the realm',
     }),
-    address: anyText({ description: 'Where packets come from that are known by that' }),
+    address: anyText({ description: 'Source addresses that identify its packets' }),
     ...EdgeAnswer.properties,
   },
   { title: 'Row of the export of a realm' },
@@ -97,12 +97,12 @@ const at = must(integer({ minimum: 0, maximum: 99_999_999_999, description: 'Whe
 
 export const EdgeRefusal = open(
   {
-    realm: must(text(1, 253, { description: 'The realm the packet named' })),
+    realm: must(text(1, 253, { description: 'Realm of the packet' })),
     username: text(0, 256, { description: 'The SIP user name it named' }),
-    address: text(0, 64, { description: 'Where it came from' }),
+    address: text(0, 64, { description: 'Source address' }),
     user_agent: text(0, 512, { description: 'User agent of the packet' }),
     method: text(1, 32, { description: 'REGISTER, INVITE, ...' }),
-    number: text(0, 64, { description: 'Whom it called' }),
+    number: text(0, 64, { description: 'Called party' }),
     reason: must(
       text(1, 64, {
         pattern: '^[a-z0-9_]+$',
@@ -110,7 +110,7 @@ export const EdgeRefusal = open(
       }),
     ),
     module: text(1, 64, { description: 'The module of a call flow that needs a media server' }),
-    sip_code: must(integer({ minimum: 300, maximum: 699, description: 'What it was answered with' })),
+    sip_code: must(integer({ minimum: 300, maximum: 699, description: 'Response' })),
     at,
   },
   { ...multiline, title: 'Refusal at an edge' },
@@ -119,12 +119,12 @@ export type EdgeRefusal = Static<typeof EdgeRefusal>
 
 export const EdgeEmergency = open(
   {
-    account_id: must(id({ description: 'Whose call it is' })),
+    account_id: must(id({ description: 'Owner of the call' })),
     device_id: id({ description: 'The device that calls' }),
     call_id: must(text(1, 256)),
-    number: must(text(1, 64, { description: 'What was dialled' })),
+    number: must(text(1, 64, { description: 'Dialed number' })),
     caller_id_number: text(0, 64, { description: 'The number that emergency services call back' }),
-    address: text(0, 64, { description: 'Where the call came from' }),
+    address: text(0, 64, { description: 'Source of the call' }),
     at,
   },
   { title: 'Emergency call at an edge' },
@@ -166,7 +166,7 @@ export const EdgeReportsTaken = open(
         told: count('Emergency calls that are in the feeds of their accounts'),
         rejected: must(Rejected),
       },
-      { description: 'When some were reported' },
+      { description: 'If events were reported' },
     ),
   },
   { title: 'Results of the reports of an edge' },

@@ -38,19 +38,19 @@ const Gateway = open({
   }),
   transport: choice(['udp', 'tcp', 'tls'], { description: 'Default: UDP, or the DNS record' }),
   proxy: text(1, 253, { description: 'Host name or address that calls are sent to instead of `server`' }),
-  username: text(1, 128, { description: 'What this side signs in with' }),
+  username: text(1, 128, { description: 'Credentials for the sign-in at the server' }),
   password: text(1, 128, readableSecret),
-  realm: text(1, 253, { description: 'The realm the carrier asks credentials for; without it `server`' }),
+  realm: text(1, 253, { description: 'Realm for the credentials at the carrier; default: `server`' }),
   prefix: aroundNumber('Prefix of the number'),
   suffix: aroundNumber('Suffix of the number'),
   invite_format: choice(['route', 'username', 'e164', 'npan', '1npan', 'strip_plus'], {
     ...formerNumberFormats,
     default: 'route',
     description:
-      'How numbers are written: as the rule gives them, the `username` instead, +14155550100, 4155550100, ' +
+      'Number format: as in the rule, the `username` instead, +14155550100, 4155550100, ' +
       '14155550100, or without the plus',
   }),
-  codecs: uniqueList(text(1, 32), { maxItems: 30, description: 'What may be offered; without it anything' }),
+  codecs: uniqueList(text(1, 32), { maxItems: 30, description: 'Allowed values; default: all' }),
   progress_timeout: integer({
     minimum: 1,
     maximum: 120,
@@ -63,11 +63,11 @@ export type Gateway = Static<typeof Gateway>
 
 const Classifier = open({
   enabled: flag({ default: true }),
-  emergency: flag({ description: 'Else as the resource says' }),
-  regex: text(1, 256, { description: 'Instead of the rules of the resource' }),
+  emergency: flag({ description: 'Default: the setting of the resource' }),
+  regex: text(1, 256, { description: 'Replaces the rules of the resource' }),
   prefix: aroundNumber('Replaces the value of the gateways'),
   suffix: aroundNumber('Replaces the value of the gateways'),
-  weight_cost: integer({ minimum: 0, maximum: 100, description: 'Else as the resource says' }),
+  weight_cost: integer({ minimum: 0, maximum: 100, description: 'Default: the setting of the resource' }),
 })
 export type Classifier = Static<typeof Classifier>
 
@@ -78,25 +78,29 @@ const fields = {
   rules: Patterns('Regular expressions (RE2) for the number; the first group of the match is dialed'),
   cid_rules: Patterns('Regular expressions (RE2) for the number of the caller'),
   classifiers: keyedBy('^\\w{1,64}$', Classifier, {
-    description:
-      'The classes of numbers that it is for, and what is otherwise for them. Without it any class',
+    description: 'Classes of numbers, with their different settings. Absent: all classes',
   }),
-  weight_cost: integer({ minimum: 0, maximum: 100, default: 50, description: 'The lowest is tried first' }),
-  emergency: flag({ default: false, description: 'Whether it takes emergency calls' }),
+  weight_cost: integer({
+    minimum: 0,
+    maximum: 100,
+    default: 50,
+    description: 'The lowest one is tried first',
+  }),
+  emergency: flag({ default: false, description: 'Whether it accepts emergency calls' }),
   flags: uniqueList(text(1, 128), {
     maxItems: 100,
     default: [],
     description: 'Options: calls that need others do not use it',
   }),
-  require_flags: flag({ description: 'Calls that ask for nothing are not for it' }),
-  ignore_flags: flag({ description: 'It takes calls whatever they ask for' }),
+  require_flags: flag({ description: 'Does not apply to calls that request no options' }),
+  ignore_flags: flag({ description: 'Accepts calls with any options' }),
   failover_codes: uniqueList(integer({ minimum: 400, maximum: 699 }), {
     maxItems: 100,
     description: 'SIP answers after which the next gateway is tried; 408, 500, 502, 503 and 504 without it',
   }),
   from_uri_realm: text(1, 253, {
     description:
-      "Host name or address that calls show as the caller's domain, instead of the account's realm",
+      'Host name or address that calls show as the domain of the caller, instead of the realm of the account',
   }),
   inbound_ips: uniqueList(text(1, 64), {
     maxItems: 200,
@@ -106,7 +110,7 @@ const fields = {
 
 export const resourceShape = recordShape(fields, {
   title: 'Resource',
-  description: 'A carrier: who takes calls to numbers outside, and brings them. Other fields are kept',
+  description: 'A carrier for inbound and outbound calls. Other fields are stored',
 })
 export const { body: Resource, record: ResourceRecord, computed: resourceReadOnly } = resourceShape
 export type Resource = Static<typeof Resource>

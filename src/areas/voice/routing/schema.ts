@@ -6,44 +6,44 @@ import { trunks } from './offnet.rules.ts'
 const CallerId = open({
   name: anyText(),
   number: anyText(),
-  privacy: anyText({ description: 'What is hidden on the way: `full`, `name` or `number`' }),
+  privacy: anyText({ description: 'Hidden parts of the caller ID: `full`, `name` or `number`' }),
 })
 
 const Target = open({
   type: must(choice(['device', 'gateway', 'trunk'])),
-  delay_s: must(integer({ description: 'When it begins to ring; devices of one delay ring together' })),
-  timeout_s: must(integer({ description: 'How long it rings' })),
+  delay_s: must(integer({ description: 'Delay before it rings; devices with the same delay ring together' })),
+  timeout_s: must(integer({ description: 'Ringing time' })),
   device_id: id(),
   username: anyText({ description: 'SIP user name of a device; for a gateway, what it is asked with' }),
   realm: anyText(),
   owner_id: id(),
   presence_id: anyText({
-    description: 'The presence id of a device or its user as user@host: for the record',
+    description: 'Presence ID of a device or its user as user@host: for the call record',
   }),
-  uri: anyText({ description: 'Where a gateway is, or a device or server that does not register' }),
+  uri: anyText({ description: 'Address of a gateway, or of a device or server that does not register' }),
   resource_id: anyText(),
-  global: flag({ description: 'Whether a gateway is one of the whole system: for the record' }),
+  global: flag({ description: 'Whether the gateway belongs to the whole system: for the call record' }),
   trunk_id: id(),
   server: anyText({ description: 'Which server of the trunk' }),
   headers: keyed(anyText(), { description: 'Added to the call' }),
-  number: anyText({ description: 'As the carrier or the server wants it' }),
+  number: anyText({ description: 'As required by the carrier or the server' }),
   from_realm: anyText({ description: 'The domain of the caller in a call to a gateway' }),
   asserted_number: anyText({
     description:
-      'The number that a forwarded call asserts to a gateway, if the caller shown is not of the account; empty: none',
+      'Asserted number of a forwarded call at a gateway, if the shown caller is not of the account; empty: none',
   }),
   called: anyText({
     description:
-      'Who is called outside: a number in the form of the inventory, or the user of a SIP URI. For the record',
+      'Called external party: a number in the inventory format, or the user of a SIP URI. For the call record',
   }),
   account_billing: anyText({
-    description: 'How its account pays for a call that leaves the platform: for the record of that leg alone',
+    description: 'Payment of the account for a carrier call: only for the record of that leg',
   }),
   ha1: anyText(),
   proxy: anyText({ description: 'Address that the call is sent to; `uri` stays the request URI' }),
   codecs: list(anyText()),
   progress_timeout_s: integer({
-    description: 'When the next gateway is tried, if nothing rings at this one',
+    description: 'Time after which the next gateway is tried, if this one does not ring',
   }),
   failover_codes: list(integer(), { description: 'SIP codes after which the next gateway is tried' }),
   account_id: id({ description: 'Its account, if it is another one' }),
@@ -60,17 +60,17 @@ const refusal = {
 export const RouteAnswer = open(
   {
     decision: must(choice(['ring', 'forward', 'offnet', 'refuse'])),
-    account_id: id({ description: 'Whose call it is: who pays for it, and whose record it is' }),
+    account_id: id({ description: 'Owner of the call: pays for it and gets its record' }),
     number: must(anyText({ description: 'The number in the form of the inventory, or the extension' })),
-    targets: must(list(Target, { description: 'Whom to ring, in order' })),
+    targets: must(list(Target, { description: 'Targets to ring, in order' })),
     caller_id: must(CallerId),
     limits: must(
       open(
         {
-          calls: integer({ description: 'Most calls of the account at once' }),
-          carrier_calls: integer({ description: 'Most of those that leave over carriers' }),
+          calls: integer({ description: 'Maximum concurrent calls of the account' }),
+          carrier_calls: integer({ description: 'Maximum concurrent carrier calls' }),
         },
-        { description: 'For the edge to count; what is absent is not limited' },
+        { description: 'Limits that the edge enforces; absent: no limit' },
       ),
     ),
     emergency: flag({ description: 'true for calls to emergency services' }),
@@ -78,13 +78,13 @@ export const RouteAnswer = open(
       description:
         'For an emergency call: the address of the caller number (`e911`) as PIDF-LO, for the carrier',
     }),
-    variables: must(keyed(anyText(), { description: 'What the edge puts into the records of the call' })),
+    variables: must(keyed(anyText(), { description: 'Values for the call records of the edge' })),
     left_out: must(
       list(open({ type: must(anyText()), id: must(anyText()), reason: must(anyText()) }), {
-        description: 'Who is not rung, and why',
+        description: 'Skipped targets, with reasons',
       }),
     ),
-    otherwise: open(refusal, { description: 'How a call is answered that none of the targets takes' }),
+    otherwise: open(refusal, { description: 'Response to a call that no target accepts' }),
     ...refusal,
   },
   { title: 'Route of a call' },
@@ -93,23 +93,21 @@ export type RouteAnswer = Static<typeof RouteAnswer>
 
 export const maxCalls = 200
 
-const name = must(
-  text(1, 128, { description: 'As the edge names it; another one for each call and account' }),
-)
+const name = must(text(1, 128, { description: 'ID from the edge; unique for each call and account' }))
 
 export const RunningCallReport = open(
   {
     id: name,
-    account_id: must(id({ description: 'Who pays for it' })),
+    account_id: must(id({ description: 'Payer' })),
     call_id: must(text(1, 256)),
-    direction: must(choice(['inbound', 'outbound'], { description: '`inbound`: a carrier brings it' })),
-    number: must(text(0, 128, { description: 'The number outside that is called, or the own one' })),
+    direction: must(choice(['inbound', 'outbound'], { description: '`inbound`: from a carrier' })),
+    number: must(text(0, 128, { description: 'Called external number, or the own number' })),
     caller_id_number: text(0, 128),
     account_billing: text(1, 128, {
       description:
-        'As the server has answered when the call began; without it the call asks whether it may begin',
+        'As in the response at the start of the call; absent: the call asks for permission to begin',
     }),
-    trunk: choice(trunks, { description: 'As the server has answered when the call began' }),
+    trunk: choice(trunks, { description: 'As in the response at the start of the call' }),
     elapsed_s: integer({
       minimum: 0,
       maximum: daySeconds,
@@ -130,7 +128,7 @@ export const RunningCalls = open(
     calls: must(
       list(RunningCallReport, {
         maxItems: maxCalls,
-        description: 'An invalid call has the answer `invalid`, and does not affect the others',
+        description: 'An invalid call gets the result `invalid`, and does not affect the others',
       }),
     ),
   },
@@ -144,10 +142,10 @@ export const RunningCallsAnswer = open(
         open({
           id: must(anyText()),
           allowed: must(flag()),
-          account_billing: anyText({ description: 'How its account pays for it: for its record' }),
+          account_billing: anyText({ description: 'Payment of the account: for the call record' }),
           trunk: choice(trunks, { description: 'The trunk that pays for it' }),
           reason: anyText({ description: '`no_credit`, `limit_reached`, `unknown_account`, `invalid`' }),
-          message: anyText({ description: 'What is wrong with an invalid call' }),
+          message: anyText({ description: 'Problem of an invalid call' }),
           seconds: integer({
             description:
               'Seconds after which the edge ends the call, unless it hears otherwise; of a call that rings, once it is answered',

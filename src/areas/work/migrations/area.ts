@@ -24,7 +24,7 @@ import { reachIn, reachProblems } from './store.ts'
 const by = {
   auth_account_id: anyText({ description: 'The account of the requester' }),
   auth_account_name: anyText(),
-  auth_user_id: anyText({ description: 'Absent when an API key asked' }),
+  auth_user_id: anyText({ description: 'Absent for requests with an API key' }),
   auth_user_name: anyText(),
   original_auth_account_id: anyText({ description: 'The impersonator' }),
   original_auth_owner_id: anyText(),
@@ -32,7 +32,7 @@ const by = {
 
 const MigrationList = keyed(anyText(), {
   title: 'Migrations by id',
-  description: 'What each one does',
+  description: 'Function of each one',
 })
 
 const onOrOff = (description: string) => typed(['boolean', 'string'], { description })
@@ -62,10 +62,10 @@ const MigrationRun = closed(
     performed: must(integer()),
     failed: must(integer()),
     skipped: must(integer({ description: 'Resellers that were left out' })),
-    changed: must(integer({ description: 'How many things were put right' })),
+    changed: must(integer({ description: 'Number of repairs' })),
     failures: must(
       list(closed({ account_id: must(anyText()), message: must(anyText()) }), {
-        description: 'The first hundred accounts that failed. They have no mark of it having been performed',
+        description: 'The first 100 accounts that failed. They are not marked as done',
       }),
     ),
     ...by,
@@ -77,9 +77,9 @@ const MigrationSummary = closed(
   {
     id: must(anyText()),
     description: must(anyText()),
-    performed: must(flag({ description: 'Whether this account has gone through it' })),
+    performed: must(flag({ description: 'Whether it is complete for this account' })),
     performed_time: gregorian('Time of its last run'),
-    changed: integer({ description: 'How many things were put right in this account' }),
+    changed: integer({ description: 'Number of repairs in this account' }),
     ...by,
     run: MigrationRun,
   },

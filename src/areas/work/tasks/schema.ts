@@ -58,13 +58,13 @@ export const TaskRecord = open({
     description:
       'Charges of a finished dry run if all its rows are accepted at once, for paying accounts that the reader may see; only when a single task is read',
   }),
-  retry_of: anyText({ description: 'The task whose failed rows these are' }),
-  continuation_of: anyText({ description: 'The stopped task with whose next row it begins' }),
+  retry_of: anyText({ description: 'The task whose failed rows this one repeats' }),
+  continuation_of: anyText({ description: 'The stopped task that this one continues' }),
   continued_by: anyText({
-    description: 'The task that does the rows which this one, stopped, never reached',
+    description: 'The task that runs the remaining rows of this stopped one',
   }),
   parameters: anyObject({ description: 'Parameters of an action without input' }),
-  estimated_seconds_left: integer({ description: 'While it runs and its pace is known' }),
+  estimated_seconds_left: integer({ description: 'Only while it runs and its speed is known' }),
 })
 
 export const TaskRequest = open({
@@ -81,7 +81,7 @@ export const TaskHelp = open({
   tasks: must(
     anyObject({
       description:
-        'Category -> action -> description, doc, expected_content, mandatory, optional; the one action that was asked for by its own name, too',
+        'Category -> action -> description, doc, expected_content, mandatory, optional; a single requested action also by its name',
     }),
   ),
 })

@@ -17,7 +17,7 @@ const bytes = (most: number) => must(text(1, most, { pattern: '^[A-Za-z0-9_-]+$'
 const credentialId = bytes(1400)
 const type = must(choice(['public-key']))
 
-const name = text(1, 128, { description: 'What the user calls it' })
+const name = text(1, 128, { description: 'Name that the user chose' })
 
 /** `credential.toJSON()` of what `navigator.credentials.create` gave. */
 const NewCredential = open({
@@ -62,8 +62,8 @@ export const PasskeySignIn = open({ credential: must(Assertion) }, { title: 'Pas
 const fields = {
   id: must(id()),
   name: must(anyText()),
-  rp_id: must(anyText({ description: 'The domain it is used at' })),
-  backed_up: must(flag({ description: 'Whether it is kept by a service that copies it to other devices' })),
+  rp_id: must(anyText({ description: 'Domain of the app' })),
+  backed_up: must(flag({ description: 'Whether a service copies it to other devices' })),
   last_used: gregorian('Time of its last sign-in'),
 }
 

@@ -65,7 +65,7 @@ const InvoiceTaxAnswer = open({
 
 const rowFields = {
   id: must(anyText()),
-  number: anyText({ description: 'A draft has none' }),
+  number: anyText({ description: 'Absent for a draft' }),
   status: must(choice(invoiceStatuses)),
   period: must(period),
   total: must(dollarsField('taxes included')),
@@ -99,7 +99,7 @@ const InvoiceAnswer = open({
   items: must(list(InvoiceLineAnswer)),
   taxes: must(list(InvoiceTaxAnswer)),
   amount_due: must(dollarsField('still to be paid')),
-  transaction_id: anyText({ description: 'What is to pay it, or did' }),
+  transaction_id: anyText({ description: 'Transaction that pays it' }),
   credit_notes: list(CreditNoteAnswer),
   events: list(open({ at: must(integer()), event: must(anyText()) })),
 })

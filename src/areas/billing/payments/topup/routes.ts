@@ -17,7 +17,9 @@ type TopupRequest = Static<typeof TopupRequest>
 
 export const ToppedUp = open({
   transaction: anyObject({ description: 'Absent if no billing provider charges' }),
-  ledger: anyObject({ description: 'The credit; absent while the bookkeeper has not said that it is paid' }),
+  ledger: anyObject({
+    description: 'The credit; absent until the billing provider has confirmed the payment',
+  }),
 })
 
 const base = '/v2/accounts/{account_id}/services/topup'

@@ -17,7 +17,7 @@ const AuditRow = open({
   id: must(anyText()),
   status: must(anyText()),
   reason: anyText({ description: 'Reason of a status other than completed' }),
-  message: anyText({ description: 'The same in words' }),
+  message: anyText({ description: 'The same as text' }),
   type: must(list(anyText())),
   summary: must(anyObject()),
 })

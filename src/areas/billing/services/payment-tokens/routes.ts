@@ -30,7 +30,9 @@ export const PaymentToken = open(
 )
 
 const PaymentSetup = open({
-  client_secret: must(anyText({ description: 'Lets a browser hand one payment method to the gateway' })),
+  client_secret: must(
+    anyText({ description: 'Allows a browser to give one payment method to the payment processor' }),
+  ),
   publishable_key: anyText(),
 })
 

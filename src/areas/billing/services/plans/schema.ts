@@ -57,7 +57,7 @@ export type Tax = Static<typeof Tax>
 
 const ItemPlan = open({
   name: text(1, 128),
-  as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
+  as: text(1, 128, { description: 'Name of the item at the billing provider' }),
   rate: planDollars('Price of each billable unit if no tier matches'),
   rates: tiers('Price per unit: the smallest tier that is not exceeded applies to all units'),
   flat_rate: planDollars('Price of all units together'),
@@ -66,8 +66,8 @@ const ItemPlan = open({
   maximum: itemCount('Maximum billed units'),
   step: itemCount('Units are billed in whole steps', 1),
   activation_charge: planDollars('One-time price of each added billable unit'),
-  cascade: flag({ description: 'Count what all accounts below have as well' }),
-  exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
+  cascade: flag({ description: 'Also count the items of all sub-accounts' }),
+  exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all excludes' }),
   discounts: Discounts,
   prorate: open({
     additions: flag({ description: 'Additions are charged immediately for the remaining days of the month' }),
@@ -80,7 +80,7 @@ export type ItemPlan = Static<typeof ItemPlan>
 
 export const Application = open({
   name: anyText(),
-  vendor_id: anyText({ description: 'Whose application it is; the master account without it' }),
+  vendor_id: anyText({ description: 'Account of the application; default: the master account' }),
   enabled: flag({ description: 'true without it' }),
 })
 export type Application = Static<typeof Application>
@@ -97,7 +97,7 @@ const messages = (kind: string, fallback: number) =>
         outbound: planDollars(`Price of each outbound one; default: ${fallback}`),
       }),
     },
-    { description: 'The summary shows the price of each; this server sends no messages, so it charges none' },
+    { description: 'The summary shows the price of each; this server sends and charges no messages' },
   )
 
 export const MessagePrices = open({

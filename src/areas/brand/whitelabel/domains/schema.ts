@@ -62,13 +62,13 @@ export const ExpandedDomains = keyed(
   { title: 'Expanded whitelabel domains', description: 'By record type, then by host' },
 )
 
-const error = anyText({ description: 'Why nothing could be looked up; absent when DNS has answered' })
+const error = anyText({ description: 'Reason why the look-up failed; absent if DNS responded' })
 
 const DomainCheck = open({
   expected: must(list(anyText())),
   actual: must(list(anyText(), { description: 'Found in DNS' })),
   name: must(anyText({ description: 'Friendly name' })),
-  matches: must(flag({ description: 'Whether DNS holds what it should' })),
+  matches: must(flag({ description: 'Whether DNS has the expected values' })),
   error,
   zone: anyText(),
 })

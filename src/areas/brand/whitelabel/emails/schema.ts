@@ -11,7 +11,7 @@ const selector = text(0, 63, {
 /** Without read-only fields, so that an echoed record is accepted. */
 export const SenderEmail = open(
   { email: must(email), dkim_selector: selector },
-  { title: 'Whitelabel email', description: 'An address that mail of the account comes from' },
+  { title: 'Whitelabel email', description: 'A sender address of the account' },
 )
 export type SenderEmail = Static<typeof SenderEmail>
 
@@ -33,13 +33,13 @@ export const SenderEmailRow = open(
   {
     id: must(anyText()),
     email: must(anyText()),
-    verified: must(flag({ description: 'Whether its owner has sent the code back' })),
+    verified: must(flag({ description: 'Whether its owner has entered the code' })),
   },
   { title: 'Whitelabel email row' },
 )
 
 export const VerificationCode = open({
   code: must(
-    typed(['string', 'integer'], { maxLength: 32, description: 'The four digits that were mailed' }),
+    typed(['string', 'integer'], { maxLength: 32, description: 'The four digits of the mailed code' }),
   ),
 })

@@ -48,7 +48,7 @@ export type FoundNumberDetails = Static<typeof FoundNumberDetails>
 
 export const CarriersInfo = open(
   {
-    maximal_prefix_length: must(integer({ description: 'Digits that every carrier asked can search by' })),
+    maximal_prefix_length: must(integer({ description: 'Digits by which all searched carriers can search' })),
     usable_carriers: must(list(anyText())),
     usable_creation_states: must(list(anyText(), { description: 'States the caller may create numbers in' })),
   },
@@ -63,7 +63,7 @@ export const NumberChecks = keyed(anyText(), {
   description: '`success`, `error` or another status of the carrier, by number',
 })
 
-const lookupStatus = must(anyText({ description: '`success`, or what else the service says' }))
+const lookupStatus = must(anyText({ description: '`success`, or another status of the service' }))
 
 export const NumberLocality = open(
   {
