@@ -28,7 +28,7 @@ it('is given up at once, and not handed over', async () => {
   for (const recipient of ['bob@bakery.invalid', 'bob@INVALID', 'bob@sip.bakery.invalid']) {
     const refusal = await carry(recipient).then(() => undefined, mailRefusalOf)
     expect(refusal).toMatchObject({ isFinal: true, isServerDown: false })
-    expect(refusal?.reason).toContain(`${recipient} leads nowhere`)
+    expect(refusal?.reason).toContain(`${recipient} is not a real address`)
   }
   await carry('bob@not-invalid.test')
   expect(smtp.mails.flatMap(({ to }) => to)).toEqual(['bob@not-invalid.test'])
