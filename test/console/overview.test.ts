@@ -171,9 +171,12 @@ describeAnyEngine('the overview of the console', (engine) => {
     await forwarding.getByText('Your calls go to +14155550199.').waitFor()
     const unchanged = await stored()
     expect(unchanged).toMatchObject({ enabled: true, number: '+14155550199', keep_caller_id: true })
+    // Another change of the user, which the page has not read, stays.
+    expect(await uli.patch(`${acme.path}/users/${uli.id}`, { first_name: 'Ulrich' })).toSucceed()
     await pressOn(page, forwarding.getByRole('button', { name: 'Turn off' }))
     await forwarding.getByText('Off', { exact: true }).waitFor()
     expect(await stored()).toEqual({ ...unchanged, enabled: false })
+    expect((await uli.get(`${acme.path}/users/${uli.id}`)).data.first_name).toBe('Ulrich')
   })
 
   it('shows first steps in an empty account, ticks what is done, and can be dismissed', async () => {

@@ -4,7 +4,7 @@ import { ButtonToScreen } from './link.tsx'
 
 interface Empty {
   Icon: LucideIcon
-  /** What the list contains, or why nothing is found. */
+  /** Names the content of the list, or says why nothing is found. */
   text: string
   /** The next step, if the caller may take it. */
   next?: { to: string; label: string } | false | undefined

@@ -1,4 +1,4 @@
-import { ifMatch, updateUser } from '@crosspoint/client'
+import { updateUser } from '@crosspoint/client'
 import { Badge, Button, Group, Paper, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -16,15 +16,10 @@ export const Forwarding = ({ path }: { path: { account_id: string; user_id: stri
   const target = (typed ?? number).trim()
   const saving = useChange({
     touches: ['user'],
+    // Sent without If-Match: a change of other fields must not refuse it.
     run: (isOn: boolean) => {
-      const { revision = '' } = user ?? {}
       const changes = isOn ? { enabled: true, number: target } : { enabled: false }
-      return updateUser({
-        ...api,
-        headers: ifMatch({ revision }),
-        path,
-        body: { data: { call_forward: changes } },
-      })
+      return updateUser({ ...api, path, body: { data: { call_forward: changes } } })
     },
     done: (_, isOn) => {
       setTyped(undefined)
