@@ -38,29 +38,25 @@ export const createStoredValues = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
   const idsIn = async (sql: string, params: readonly Value[]): Promise<ReadonlySet<string>> =>
     new Set(ids.list(await all(sql, params)).map(({ id }) => id))
 
+  const idsAmong = (some: readonly string[], from: string, params: readonly string[]) => {
+    const list = placeholders(some.length, params.length + 1)
+    return idsIn(`SELECT id FROM ${from} AND id IN (${list})`, [...params, ...some])
+  }
+
   const countOf = async (sql: string) => counts.first(await scan(sql))?.count ?? 0
 
   return {
     present: (kind: string, accountId: string, some: readonly string[]) =>
-      idsIn(
-        `SELECT id FROM records WHERE account_id = $1 AND kind = $2 AND id IN (${placeholders(some.length, 3)})`,
-        [accountId, kind, ...some],
-      ),
+      idsAmong(some, 'records WHERE account_id = $1 AND kind = $2', [accountId, kind]),
 
     /** Those of these users who cannot sign in. */
-    withoutKeys: (accountId: string, some: readonly string[]) =>
-      idsIn(
-        `SELECT id FROM records
-          WHERE account_id = $1 AND kind = 'user' AND hidden LIKE '%"signInKeys":[]%' AND id IN (${placeholders(some.length, 2)})`,
-        [accountId, ...some],
-      ),
+    withoutKeys(accountId: string, some: readonly string[]) {
+      const from = `records WHERE account_id = $1 AND kind = 'user' AND hidden LIKE '%"signInKeys":[]%'`
+      return idsAmong(some, from, [accountId])
+    },
 
     preserved: (accountId: string, database: string, some: readonly string[]) =>
-      idsIn(
-        `SELECT id FROM kazoo_kept
-          WHERE account_id = $1 AND source = $2 AND name = '' AND id IN (${placeholders(some.length, 3)})`,
-        [accountId, database, ...some],
-      ),
+      idsAmong(some, `kazoo_kept WHERE account_id = $1 AND source = $2 AND name = ''`, [accountId, database]),
 
     numbersOf: (accountId: string) =>
       idsIn('SELECT number AS id FROM numbers WHERE account_id = $1', [accountId]),

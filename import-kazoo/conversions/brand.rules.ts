@@ -1,6 +1,7 @@
 import { recipientProblems, subjectProblems } from '../../src/areas/brand/notifications/rules.ts'
 import { fileKinds } from '../../src/areas/brand/whitelabel/files/rules.ts'
 import { whitelabelProblems } from '../../src/areas/brand/whitelabel/rules.ts'
+import { hasProblems } from '../../src/lib/failure.ts'
 import { isObject, type Json, present } from '../../src/lib/json.ts'
 import { placeOf } from '../../src/lib/property-path.ts'
 import type { AttachedFile, Converted, KazooDocument } from '../documents/document.ts'
@@ -76,8 +77,6 @@ const bodies = [
 /** Only names in double braces mean the same in both template languages. */
 const isPlain = (template: string) => !template.includes('{%') && !template.includes('|')
 
-const hasNone = (problems: object) => Object.keys(problems).length === 0
-
 const recipientsIn = (fields: Json, key: string) => {
   const to = objectIn(fields, key)
   const texts = textsIn(listIn(to?.email_addresses))
@@ -94,10 +93,10 @@ const noticeFields = (macros: PeopleContext['notices'][string]['macros']) => [
   flag('enabled'),
   checked(
     (fields, key) => textIn(fields, key),
-    (subject) => isPlain(subject) && hasNone(subjectProblems(subject, macros)),
+    (subject) => isPlain(subject) && !hasProblems(subjectProblems(subject, macros)),
     'template_unused',
   )('subject'),
-  checked(recipientsIn, (to) => hasNone(recipientProblems(to, macros)), 'recipients_unused')('to'),
+  checked(recipientsIn, (to) => !hasProblems(recipientProblems(to, macros)), 'recipients_unused')('to'),
   text('from'),
   text('reply_to'),
 ]

@@ -1,10 +1,15 @@
 import type { ImportScope } from '../../src/areas/system/imports/rules.ts'
 import { Refusal } from '../../src/storage/saved-store.ts'
+import type { BatchProgress } from './reading.ts'
 
 // The scope is set when an import begins: later changes would not match the stored records.
 
 /** Undefined and false are not named. */
 export type NamedScope = { [Key in keyof ImportScope]?: ImportScope[Key] | undefined }
+
+export interface ImportRunOptions extends NamedScope {
+  onBatch?(progress: BatchProgress): void
+}
 
 const optionsOf = ({ sinceMonth, withoutCalls, withSystemNotices, allowMissing, only }: ImportScope) =>
   [

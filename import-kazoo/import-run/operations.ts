@@ -19,7 +19,7 @@ import { createReports } from '../report/survey.ts'
 import { type Source, SourceTrouble } from '../source/source.ts'
 import { forEach } from './at-once.ts'
 import { createBatches } from './batches.ts'
-import { type NamedScope, requireSameScope, scopeOf } from './import-scope.ts'
+import { type ImportRunOptions, requireSameScope, scopeOf } from './import-scope.ts'
 import { createMonthReading, type MonthPlace, monthsIn } from './months.ts'
 import { type BatchProgress, createReading } from './reading.ts'
 import { createRunStore, type RunStore } from './store.ts'
@@ -34,10 +34,6 @@ interface ImportDeps extends CheckDeps {
   billedThere(set: ChangeSet): Promise<void>
   /** System settings, which months depend on. Other sections and months do not depend on each other. */
   settings: ImportSection
-}
-
-export interface ImportRunOptions extends NamedScope {
-  onBatch?(progress: BatchProgress): void
 }
 
 interface FollowOptions extends ImportRunOptions {

@@ -4,19 +4,15 @@ import { copiesDatabase } from '../conversions/account-tree.rules.ts'
 import { finding } from '../conversions/findings.ts'
 import { databaseKindsOf } from '../documents/database-names.ts'
 import { forEach } from '../import-run/at-once.ts'
-import { type NamedScope, scopeOf } from '../import-run/import-scope.ts'
+import { type ImportRunOptions, scopeOf } from '../import-run/import-scope.ts'
 import { monthNotesIn, monthsIn } from '../import-run/months.ts'
-import { type BatchProgress, convertedPages } from '../import-run/reading.ts'
+import { convertedPages } from '../import-run/reading.ts'
 import { isVanished, type RunStore } from '../import-run/store.ts'
 import { createGathering } from '../import-sections/gathering.ts'
 import type { Facts, ImportSection } from '../import-sections/section.ts'
 import { type Source, unlessVanished } from '../source/source.ts'
 import type { ListedDatabase, Report, ReportCounts } from './report.ts'
 import { createReportCounts, shownOfCode } from './report.ts'
-
-interface Surveying extends NamedScope {
-  onBatch?(progress: BatchProgress): void
-}
 
 interface Deps {
   run: RunStore
@@ -49,7 +45,7 @@ const reportOf = async (
 }
 
 export const createReports = ({ run, clock, chapters }: Deps) => {
-  const survey = async (source: Source, manner: Surveying = {}): Promise<Report> => {
+  const survey = async (source: Source, manner: ImportRunOptions = {}): Promise<Report> => {
     const facts = await createGathering(source, { withUses: true })(gregorianNow(clock), scopeOf(manner))
     const counts = createReportCounts()
     for (const finding of [...facts.plan.findings, ...facts.elsewhere]) counts.findings.add(finding)
