@@ -2,7 +2,7 @@ import { olderService, rolloverId, rolloverService } from '../../src/areas/billi
 import { monthPeriod } from '../../src/areas/billing/payments/invoices/rules.ts'
 import { type Json, present } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'
-import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
+import type { Converted, Finding, KazooDocument } from '../documents/document.ts'
 import { derivedId, integerIn, isGone, textIn } from '../documents/fields.ts'
 import { type Conversion, conversionOf, converted, draftOf, finding, unconverted } from './findings.ts'
 import { fieldOf, object, objectIn, readFields, text } from './tables.ts'
@@ -280,14 +280,8 @@ export const convertMoney = (
   return { book, ...(convert?.(conversionOf(document, month), book) ?? converted(document, 'skipped')) }
 }
 
-interface ClosedBook {
-  drafts: readonly Draft[]
-  findings: readonly Finding[]
-  units: number
-}
-
 /** A month that begins at zero after another balance gets a rollover of zero. */
-export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccount): ClosedBook => {
+export const closeBook = (book: BookSoFar, database: string, month: MonthOfAccount) => {
   const { carried, moved, older } = book
   const { accountId, accountName, before = 0, carriesOver } = month
   const beginsAnew = carried === undefined && before !== 0 && (older > 0 || !carriesOver)
