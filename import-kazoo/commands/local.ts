@@ -33,7 +33,7 @@ import type { ImportRunOptions } from '../import-run/import-scope.ts'
 import type { Report } from '../report/report.ts'
 import { formatCount, needsPerson, reportJson, reportText } from '../report/report.ts'
 import { openSource } from '../source/open.ts'
-import { type Source, SourceTrouble } from '../source/source.ts'
+import type { Source } from '../source/source.ts'
 import {
   createProgressPrinter,
   differenceLines,
@@ -181,16 +181,11 @@ const undo = () =>
   })
 
 const withSource = async <T>(named: string, work: (source: Source) => Promise<T>): Promise<T> => {
+  const source = await openSource(named)
   try {
-    const source = await openSource(named)
-    try {
-      return await work(source)
-    } finally {
-      await source.close()
-    }
-  } catch (error) {
-    if (error instanceof SourceTrouble) throw new Refusal(error.message)
-    throw error
+    return await work(source)
+  } finally {
+    await source.close()
   }
 }
 

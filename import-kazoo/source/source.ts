@@ -1,4 +1,5 @@
 import type { Json } from '../../src/lib/json.ts'
+import { Refusal } from '../../src/storage/saved-store.ts'
 
 // Sources are only read.
 
@@ -47,7 +48,7 @@ export interface SourceFacts {
 }
 
 /** The message names no credential. */
-export class SourceTrouble extends Error {}
+export class SourceTrouble extends Refusal {}
 
 /** The database was deleted during the read. */
 export class DatabaseVanished extends SourceTrouble {}
