@@ -201,7 +201,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
             {...common}
             {...input}
             value={Array.isArray(input.value) ? input.value.map(String) : []}
-            data={choicesOf(part.items)}
+            data={choicesOf(path, part.items)}
           />
         )
       return isListOfText(part) ? (
