@@ -178,7 +178,7 @@ export const attack = async (plan: Plan) => {
   const compare = (before: Record<string, string>, after: Record<string, string>) => {
     for (const [path, text] of Object.entries(before)) {
       if (after[path] === text) continue
-      const what = `${path.replace(/[0-9a-f]{32}/g, '{id}')} of somebody who was left alone`
+      const what = `${path.replace(/[0-9a-f]{32}/g, '{id}')} of a user who was not attacked`
       figures.fault('changed', what, () => `seed ${seed}, ${path}\n      ${text}\n      ${after[path]}`)
     }
   }

@@ -112,7 +112,7 @@ const codes: Readonly<Record<string, string>> = {
 
 const failures = ['NO_ANSWER', 'ORIGINATOR_CANCEL', 'ORIGINATOR_CANCEL', 'USER_BUSY', 'CALL_REJECTED']
 
-// Of the longest leg, including ringing.
+// The duration of the longest leg, including ringing.
 const maxLegSeconds = 3700
 
 /** Most calls take some minutes, few take half an hour: a sum of three random values is close to a bell curve. */

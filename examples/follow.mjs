@@ -2,7 +2,7 @@
 //
 //   node examples/follow.mjs ACCOUNT [TYPES] [--events N]
 //
-// TYPES: user.*,number.bought. CROSSPOINT_URL and TOKEN say where and as whom; with --events it ends after so many.
+// TYPES: user.*,number.bought. CROSSPOINT_URL and TOKEN name the server and the user; with --events it ends after that number of events.
 
 import { signIn } from './crosspoint.mjs'
 

@@ -92,7 +92,7 @@ describe('a table', () => {
   })
 })
 
-describe('a text of somebody else', () => {
+describe('a text of another person', () => {
   it('moves no cursor, ends no line and turns no direction', () => {
     expect(printable('a\u001b[2J\r\n\u009bb\u202ec\u2067d')).toBe('a�[2J���b�c�d')
     expect(printable('شركة 日本 👍')).toBe('شركة 日本 👍')

@@ -68,7 +68,7 @@ describeAnyEngine('around each screen of the console', (engine) => {
   })
 
   inFullRun(() => {
-    it('each entry of the menu opens the screen of its name, which is readable for everybody', async () => {
+    it('each entry of the menu opens the screen of its name, which is accessible', async () => {
       for (const person of [world.operator, world.ross, world.ada]) {
         const { page } = await open(person, 'overview')
         const menu = page.getByRole('navigation', { name: 'Sections' })

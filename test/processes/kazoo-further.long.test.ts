@@ -10,7 +10,7 @@ import { credentialsOf } from '../support/world/world.ts'
 const { M, R, C, F } = accounts
 const numbersApp = idOf('app of numbers')
 const ann = idOf('user_both_digests')
-const provider = idOf('provider of everybody')
+const provider = idOf('provider of all accounts')
 const month = databaseOf(C, '202504')
 const used = gregorian(2025, 4, 9, 10, 30)
 

@@ -28,7 +28,7 @@ const IconButton = ({
 interface ItemFields {
   form: RecordForm
   schema: Schema
-  /** Of the item: `gateways.0`. */
+  /** The path of the item: `gateways.0`. */
   path: string
   fields: readonly string[]
   own?: Readonly<Record<string, OwnField>>
@@ -74,13 +74,13 @@ const MoreFields = (props: ItemFields) => {
 
 export interface ItemListProps {
   form: RecordForm
-  /** Of the whole record. */
+  /** The schema of the whole record. */
   schema: Schema
   /** Where the list is in the record. */
   path: string
   /** The name of one item: `Gateway`. */
   name: string
-  /** What tells an item from the others. */
+  /** The name of an item among the others. */
   about: (item: JsonObject) => string | undefined
   /** The text of the button. */
   add: string
@@ -109,7 +109,7 @@ export const ItemList = (props: ItemListProps) => {
   const frame = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const [added, setAdded] = useState<number>()
-  // One goes on typing in the new item.
+  // The focus moves to the new item.
   useEffect(() => {
     if (added !== undefined)
       frame.current?.querySelector<HTMLElement>(`[data-item="${added}"] input`)?.focus()

@@ -18,7 +18,7 @@ import type { IfMatch } from '../../parts/record-form.tsx'
 
 export const kind = 'resource'
 
-/** Whose carriers a screen is about: those of the whole system, or those of the open account. */
+/** The carriers of the whole system, or those of the open account. */
 export type ScopeName = 'system' | 'account'
 
 /** The requests for carriers, which differ only in their paths. */

@@ -9,7 +9,7 @@ type Report = (name: string, at: number) => void
 
 const ReportContext = createContext<Report>(() => {})
 
-/** Tells the screen when the data of one of its cards was read. */
+/** Reports to the screen when the data of one of its cards was read. */
 export const useReadAt = (name: string, at: number) => {
   const report = use(ReportContext)
   useEffect(() => {
