@@ -26,3 +26,23 @@ export const listOf = <F extends Operation>(list: F, options: OptionsOf<F>): Lis
     csv: (query, signal) => crosspoint.csv(list, { ...withQuery(query), signal } as never).bytes(),
   }
 }
+
+/**
+ * The rows of a list with a text in one of their own, for lists without a search of the server. A file contains all rows,
+ * so a filtered list has none.
+ */
+export const filtered = <Row>(
+  list: ListSource<Row>,
+  text: string,
+  textsOf: (row: Row) => readonly string[],
+): ListSource<Row> => {
+  if (text === '') return list
+  const wanted = text.toLowerCase()
+  const isFound = (row: Row) => textsOf(row).some((one) => one.toLowerCase().includes(wanted))
+  return {
+    page: async (query, signal) => {
+      const page = await list.page(query, signal)
+      return { ...page, data: page.data?.filter(isFound) }
+    },
+  }
+}

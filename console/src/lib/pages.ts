@@ -11,20 +11,6 @@ export interface Page<Row> {
 /** Reads the page that begins at a key; the first one without. */
 export type ReadPage<Row> = (startKey: string | undefined, signal: AbortSignal) => Promise<Page<Row>>
 
-/** The rows of each page that have a text anywhere in what `textsOf` returns, for lists without a search. */
-export const filtered = <Row>(
-  text: string,
-  textsOf: (row: Row) => readonly string[],
-  read: ReadPage<Row>,
-): ReadPage<Row> => {
-  const wanted = text.toLowerCase()
-  const isFound = (row: Row) => textsOf(row).some((one) => one.toLowerCase().includes(wanted))
-  return async (startKey, signal) => {
-    const page = await read(startKey, signal)
-    return { ...page, data: page.data?.filter(isFound) }
-  }
-}
-
 interface Known {
   /** Where each page begins, as far as the list has been read. */
   starts: readonly (string | undefined)[]

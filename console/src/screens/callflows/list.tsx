@@ -1,10 +1,11 @@
 import { listCallflows } from '@crosspoint/client'
-import { Badge, Stack, Text } from '@mantine/core'
+import { Badge } from '@mantine/core'
+import { SearchX, Workflow } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
-import { filtered } from '../../lib/pages.ts'
+import { filtered, listOf } from '../../lib/list-source.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -25,11 +26,11 @@ interface CallflowRow {
 /** The callflows of an account. */
 export const CallflowList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
   const to = useTo()
   const [text, setText] = useState('')
   const { served } = useServedModules()
-  const add = <ButtonToScreen to={to('callflows/new')}>{t('callflows.new')}</ButtonToScreen>
+  const add = !isPlainUser && <ButtonToScreen to={to('callflows/new')}>{t('callflows.new')}</ButtonToScreen>
   const textsOf = (row: CallflowRow) => [titleOf(row), ...row.numbers, ...row.patterns]
   return (
     <Screen title={t('screens.callflows')} actions={add}>
@@ -37,10 +38,12 @@ export const CallflowList = () => {
       <RowList<CallflowRow>
         label={t('screens.callflows')}
         queryKey={['callflow', accountId, text]}
-        read={filtered(text, textsOf, (start_key, signal) => {
-          const query = { start_key, descending: false }
-          return listCallflows({ ...api, path: { account_id: accountId }, query, signal })
-        })}
+        list={filtered<CallflowRow>(
+          listOf(listCallflows, { path: { account_id: accountId } }),
+          text,
+          textsOf,
+        )}
+        order={{ by: 'name', descending: false }}
         columns={[
           {
             id: 'name',
@@ -75,12 +78,13 @@ export const CallflowList = () => {
         rowKey={({ id }) => id}
         empty={
           text === '' ? (
-            <Stack align="flex-start">
-              <Text>{t('callflows.empty')}</Text>
-              {add}
-            </Stack>
+            <Empty
+              Icon={Workflow}
+              text={t('callflows.empty')}
+              next={!isPlainUser && { to: to('callflows/new'), label: t('callflows.new') }}
+            />
           ) : (
-            <Text>{t('callflows.noneFound')}</Text>
+            <Empty Icon={SearchX} text={t('callflows.noneFound')} />
           )
         }
       />

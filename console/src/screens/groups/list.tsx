@@ -1,10 +1,10 @@
 import { listGroups } from '@crosspoint/client'
-import { Stack, Text } from '@mantine/core'
+import { SearchX, Users } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
-import { filtered } from '../../lib/pages.ts'
+import { filtered, listOf } from '../../lib/list-source.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -19,24 +19,22 @@ interface GroupRow {
 /** The groups of an account. */
 export const GroupList = () => {
   const { t } = useTranslation()
-  const { accountId } = usePlace()
+  const { accountId, isPlainUser } = usePlace()
   const to = useTo()
   const [text, setText] = useState('')
-  const add = <ButtonToScreen to={to('groups/new')}>{t('groups.new')}</ButtonToScreen>
+  const add = !isPlainUser && <ButtonToScreen to={to('groups/new')}>{t('groups.new')}</ButtonToScreen>
   return (
     <Screen title={t('screens.groups')} actions={add}>
       <SearchBox label={t('groups.search')} onSearch={setText} />
       <RowList<GroupRow>
         label={t('screens.groups')}
         queryKey={['group', accountId, text]}
-        read={filtered(
+        list={filtered<GroupRow>(
+          listOf(listGroups, { path: { account_id: accountId } }),
           text,
           ({ name }) => [name],
-          (start_key, signal) => {
-            const query = { start_key, descending: false }
-            return listGroups({ ...api, path: { account_id: accountId }, query, signal })
-          },
         )}
+        order={{ by: 'name', descending: false }}
         columns={[
           {
             id: 'name',
@@ -52,12 +50,13 @@ export const GroupList = () => {
         rowKey={({ id }) => id}
         empty={
           text === '' ? (
-            <Stack align="flex-start">
-              <Text>{t('groups.empty')}</Text>
-              {add}
-            </Stack>
+            <Empty
+              Icon={Users}
+              text={t('groups.empty')}
+              next={!isPlainUser && { to: to('groups/new'), label: t('groups.new') }}
+            />
           ) : (
-            <Text>{t('groups.noneFound')}</Text>
+            <Empty Icon={SearchX} text={t('groups.noneFound')} />
           )
         }
       />

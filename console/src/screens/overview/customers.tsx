@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showMoney, showNumber } from '../../lib/amounts.ts'
 import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
@@ -107,6 +108,8 @@ export const Customers = ({ accounts }: { accounts: number }) => {
         }
       : column,
   )
+  const path = { account_id: accountId }
+  const figures = listOf(listFigureChildren, { path, query: order })
   const title = t(isMaster ? 'overview.topAccounts' : 'overview.customers')
   return (
     <Stack gap="xs" component="section">
@@ -116,9 +119,10 @@ export const Customers = ({ accounts }: { accounts: number }) => {
       <RowList
         label={title}
         queryKey={['figures', accountId, 'children', order]}
-        read={(start_key, signal) => {
-          const query = { ...order, page_size: rowsRead, start_key }
-          return listFigureChildren({ ...api, path: { account_id: accountId }, query, signal })
+        list={{
+          ...figures,
+          page: ({ start_key }, signal) =>
+            listFigureChildren({ ...api, path, query: { ...order, page_size: rowsRead, start_key }, signal }),
         }}
         columns={columns}
         rowKey={({ id }) => id}

@@ -1,10 +1,12 @@
 import { listRates } from '@crosspoint/client'
-import { Badge, Box, Group, Select, Stack, Text } from '@mantine/core'
+import { Badge, Box, Group, Select, Text } from '@mantine/core'
+import { SearchX, Tags } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showCallPrice } from '../../lib/amounts.ts'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -79,24 +81,24 @@ const Rates = ({ question, deck }: { question: Question; deck: string | undefine
   const prefix = digitsOf(question.number)
   const applied = useRateOf(question).data?.data['Rate-ID']
   const columns = useColumns(prefix === '' ? undefined : applied)
-  const query = { ratedeck_id: deck, ascending: 'true', ...(prefix === '' ? {} : { prefix }) }
+  const query = { ratedeck_id: deck, ...(prefix === '' ? {} : { prefix }) }
   return (
     <RowList<Row>
       label={t('rates.title')}
       queryKey={['rate', query]}
-      read={(start_key, signal) => listRates({ ...api, query: { ...query, start_key }, signal })}
+      list={listOf(listRates, { query })}
+      order={{ by: 'prefix', descending: false }}
       columns={columns}
       rowKey={({ id }) => id}
       empty={
         prefix === '' ? (
-          <Stack gap="sm" align="start">
-            <Text>{t('rates.empty')}</Text>
-            <ButtonToScreen variant="default" to={to('rates/upload')}>
-              {t('rates.upload')}
-            </ButtonToScreen>
-          </Stack>
+          <Empty
+            Icon={Tags}
+            text={t('rates.empty')}
+            next={{ to: to('rates/upload'), label: t('rates.upload') }}
+          />
         ) : (
-          <Text>{t('rates.noneFound')}</Text>
+          <Empty Icon={SearchX} text={t('rates.noneFound')} />
         )
       }
     />

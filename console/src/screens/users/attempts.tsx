@@ -1,10 +1,12 @@
-import { Badge, Switch, Text } from '@mantine/core'
+import { Badge, Switch } from '@mantine/core'
+import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { crosspoint } from '../../lib/api.ts'
 import type { Page } from '../../lib/pages.ts'
 import { showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { RowList } from '../../parts/row-list.tsx'
 import type { SignInSubject } from './sign-in-subject.ts'
 
@@ -64,7 +66,7 @@ export const Attempts = ({ user: { userId } }: { user: SignInSubject }) => {
           { id: 'message', title: t('users.message'), isExtra: true, show: ({ message }) => message },
         ]}
         rowKey={({ id }) => id}
-        empty={<Text size="sm">{t(isOfAll ? 'users.noAttemptsAtAll' : 'users.noAttempts')}</Text>}
+        empty={<Empty Icon={KeyRound} text={t(isOfAll ? 'users.noAttemptsAtAll' : 'users.noAttempts')} />}
       />
     </>
   )

@@ -3,7 +3,7 @@ import { Group, Stack } from '@mantine/core'
 import { Phone } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen } from '../../parts/link.tsx'
 import { RowList } from '../../parts/row-list.tsx'
@@ -28,9 +28,8 @@ export const DevicesTab = ({ userId }: { userId: string }) => {
       <RowList<DeviceRow>
         label={t('users.phones')}
         queryKey={['device', accountId, 'of', userId]}
-        read={(start_key, signal) =>
-          listUserDevices({ ...api, path, query: { with_status: 'true', start_key }, signal })
-        }
+        list={listOf(listUserDevices, { path, query: { with_status: 'true' } })}
+        order={{ by: 'name', descending: false }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={<Empty Icon={Phone} text={t('users.noPhones')} />}
