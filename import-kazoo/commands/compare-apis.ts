@@ -186,7 +186,7 @@ export const compareKazoo = async (terminal: Terminal, source: string, asked: As
   const here = await signIn(terminal, asked.server, credentials, asked.code)
   if (there.accountId !== here.accountId)
     throw new Mistake(
-      `the account ${printable(account)} has the ID ${there.accountId} in Kazoo and ${here.accountId} here: compare a system with its own copy`,
+      `the account ${printable(account)} has the ID ${there.accountId} in Kazoo and ${here.accountId} here: compare Kazoo with a server that has imported its data`,
     )
   const sides = { there: there.client, here: here.client }
   const compared = await compareAll(terminal, sides, there.accountId, asked)

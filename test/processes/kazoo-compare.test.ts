@@ -142,6 +142,6 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
         : body
     const { status, errors } = await compare()
     expect(status).toBe(1)
-    expect(errors).toContain('these are not the same systems')
+    expect(errors).toContain('compare Kazoo with a server that has imported its data')
   })
 })

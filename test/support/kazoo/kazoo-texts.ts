@@ -3,7 +3,7 @@ import type { KazooDocument } from '../../../import-kazoo/documents/document.ts'
 import { readDocument } from '../../../import-kazoo/documents/fields.ts'
 import type { Json } from '../../../src/lib/json.ts'
 
-/** A document by its JSON text, where it matters how a number is written. */
+/** A document as JSON text, for tests in which the notation of numbers matters. */
 export const documentOfText = (database: string, text: string): KazooDocument => {
   const { _id: id, _rev: rev } = JSON.parse(text)
   return readDocument(database, { id, rev, text, fields: JSON.parse(text), conflicts: [] })

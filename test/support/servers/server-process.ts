@@ -98,7 +98,7 @@ export const copyFirstStart = async (dataDir: string) => {
   cpSync(await started, dataDir, { recursive: true })
 }
 
-// Their effect is on a first start.
+// Settings with an effect on the first start.
 const settingsOfFirstStart = /^CROSSPOINT_(ADMIN|MASTER)_|^CROSSPOINT_TEST_KEYS$/
 
 const isUsualFirstStart = (environment: Environment, dataDir: string) => {

@@ -52,7 +52,7 @@ const isEntry = `action <> '${eventAction}' AND digest IS NOT NULL`
 
 // A query with few matches looks at this many entries, and returns where to continue.
 const maxLookedThrough = 5000
-// Ids begin with the time, and may run ahead of it under load.
+// IDs begin with the time; under load, this time can be in the future.
 const idSlackMs = 60_000
 
 const afterAllIds = 'g'

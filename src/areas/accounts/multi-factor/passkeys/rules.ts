@@ -13,7 +13,7 @@ type PartySettings = Pick<SettingsOf<typeof passkeySettings>, 'rp_id' | 'rp_name
 
 const hostForm = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(:\d{1,5})?$/
 
-// Browsers take passkeys without TLS on the machine itself alone.
+// Without TLS, browsers allow passkeys only on the local machine.
 const originsAt = (host: string, port: string) =>
   host === 'localhost' ? [`http://${host}${port}`, `https://${host}${port}`] : [`https://${host}${port}`]
 

@@ -37,7 +37,7 @@ export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): S
   return turn ? [turn, ...additions] : [...additions]
 }
 
-/** The same sums of legs. */
+/** The sums of the statistics, computed from legs. */
 export const legSums = `count(*) AS calls, count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
   CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
   CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds, CAST(sum(cost) AS BIGINT) AS cost`
