@@ -59,7 +59,7 @@ interface ImportOptions {
 
 const aliveMs = 60_000
 
-/** Prints each round that changed something, and once a minute that there was nothing. */
+/** Prints each pass with changes, and once a minute that there were none. */
 const createRoundPrinter = () => {
   let printed = Number.NEGATIVE_INFINITY
   return {

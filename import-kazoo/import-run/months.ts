@@ -270,7 +270,7 @@ const readChanges = async (deps: PageDeps, reading: Reading, since: string): Pro
 }
 
 export const createMonthReading = (deps: Deps) => {
-  const { run, batches, callImportOf, isLastRound } = deps
+  const { run, batches, callImportOf, isLastPass } = deps
 
   /** Returns the units at the end. `sequence`: read first, so that later changes are read again. */
   const readMonth = async (
@@ -286,7 +286,7 @@ export const createMonthReading = (deps: Deps) => {
       row.sequence === sequence
         ? monthNotesIn(row)
         : await readChanges(deps, { ...reading, position: row }, row.sequence)
-    const isOutdated = before !== month.before || (isMoneyMoved && behind > 0) || (isChanged && isLastRound)
+    const isOutdated = before !== month.before || (isMoneyMoved && behind > 0) || (isChanged && isLastPass)
     return isOutdated ? readFromBeginning(deps, anew) : units
   }
 

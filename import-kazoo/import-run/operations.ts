@@ -49,7 +49,7 @@ interface FinishOptions extends ImportRunOptions {
   acceptsDifferences: boolean
 }
 
-interface Round {
+interface Pass {
   look(): Promise<Facts>
   manner: ImportRunOptions
   signal?: AbortSignal
@@ -131,10 +131,10 @@ const createStateKeeper = ({ store, states }: Pick<ImportDeps, 'store' | 'states
   }
 }
 
-const createRounds = (deps: ImportDeps, run: RunStore) => {
+const createPasses = (deps: ImportDeps, run: RunStore) => {
   const { adoptions, settings, chapters, legAdoption, deriver } = deps
 
-  return async ({ look, manner, signal, isFirst, isLast }: Round) => {
+  return async ({ look, manner, signal, isFirst, isLast }: Pass) => {
     const batches = createBatches({ ...deps, run, author })
     let changed = 0
     const onBatch = (progress: BatchProgress) => {
@@ -143,7 +143,7 @@ const createRounds = (deps: ImportDeps, run: RunStore) => {
     }
     const facts = await look()
     requireWhole(facts)
-    const reading = { run, batches, triesAgain: isFirst, isLastRound: isLast, onBatch }
+    const reading = { run, batches, triesAgain: isFirst, isLastPass: isLast, onBatch }
     const documents = createReading(reading)
     await documents.readAccounts(facts, facts.masterId)
     const readAll = async (stop: AbortSignal | undefined, some: readonly ImportSection[]) => {
@@ -171,7 +171,7 @@ export const createImport = (deps: ImportDeps) => {
   const chapters = [deps.settings, ...deps.chapters]
   const run = createRunStore(store)
   const { requireNotFinished, requireOpen, change, begin } = createStateKeeper(deps)
-  const round = createRounds(deps, run)
+  const pass = createPasses(deps, run)
 
   /** Locks the store for other writes. Returns a function that looks at the source. */
   const open = async (source: Source, manner: ImportRunOptions): Promise<() => Promise<Facts>> => {
@@ -215,7 +215,7 @@ export const createImport = (deps: ImportDeps) => {
     copy: (source: Source, manner: ImportRunOptions = {}) =>
       alone(async () => {
         const look = await open(source, manner)
-        return (await round({ look, manner, isFirst: true, isLast: false })).changed
+        return (await pass({ look, manner, isFirst: true, isLast: false })).changed
       }),
 
     /** Retries while the source cannot be read. */
@@ -227,7 +227,7 @@ export const createImport = (deps: ImportDeps) => {
         while (!signal.aborted) {
           const from = performance.now()
           try {
-            const { changed } = await round({ look, manner, signal, isFirst, isLast: false })
+            const { changed } = await pass({ look, manner, signal, isFirst, isLast: false })
             isFirst = false
             onRound?.(changed, (performance.now() - from) / 1000)
           } catch (error) {
@@ -244,7 +244,7 @@ export const createImport = (deps: ImportDeps) => {
         const state = await requireOpen()
         if (!state) throw new Refusal('there is no import to finish')
         const look = await open(source, finishing)
-        const { changed, facts } = await round({ look, manner: finishing, isFirst: true, isLast: true })
+        const { changed, facts } = await pass({ look, manner: finishing, isFirst: true, isLast: true })
         const differences = await countDifferences(facts, finishing)
         if (differences > 0 && !finishing.acceptsDifferences)
           throw new Refusal(

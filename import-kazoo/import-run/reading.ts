@@ -16,7 +16,7 @@ export interface ReadingDeps {
   run: RunStore
   batches: Batches
   triesAgain: boolean
-  isLastRound: boolean
+  isLastPass: boolean
   onBatch(progress: BatchProgress): void
 }
 
@@ -113,7 +113,7 @@ const goneOf = async (run: RunStore, database: string, present: ReadonlySet<stri
 }
 
 /** Reads databases from the beginning, from a position, or their changes. */
-export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }: ReadingDeps) => {
+export const createReading = ({ run, batches, triesAgain, isLastPass, onBatch }: ReadingDeps) => {
   const store = async (chapter: string, batch: Batch) => {
     const written = await batches.store(batch)
     onBatch({ chapter, database: batch.database, documents: batch.converted.length, ...written })
@@ -187,7 +187,7 @@ export const createReading = ({ run, batches, triesAgain, isLastRound, onBatch }
     if (!found) throw new DatabaseVanished(`the database ${row.name} no longer exists`)
     const position = isVanished(row) ? { ...row, notes: {} } : row
     const { isWhole, sequence } = position
-    const readsAll = isLastRound && chapter.dependsOnOthers === true
+    const readsAll = isLastPass && chapter.dependsOnOthers === true
     if (!isWhole || sequence === undefined || !facts.source.facts.canFollow || readsAll)
       return readAll(chapter, facts, position, found.sequence)
     await readChanges(chapter, facts, position, sequence)

@@ -32,7 +32,8 @@ const storage = { 'crosspoint.language': 'de' }
 const phone = { width: 390, height: 844, locale: 'de-DE', storage }
 
 const button = (page: Page, key: string) => page.getByRole('button', { name: german(key), exact: true })
-const link = (page: Page, key: string) => page.getByRole('link', { name: german(key), exact: true })
+// An empty list repeats the action of its screen.
+const link = (page: Page, key: string) => page.getByRole('link', { name: german(key), exact: true }).first()
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true })
 
 /** The field with a label; required ones have an asterisk behind it. */

@@ -95,7 +95,7 @@ describeEngines('documents of a Kazoo', (engine) => {
         const facts = { source, masterId } as unknown as Facts
         const onBatch = (batch: BatchProgress) => void told.push(batch)
         taken.length = 0
-        await createReading({ run, batches, triesAgain, isLastRound: false, onBatch }).read(
+        await createReading({ run, batches, triesAgain, isLastPass: false, onBatch }).read(
           chapter,
           facts,
           database,
