@@ -159,7 +159,8 @@ export const createMail = ({ store, notices, keyring }: Deps) => {
 
     /** Sends a rendered notice for a preview. */
     async sendSample(account: AccountRecord, notice: string, to: readonly string[], content: Content) {
-      const mails = [...new Set(to)].map((address) => mailTo(address, { account, notice, content }))
+      const recipients = distinct(to.map((address) => recipient(address, account)))
+      const mails = recipients.map(({ address }) => mailTo(address, { account, notice, content }))
       const statements = mails.map((mail) => jobStatement(mail, clock.now()))
       await store.writeUnrecorded(statements, [workKey(mailKind)])
     },
