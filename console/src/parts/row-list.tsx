@@ -112,7 +112,7 @@ const Spacer = ({ height, columns }: { height: number; columns: number }) =>
 const withOrder = <Row,>(
   columns: readonly Column<Row>[],
   order: Order | undefined,
-  onOrder: (order: Order) => void,
+  onReverse: () => void,
 ): readonly Column<Row>[] =>
   order === undefined
     ? columns
@@ -121,7 +121,7 @@ const withOrder = <Row,>(
           ? {
               ...column,
               sorted: order.descending ? 'descending' : 'ascending',
-              onSort: () => onOrder({ ...order, descending: !order.descending }),
+              onSort: onReverse,
             }
           : column,
       )
@@ -131,7 +131,8 @@ export const RowList = <Row,>(props: RowList<Row>) => {
   const { label, queryKey, list, read, columns: all, rowKey, empty, every } = props
   const { t } = useTranslation()
   const frame = useRef<HTMLElement>(null)
-  const [order, setOrder] = useState(props.order)
+  const [isReversed, setReversed] = useState(false)
+  const order = props.order && { ...props.order, descending: props.order.descending !== isReversed }
   const { columns, choice } = useChosenColumns(String(queryKey[0]), all)
   const query = order && { descending: order.descending }
   const csv = list?.csv
@@ -178,7 +179,7 @@ export const RowList = <Row,>(props: RowList<Row>) => {
         >
           <Table.Thead>
             <Table.Tr>
-              {withOrder(columns, order, setOrder).map((column) => (
+              {withOrder(columns, order, () => setReversed(!isReversed)).map((column) => (
                 <Table.Th
                   key={column.id}
                   visibleFrom={shownFrom(column)}

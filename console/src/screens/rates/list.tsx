@@ -87,7 +87,7 @@ const Rates = ({ question, deck }: { question: Question; deck: string | undefine
       label={t('rates.title')}
       queryKey={['rate', query]}
       list={listOf(listRates, { query })}
-      order={{ by: 'prefix', descending: false }}
+      {...(prefix === '' ? { order: { by: 'prefix', descending: false } } : {})}
       columns={columns}
       rowKey={({ id }) => id}
       empty={
