@@ -43,14 +43,14 @@ interface FieldProps {
 /** A field that the schema alone cannot show: a choice among other records, say. */
 export type OwnField = (props: FieldProps) => ReactNode
 
-const unitEndings = { s: 'seconds', ms: 'milliseconds', days: 'days', months: 'months' } as const
+const unitEndings = { s: 'seconds', ms: 'milliseconds', d: 'days', days: 'days', months: 'months' } as const
 
 const endingOf = (key: string) =>
-  /_(s|ms|days|months)$/.exec(key)?.[1] as keyof typeof unitEndings | undefined
+  /_(s|ms|d|days|months)$/.exec(key)?.[1] as keyof typeof unitEndings | undefined
 
 const spaced = (key: string) => {
   const words = key
-    .replace(/_m?s$/, '')
+    .replace(/_(?:m?s|d)$/, '')
     .replaceAll('_', ' ')
     .replaceAll(/\b(?:api|http|ip|mms|rpc|sip|sms|ssl|ui|url)\b/g, (word) => word.toUpperCase())
     .trim()
