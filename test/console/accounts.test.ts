@@ -201,16 +201,16 @@ describeAnyEngine('accounts in the console', (engine) => {
 
     it('get a new API key; the sessions of the old one end unless the box is cleared', async () => {
       const account = await world.account(world.reseller, { name: 'Keyed' })
-      const { page } = await open(world.ross, `accounts/${account.id}`)
+      const { page } = await open(world.ross, 'api-keys', { account })
       const dialog = page.getByRole('dialog')
       const keyOf = async () => (await world.ross.get(`${account.path}/api_key`)).data.api_key as string
       const renew = async ({ ends }: { ends: boolean }) => {
-        await act(page, 'Renew API key')
+        await pressOn(page, page.getByRole('button', { name: 'Renew main key' }))
         const box = dialog.getByRole('checkbox', { name: /^End sessions opened/ })
         expect(await box.isChecked()).toBe(true)
         if (!ends) await pressOn(page, box, 'Space')
-        await pressOn(page, dialog.getByRole('button', { name: 'Renew API key' }))
-        const shown = page.getByRole('dialog', { name: 'New API key' })
+        await pressOn(page, dialog.getByRole('button', { name: 'Renew main key' }))
+        const shown = page.getByRole('dialog', { name: 'New main API key' })
         await shown.getByText(await shown.locator('pre').innerText()).waitFor()
         expect(await shown.locator('pre').innerText()).toBe(await keyOf())
         await expectForEverybody(page)

@@ -24,8 +24,8 @@ interface NewRecordProps {
   own?: Readonly<Record<string, OwnField>>
   initial?: JsonObject
   create: (record: JsonObject) => Promise<{ data?: unknown }>
-  /** Where the new record is shown. */
-  to: (id: string) => string
+  /** Where the new record is shown. Absent: the screen stays, and shows what was created itself. */
+  to?: (id: string) => string
 }
 
 const idIn = (data: unknown) => (isObject(data) && typeof data.id === 'string' ? data.id : '')
@@ -55,6 +55,7 @@ const NewRecordForm = ({
     touches: [kind],
     run: create,
     done: ({ data }) => {
+      if (!to) return
       tellDone(t('created'))
       go(to(idIn(data)))
     },

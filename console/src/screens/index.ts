@@ -47,6 +47,7 @@ const screens: readonly Screens[] = [
   { id: 'rates', Routes: opened(() => import('./rates/routes.tsx')) },
   { id: 'limits', Routes: opened(() => import('./limits/routes.tsx')) },
   { id: 'tasks', Routes: opened(() => import('./tasks/routes.tsx')) },
+  { id: 'api-keys', Routes: opened(() => import('./api-keys/routes.tsx')), isShown: isAdmin },
   { id: 'alerts', Routes: opened(() => import('./alerts/routes.tsx')) },
   { id: 'edge', Routes: opened(() => import('./edge/routes.tsx')) },
   { id: 'carriers', Routes: opened(() => import('./carriers/routes.tsx')) },
@@ -149,6 +150,7 @@ const menu: readonly MenuGroup[] = [
     entries: [
       { to: 'tasks', label: 'screens.tasks' },
       { to: 'events/webhooks', label: 'events.webhooks', isShown: isAdmin },
+      { to: 'api-keys', label: 'apiKeys.title', isShown: isAdmin },
     ],
   },
   {

@@ -17,7 +17,6 @@ import { tellDone } from '../../lib/toasts.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { DeleteAccount } from './delete.tsx'
 import { MoveAccount } from './move.tsx'
-import { RenewApiKey } from './renew-api-key.tsx'
 
 interface OfAccount {
   account: AccountRecord
@@ -65,16 +64,16 @@ const useDeleting = ({ id }: AccountRecord) => {
   })
 }
 
-/** Actions on an account. On the caller's own account only the API key can be renewed. */
+/** Actions on an account below the caller's own one. */
 export const AccountActions = ({ account }: OfAccount) => {
   const { t } = useTranslation()
   const { actsForMaster } = usePlace()
-  const [asked, setAsked] = useState<'key' | 'resale' | 'move' | 'delete'>()
+  const [asked, setAsked] = useState<'resale' | 'move' | 'delete'>()
   const close = () => setAsked(undefined)
   const enabling = useEnabling(account)
   const resale = useResale(account, close)
   const deleting = useDeleting(account)
-  const isOwn = account.id === crosspoint.session()?.accountId
+  if (account.id === crosspoint.session()?.accountId) return null
   const { name, is_reseller: isReseller = false, enabled } = account
   return (
     <>
@@ -85,27 +84,21 @@ export const AccountActions = ({ account }: OfAccount) => {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => setAsked('key')}>{t('accounts.apiKey.renew')}</Menu.Item>
-          {!isOwn && (
-            <>
-              {actsForMaster && (
-                <Menu.Item onClick={() => setAsked('resale')}>
-                  {t(isReseller ? 'accounts.demote' : 'accounts.promote')}
-                </Menu.Item>
-              )}
-              <Menu.Item onClick={() => setAsked('move')}>{t('accounts.move')}</Menu.Item>
-              <Menu.Item onClick={() => enabling.mutate(enabled === false)}>
-                {t(enabled === false ? 'accounts.enable' : 'accounts.disable')}
-              </Menu.Item>
-              <Menu.Divider />
-              <Menu.Item color="red.9" onClick={() => setAsked('delete')}>
-                {t('delete')}
-              </Menu.Item>
-            </>
+          {actsForMaster && (
+            <Menu.Item onClick={() => setAsked('resale')}>
+              {t(isReseller ? 'accounts.demote' : 'accounts.promote')}
+            </Menu.Item>
           )}
+          <Menu.Item onClick={() => setAsked('move')}>{t('accounts.move')}</Menu.Item>
+          <Menu.Item onClick={() => enabling.mutate(enabled === false)}>
+            {t(enabled === false ? 'accounts.enable' : 'accounts.disable')}
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item color="red.9" onClick={() => setAsked('delete')}>
+            {t('delete')}
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <RenewApiKey account={account} opened={asked === 'key'} onClose={close} />
       <Confirm
         opened={asked === 'resale'}
         title={t(isReseller ? 'accounts.demote' : 'accounts.promote')}
