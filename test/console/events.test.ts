@@ -1,8 +1,9 @@
 // Changes, events and their receivers in the console.
 import { expect, it } from 'vitest'
+import { eventually } from '../support/run/eventually.ts'
 import { inFullRun } from '../support/run/run-length.ts'
 import { choose, openTab, pressOn, typeInto } from '../support/servers/browser.ts'
-import { startHookReceiver } from '../support/servers/hook-receiver.ts'
+import { answerWith, startHookReceiver } from '../support/servers/hook-receiver.ts'
 import { useConsole } from '../support/world/console.ts'
 import { describeAnyEngine } from '../support/world/world.ts'
 
@@ -67,5 +68,47 @@ describeAnyEngine('events in the console', (engine) => {
       await expectForEverybody(page)
       await receiver.close()
     })
+  })
+})
+
+describeAnyEngine('webhook deliveries in the console', (engine) => {
+  const { world, open, expectForEverybody } = useConsole(engine, undefined, undefined, {
+    hasTimedRounds: true,
+  })
+
+  it('that failed are found and sent again, by keyboard alone', async () => {
+    const receiver = await startHookReceiver()
+    await world.configure('crossbar', { allowed_private_hosts: ['127.0.0.1'] })
+    const account = await world.account()
+    const hooks = `${account.path}/webhooks`
+    const hook = { name: 'Ordering', uri: receiver.url, hook: 'device.*', retries: 0 }
+    expect(await world.operator.put(hooks, hook)).toSucceed()
+    receiver.answers(answerWith(404, 'no such order'))
+    await world.device(account, { name: 'Till' })
+    await eventually(
+      () => world.operator.get(`${hooks}/attempts`),
+      ({ data }) => data.length === 1,
+    )
+    const { page } = await open(world.operator, 'events/deliveries', { account })
+    const failed = page.getByRole('row', { name: /Ordering .* device\.created 404/ })
+    await failed.waitFor()
+    await expectForEverybody(page)
+    await pressOn(page, failed.getByRole('button').first())
+    const details = page.getByRole('dialog', { name: 'Delivery attempt' })
+    await details.getByText('no such order', { exact: false }).waitFor()
+    await page.keyboard.press('Escape')
+    await details.waitFor({ state: 'detached' })
+    receiver.answers(answerWith(200, 'ok'))
+    await pressOn(page, failed.getByRole('button', { name: 'Send device.created again' }))
+    await page.getByText('The event is being sent again').waitFor()
+    await expect.poll(() => receiver.calls.length).toBe(2)
+    await eventually(
+      () => world.operator.get(`${hooks}/attempts`),
+      ({ data }) => data.length === 2,
+    )
+    await pressOn(page, page.getByRole('switch', { name: 'Failed only' }), 'Space')
+    await failed.waitFor()
+    await expect.poll(() => page.getByRole('row', { name: /device\.created 200/ }).count()).toBe(0)
+    await receiver.close()
   })
 })

@@ -150,6 +150,7 @@ const menu: readonly MenuGroup[] = [
     entries: [
       { to: 'tasks', label: 'screens.tasks' },
       { to: 'events/webhooks', label: 'events.webhooks', isShown: isAdmin },
+      { to: 'events/deliveries', label: 'events.deliveries', isShown: isAdmin },
       { to: 'api-keys', label: 'apiKeys.title', isShown: isAdmin },
     ],
   },

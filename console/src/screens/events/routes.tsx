@@ -5,6 +5,7 @@ import { Screen } from '../../parts/screen.tsx'
 import { AuditEntry } from './audit-entry.tsx'
 import { AuditList } from './list.tsx'
 import { LiveFeed } from './live.tsx'
+import { DeliveryList } from './webhooks/attempts.tsx'
 import { WebhookList } from './webhooks/list.tsx'
 import { NewWebhook } from './webhooks/new.tsx'
 import { WebhookRecord } from './webhooks/record.tsx'
@@ -26,6 +27,9 @@ export const Routes = () => {
         <Screen title={t('events.live')}>
           <LiveFeed />
         </Screen>
+      </Route>
+      <Route path={at('events/deliveries')}>
+        <DeliveryList />
       </Route>
       <Route path={at('events/webhooks')}>
         <WebhookList />

@@ -1,14 +1,24 @@
-import { type AttemptToTellAWebhook, listWebhookAttempts, replayWebhook } from '@crosspoint/client'
-import { Badge, Button, Code, Modal, Stack, Text, Title } from '@mantine/core'
+import {
+  type AttemptToTellAWebhook,
+  listAccountWebhookAttempts,
+  listWebhookAttempts,
+  listWebhooks,
+  replayWebhook,
+} from '@crosspoint/client'
+import { Badge, Button, Code, Modal, Stack, Switch, Text, Title } from '@mantine/core'
+import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
-import { usePlace } from '../../../frame/place.tsx'
-import { useChange } from '../../../lib/answers.ts'
+import { usePlace, useTo } from '../../../frame/place.tsx'
+import { useAnswer, useChange } from '../../../lib/answers.ts'
 import { api } from '../../../lib/api.ts'
 import { showTime } from '../../../lib/times.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
+import { ButtonToScreen, ToScreen } from '../../../parts/link.tsx'
+import { RowAction } from '../../../parts/row-action.tsx'
 import { type Column, RowList } from '../../../parts/row-list.tsx'
+import { Screen } from '../../../parts/screen.tsx'
 
 type Attempt = AttemptToTellAWebhook
 
@@ -23,24 +33,13 @@ const Part = ({ title, text }: { title: string; text: string }) => (
   </Stack>
 )
 
-const AttemptDetails = ({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) => {
+/** Sends the event of an attempt again. */
+const useReplay = (done?: () => void) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const {
-    id,
-    hook_id,
-    method,
-    uri,
-    req_headers,
-    req_body,
-    resp_status_code,
-    resp_body,
-    reason,
-    client_error,
-  } = attempt
-  const replaying = useChange({
+  return useChange({
     touches: ['webhook_attempt'],
-    run: () =>
+    run: ({ id, hook_id }: Attempt) =>
       replayWebhook({
         ...api,
         path: { account_id: accountId, webhook_id: hook_id },
@@ -48,9 +47,15 @@ const AttemptDetails = ({ attempt, onClose }: { attempt: Attempt; onClose: () =>
       }),
     done: () => {
       tellDone(t('events.hook.replayed'))
-      onClose()
+      done?.()
     },
   })
+}
+
+const AttemptDetails = ({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) => {
+  const { t } = useTranslation()
+  const { method, uri, req_headers, req_body, resp_status_code, resp_body, reason, client_error } = attempt
+  const replaying = useReplay(onClose)
   const answer =
     resp_status_code === undefined
       ? (client_error ?? reason ?? '')
@@ -69,7 +74,7 @@ const AttemptDetails = ({ attempt, onClose }: { attempt: Attempt; onClose: () =>
           text={`${method.toUpperCase()} ${uri}\n${JSON.stringify(req_headers, undefined, 2)}\n\n${req_body}`}
         />
         <Part title={t('events.hook.answered')} text={answer} />
-        <Button loading={replaying.isPending} onClick={() => replaying.mutate(undefined)}>
+        <Button loading={replaying.isPending} onClick={() => replaying.mutate(attempt)}>
           {t('events.hook.replay')}
         </Button>
       </Stack>
@@ -110,25 +115,119 @@ const useColumns = (open: (attempt: Attempt) => void): readonly Column<Attempt>[
   ]
 }
 
+const ReplayFailed = ({ attempt }: { attempt: Attempt }) => {
+  const { t } = useTranslation()
+  const replaying = useReplay()
+  if (attempt.result === 'success') return null
+  return (
+    <RowAction
+      label={t('events.hook.replayOf', { event: attempt.hook_event })}
+      onClick={() => replaying.mutate(attempt)}
+    >
+      <RotateCw size={18} aria-hidden />
+    </RowAction>
+  )
+}
+
+/** Attempts with what was sent and what came back. `more`: columns behind the time. */
+const AttemptList = ({
+  more = [],
+  ...list
+}: Pick<Parameters<typeof RowList<Attempt>>[0], 'label' | 'queryKey' | 'read' | 'empty'> & {
+  more?: readonly Column<Attempt>[]
+}) => {
+  const { t } = useTranslation()
+  const [shown, setShown] = useState<Attempt>()
+  const [time, ...rest] = useColumns(setShown)
+  const replay: Column<Attempt> = {
+    id: 'replay',
+    title: t('events.hook.action'),
+    isNumber: true,
+    show: (attempt) => <ReplayFailed attempt={attempt} />,
+  }
+  return (
+    <>
+      <RowList
+        {...list}
+        columns={[...(time ? [time] : []), ...more, ...rest, replay]}
+        rowKey={({ id }) => id}
+      />
+      {shown && <AttemptDetails attempt={shown} onClose={() => setShown(undefined)} />}
+    </>
+  )
+}
+
 /** What was sent to the webhook, and what came back. */
 export const Attempts = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
   const { webhookId = '' } = useParams()
-  const [shown, setShown] = useState<Attempt>()
-  const columns = useColumns(setShown)
   const path = { account_id: accountId, webhook_id: webhookId }
   return (
-    <>
-      <RowList
-        label={t('events.hook.attempts')}
-        queryKey={['webhook_attempt', accountId, webhookId]}
-        read={(start_key, signal) => listWebhookAttempts({ ...api, path, query: { start_key }, signal })}
-        columns={columns}
-        rowKey={({ id }) => id}
-        empty={<Text>{t('events.hook.noAttempts')}</Text>}
+    <AttemptList
+      label={t('events.hook.attempts')}
+      queryKey={['webhook_attempt', accountId, webhookId]}
+      read={(start_key, signal) => listWebhookAttempts({ ...api, path, query: { start_key }, signal })}
+      empty={<Text>{t('events.hook.noAttempts')}</Text>}
+    />
+  )
+}
+
+/** The name of the webhook, which may be deleted. */
+const WebhookName = ({ id }: { id: string }) => {
+  const { accountId } = usePlace()
+  const to = useTo()
+  const { data } = useAnswer(['webhook', accountId, 'all'], (signal) =>
+    listWebhooks({ ...api, path: { account_id: accountId }, query: { paginate: false }, signal }),
+  )
+  const hook = data?.data.find((one) => one.id === id)
+  if (!hook) return '–'
+  return (
+    <ToScreen to={to(`events/webhooks/${id}`)}>
+      <bdi>{hook.name}</bdi>
+    </ToScreen>
+  )
+}
+
+/** The attempts of all webhooks of the account, newest first. */
+export const DeliveryList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const [onlyFailed, setOnlyFailed] = useState(false)
+  const path = { account_id: accountId }
+  const filters = onlyFailed ? { filters: { filter_result: 'failure' } } : {}
+  return (
+    <Screen
+      title={t('events.deliveries')}
+      actions={
+        <ButtonToScreen to={to('events/webhooks')} variant="default">
+          {t('events.webhooks')}
+        </ButtonToScreen>
+      }
+    >
+      <Switch
+        label={t('events.hook.onlyFailed')}
+        checked={onlyFailed}
+        onChange={({ currentTarget }) => setOnlyFailed(currentTarget.checked)}
       />
-      {shown && <AttemptDetails attempt={shown} onClose={() => setShown(undefined)} />}
-    </>
+      <AttemptList
+        label={t('events.deliveries')}
+        queryKey={['webhook_attempt', accountId, onlyFailed]}
+        read={(start_key, signal) =>
+          listAccountWebhookAttempts({ ...api, path, query: { ...filters, start_key }, signal })
+        }
+        more={[
+          {
+            id: 'hook',
+            title: t('events.hook.hook'),
+            isExtra: true,
+            show: ({ hook_id }) => <WebhookName id={hook_id} />,
+          },
+          { id: 'uri', title: t('events.hook.whom'), isWide: true, show: ({ uri }) => uri },
+        ]}
+        empty={<Text>{t(onlyFailed ? 'events.hook.noFailed' : 'events.hook.noDeliveries')}</Text>}
+      />
+    </Screen>
   )
 }
