@@ -97,7 +97,7 @@ describeOnce('the documentation at /docs', (engine) => {
       await expectForEverybody(page)
       await page.keyboard.press('ControlOrMeta+A')
       await page.keyboard.type('createAlert')
-      await page.getByRole('option', { name: 'Tell people something' }).waitFor()
+      await page.getByRole('option', { name: /^Create an alert/ }).waitFor()
       await page.keyboard.press('Enter')
       await page.waitForURL('**/docs/api/alerts.html#createAlert')
       await page.locator('#createAlert[open]').waitFor()

@@ -63,7 +63,7 @@ describeAnyEngine('groups in the console', (engine) => {
       const outer = page.getByRole('listitem', { name: 'Outer' })
       await world.unchanged(async () => {
         await pressOn(page, page.getByRole('button', { name: 'Save' }))
-        await outer.getByText('The group would be a part of itself').waitFor()
+        await outer.getByText('The group cannot contain itself').waitFor()
       })
       await expectForEverybody(page)
     })

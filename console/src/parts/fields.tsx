@@ -271,7 +271,7 @@ export const Fields = ({
   return (
     <Stack gap="md" maw="60rem">
       {groups.map(({ title, fields, isWide }) => (
-        <Card key={title} component="section" aria-label={t(title)} padding="lg">
+        <Card key={title} component="section" aria-label={t(title)} p={{ base: 'sm', sm: 'lg' }}>
           <Title order={2} size="h3" mb="md">
             {t(title)}
           </Title>

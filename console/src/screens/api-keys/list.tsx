@@ -14,7 +14,7 @@ const Expiry = ({ expires }: Pick<NamedApiKeyRow, 'expires'>) => {
   const { t } = useTranslation()
   const { timezone } = usePlace()
   if (expires === undefined) return t('apiKeys.unlimited')
-  if (expires <= gregorianNow()) return <Badge color="red.9">{t('apiKeys.expired')}</Badge>
+  if (expires <= gregorianNow()) return <Badge color="red">{t('apiKeys.expired')}</Badge>
   return showDay(expires - 1, timezone)
 }
 

@@ -1,8 +1,8 @@
-import { Box, Button, ColorInput, Group, Stack, Text } from '@mantine/core'
+import { Box, Button, ColorInput, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { generateColors } from '../../frame/brand-colors.ts'
 import { schemaAt } from '../../lib/schemas.ts'
-import { type FieldGroup, labelOf, type OwnField } from '../../parts/fields.tsx'
+import { type FieldGroup, helpOf, labelOf, type OwnField } from '../../parts/fields.tsx'
 
 export const groups: readonly FieldGroup[] = [
   { title: 'brand.names', fields: ['company_name', 'application_title', 'brand_color'] },
@@ -54,7 +54,7 @@ const BrandColor: OwnField = ({ form, path, schema }) => {
         {...input}
         value={value}
         label={labelOf(path, part)}
-        description={part?.description}
+        description={helpOf(path, part)}
         placeholder="#1c7ed6"
         format="hex"
         fixOnBlur={false}
@@ -62,10 +62,16 @@ const BrandColor: OwnField = ({ form, path, schema }) => {
         popoverProps={{ withinPortal: false }}
       />
       {hexColor.test(value) && (
-        <Group gap={0} grow role="img" aria-label={t('brand.colorPreview', { color: value })}>
+        <SimpleGrid
+          cols={{ base: 1, xs: 2 }}
+          spacing={0}
+          verticalSpacing={0}
+          role="img"
+          aria-label={t('brand.colorPreview', { color: value })}
+        >
           <Sample color={value} scheme="light" />
           <Sample color={value} scheme="dark" />
-        </Group>
+        </SimpleGrid>
       )}
     </Stack>
   )

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { useTo } from '../../frame/place.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import type { Column } from '../../parts/row-list.tsx'
-import { useDeviceType } from './fields.tsx'
+import { useDeviceType } from './types.ts'
 
 // Milliseconds between two reads: registrations send no event.
 export const registrationPeriod = 15_000

@@ -2,24 +2,7 @@ import { PasswordInput, Select } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { type FieldGroup, labelOf, type OwnField } from '../../parts/fields.tsx'
 import { recordSelect } from '../../parts/record-select.tsx'
-
-export const deviceTypes = [
-  'sip_device',
-  'softphone',
-  'ata',
-  'fax',
-  'smartphone',
-  'mobile',
-  'cellphone',
-  'landline',
-  'sip_uri',
-] as const
-
-/** A type in words; the API also takes others. */
-export const useDeviceType = () => {
-  const { t } = useTranslation()
-  return (type: string) => t(`devices.types.${type}`, { defaultValue: type })
-}
+import { deviceTypes, useDeviceType } from './types.ts'
 
 const DeviceType: OwnField = ({ form, path }) => {
   const nameOf = useDeviceType()

@@ -1,11 +1,14 @@
+import { lazy } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { crosspoint } from '../../lib/api.ts'
 import { FigureScreen } from './as-of.tsx'
 import { CustomerFigures } from './customer.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { OwnFigures } from './own.tsx'
-import { SellerFigures } from './seller.tsx'
+
+// A table and a form, which the overview of a company does not need.
+const OwnFigures = lazy(async () => ({ default: (await import('./own.tsx')).OwnFigures }))
+const SellerFigures = lazy(async () => ({ default: (await import('./seller.tsx')).SellerFigures }))
 
 const Figures = () => {
   const { isOwn, isPlainUser, isMaster, isReseller } = usePlace()

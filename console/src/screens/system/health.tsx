@@ -41,7 +41,7 @@ interface Process {
 const useProcesses = () => {
   const [seen, setSeen] = useState<readonly Process[]>([])
   const about = useAnswer(
-    ['about'],
+    ['about', 'processes'],
     async (signal): Promise<Process> => {
       const { node = '', data } = await getAbout({ ...api, signal })
       const { version, runtime, uptime_seconds, used_memory } = data
