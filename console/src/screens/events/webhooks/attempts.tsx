@@ -90,9 +90,14 @@ const useColumns = (open: (attempt: Attempt) => void): readonly Column<Attempt>[
       id: 'at',
       title: t('events.when'),
       show: (attempt) => (
-        <Button variant="subtle" size="compact-sm" onClick={() => open(attempt)}>
-          {showTime(attempt.timestamp, timezone)}
-        </Button>
+        <>
+          <Anchor component="button" type="button" inherit onClick={() => open(attempt)}>
+            {showTime(attempt.timestamp, timezone)}
+          </Anchor>
+          <Text size="xs" c="dimmed" hiddenFrom="sm">
+            {attempt.hook_event}
+          </Text>
+        </>
       ),
     },
     { id: 'event', title: t('events.type'), isExtra: true, show: ({ hook_event }) => hook_event },
@@ -108,7 +113,7 @@ const useColumns = (open: (attempt: Attempt) => void): readonly Column<Attempt>[
     {
       id: 'ms',
       title: t('events.hook.ms'),
-      isExtra: true,
+      isWide: true,
       isNumber: true,
       show: ({ duration_ms }) => `${duration_ms} ms`,
     },
