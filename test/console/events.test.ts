@@ -73,7 +73,7 @@ describeAnyEngine('events in the console', (engine) => {
 
 describeAnyEngine('webhook deliveries in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine, undefined, undefined, {
-    hasTimedRounds: true,
+    hasTimedJobs: true,
   })
 
   it('that failed are found and sent again, by keyboard alone', async () => {
