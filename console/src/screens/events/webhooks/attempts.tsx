@@ -5,7 +5,7 @@ import {
   listWebhooks,
   replayWebhook,
 } from '@crosspoint/client'
-import { Badge, Button, Code, Modal, Stack, Switch, Text, Title } from '@mantine/core'
+import { Anchor, Badge, Button, Code, Modal, Stack, Switch, Text, Title } from '@mantine/core'
 import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
