@@ -1,9 +1,11 @@
 import { listApiKeys, type NamedApiKeyRow } from '@crosspoint/client'
-import { Badge, Stack, Text } from '@mantine/core'
+import { Badge } from '@mantine/core'
+import { KeyRound } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api } from '../../lib/api.ts'
+import { listOf } from '../../lib/list-source.ts'
 import { gregorianNow, showDay, showTime } from '../../lib/times.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -73,18 +75,16 @@ export const ApiKeyList = () => {
       <RowList
         label={t('apiKeys.title')}
         queryKey={['api_key', accountId]}
-        read={(start_key, signal) =>
-          listApiKeys({ ...api, path: { account_id: accountId }, query: { start_key }, signal })
-        }
+        list={listOf(listApiKeys, { path: { account_id: accountId } })}
+        order={{ by: 'name', descending: false }}
         columns={columns}
         rowKey={({ id }) => id}
         empty={
-          <Stack align="start">
-            <Text>{t('apiKeys.empty')}</Text>
-            <ButtonToScreen to={to('api-keys/new')} variant="default">
-              {t('apiKeys.new')}
-            </ButtonToScreen>
-          </Stack>
+          <Empty
+            Icon={KeyRound}
+            text={t('apiKeys.empty')}
+            next={{ to: to('api-keys/new'), label: t('apiKeys.new') }}
+          />
         }
       />
     </Screen>

@@ -1,8 +1,10 @@
 import type { ResourceRow } from '@crosspoint/client'
 import { Badge, Group, Text } from '@mantine/core'
+import { Network } from 'lucide-react'
 import { useTranslation } from 'react-i18next'
-import { useTo } from '../../frame/place.tsx'
+import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
+import { Empty } from '../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Screen } from '../../parts/screen.tsx'
@@ -80,7 +82,9 @@ export const CarrierList = ({ scopeName }: { scopeName: ScopeName }) => {
   const scope = useScope(scopeName)
   const columns = useColumns(scope)
   const title = t(`carriers.of.${scopeName}`)
-  const toNew = <ButtonToScreen to={to(`${scope.screen}/new`)}>{t('carriers.new')}</ButtonToScreen>
+  const { isPlainUser } = usePlace()
+  const newAddress = to(`${scope.screen}/new`)
+  const toNew = !isPlainUser && <ButtonToScreen to={newAddress}>{t('carriers.new')}</ButtonToScreen>
   return (
     <Screen title={title} actions={toNew}>
       <Text c="dimmed" size="sm" maw="60rem">
@@ -89,10 +93,17 @@ export const CarrierList = ({ scopeName }: { scopeName: ScopeName }) => {
       <RowList<ResourceRow>
         label={title}
         queryKey={[...scope.key, 'list']}
-        read={scope.list}
+        list={scope.list}
+        order={{ by: 'name', descending: false }}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Text maw="60rem">{t(`carriers.empty.${scopeName}`)}</Text>}
+        empty={
+          <Empty
+            Icon={Network}
+            text={t(`carriers.empty.${scopeName}`)}
+            next={!isPlainUser && { to: newAddress, label: t('carriers.new') }}
+          />
+        }
       />
     </Screen>
   )

@@ -14,6 +14,7 @@ import { usePlace } from '../../frame/place.tsx'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { listOf } from '../../lib/list-source.ts'
 import type { IfMatch } from '../../parts/record-form.tsx'
 
 export const kind = 'resource'
@@ -30,8 +31,7 @@ export const useScope = (name: ScopeName) => {
       key: [kind, name],
       apiPath: '/v2/resources',
       screen: 'carriers/system',
-      list: (start_key: string | undefined, signal: AbortSignal) =>
-        listSystemResources({ ...api, query: { start_key, descending: false }, signal }),
+      list: listOf(listSystemResources, {}),
       get: (resource_id: string, signal: AbortSignal) =>
         getSystemResource({ ...api, path: { resource_id }, signal }),
       create: (record: JsonObject) =>
@@ -46,8 +46,7 @@ export const useScope = (name: ScopeName) => {
     key: [kind, account_id],
     apiPath: `/v2/accounts/${account_id}/resources`,
     screen: 'carriers',
-    list: (start_key: string | undefined, signal: AbortSignal) =>
-      listResources({ ...api, path: { account_id }, query: { start_key, descending: false }, signal }),
+    list: listOf(listResources, { path: { account_id } }),
     get: (resource_id: string, signal: AbortSignal) =>
       getResource({ ...api, path: { account_id, resource_id }, signal }),
     create: (record: JsonObject) =>

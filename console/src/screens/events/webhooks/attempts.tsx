@@ -6,15 +6,17 @@ import {
   replayWebhook,
 } from '@crosspoint/client'
 import { Anchor, Badge, Button, Code, Modal, Stack, Switch, Text, Title } from '@mantine/core'
-import { RotateCw } from 'lucide-react'
+import { RotateCw, Webhook } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
 import { usePlace, useTo } from '../../../frame/place.tsx'
 import { useAnswer, useChange } from '../../../lib/answers.ts'
 import { api } from '../../../lib/api.ts'
+import { listOf } from '../../../lib/list-source.ts'
 import { showTime } from '../../../lib/times.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
+import { Empty } from '../../../parts/empty.tsx'
 import { ButtonToScreen, ToScreen } from '../../../parts/link.tsx'
 import { RowAction } from '../../../parts/row-action.tsx'
 import { type Column, RowList } from '../../../parts/row-list.tsx'
@@ -138,7 +140,7 @@ const ReplayFailed = ({ attempt }: { attempt: Attempt }) => {
 const AttemptList = ({
   more = [],
   ...list
-}: Pick<Parameters<typeof RowList<Attempt>>[0], 'label' | 'queryKey' | 'read' | 'empty'> & {
+}: Pick<Parameters<typeof RowList<Attempt>>[0], 'label' | 'queryKey' | 'list' | 'empty'> & {
   more?: readonly Column<Attempt>[]
 }) => {
   const { t } = useTranslation()
@@ -155,6 +157,7 @@ const AttemptList = ({
       <RowList
         {...list}
         columns={[...(time ? [time] : []), ...more, ...rest, replay]}
+        order={{ by: 'at', descending: true }}
         rowKey={({ id }) => id}
       />
       {shown && <AttemptDetails attempt={shown} onClose={() => setShown(undefined)} />}
@@ -172,8 +175,8 @@ export const Attempts = () => {
     <AttemptList
       label={t('events.hook.attempts')}
       queryKey={['webhook_attempt', accountId, webhookId]}
-      read={(start_key, signal) => listWebhookAttempts({ ...api, path, query: { start_key }, signal })}
-      empty={<Text>{t('events.hook.noAttempts')}</Text>}
+      list={listOf(listWebhookAttempts, { path })}
+      empty={<Empty Icon={Webhook} text={t('events.hook.noAttempts')} />}
     />
   )
 }
@@ -219,9 +222,7 @@ export const DeliveryList = () => {
       <AttemptList
         label={t('events.deliveries')}
         queryKey={['webhook_attempt', accountId, onlyFailed]}
-        read={(start_key, signal) =>
-          listAccountWebhookAttempts({ ...api, path, query: { ...filters, start_key }, signal })
-        }
+        list={listOf(listAccountWebhookAttempts, { path, query: filters })}
         more={[
           {
             id: 'hook',
@@ -231,7 +232,9 @@ export const DeliveryList = () => {
           },
           { id: 'uri', title: t('events.hook.whom'), isWide: true, show: ({ uri }) => uri },
         ]}
-        empty={<Text>{t(onlyFailed ? 'events.hook.noFailed' : 'events.hook.noDeliveries')}</Text>}
+        empty={
+          <Empty Icon={Webhook} text={t(onlyFailed ? 'events.hook.noFailed' : 'events.hook.noDeliveries')} />
+        }
       />
     </Screen>
   )
