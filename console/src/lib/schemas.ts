@@ -27,7 +27,7 @@ export interface Schema {
   writeOnly?: boolean
   /** What a number counts, unless its name ends with it. */
   'x-unit'?: string
-  /** `masked`: no response shows the value. */
+  /** Set on passwords and keys. `masked`: no response shows the value. */
   'x-secret'?: string
 }
 

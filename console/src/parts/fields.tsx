@@ -188,7 +188,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
         maxLength: part.maxLength,
         placeholder: showDefault(path, part),
       }
-      return part.writeOnly || part['x-secret'] === 'masked' ? (
+      return part.writeOnly || part['x-secret'] ? (
         <PasswordInput {...text} autoComplete="new-password" />
       ) : (
         <TextInput {...text} dir="auto" />

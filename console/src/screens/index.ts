@@ -51,6 +51,7 @@ const screens: readonly Screens[] = [
   { id: 'alerts', Routes: opened(() => import('./alerts/routes.tsx')) },
   { id: 'edge', Routes: opened(() => import('./edge/routes.tsx')) },
   { id: 'carriers', Routes: opened(() => import('./carriers/routes.tsx')) },
+  { id: 'trunks', Routes: opened(() => import('./trunks/routes.tsx')) },
   { id: 'brand', Routes: opened(() => import('./brand/routes.tsx')) },
   { id: 'events', Routes: opened(() => import('./events/routes.tsx')) },
   { id: 'system', Routes: opened(() => import('./system/routes.tsx')), isShown: isMaster },
@@ -168,6 +169,7 @@ const menu: readonly MenuGroup[] = [
     Icon: ShieldCheck,
     entries: [
       { to: 'edge', label: 'edge.title', isShown: isAdmin },
+      { to: 'trunks', label: 'trunks.title', isShown: isAdmin },
       { to: 'carriers', label: 'carriers.of.account', isShown: isAdmin },
       { to: 'carriers/system', label: 'carriers.of.system', isShown: isMaster },
     ],
