@@ -1,7 +1,7 @@
 // node bench/cdr-ingest.ts [--engine=sqlite] [--records=60000] [--rounds=3] [--threads=1] [--streams=1] [--profile]
 //
 // Call detail records sent as NDJSON over HTTP, held against the bare insertion of the same rows, one durable transaction
-// for each 500: into the same table without any index, and with the same indices. Into stores of their own, in turns.
+// for each 500: into the same table without any index, and with the same indices. Each into its own store, in turns.
 // With `--threads` so many threads of the server take them in; each request is one thread's, so send several at once (`--streams`).
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'

@@ -367,6 +367,17 @@ it.skipIf(lacksKamailio)(
     expect(await place.session.admin.patch(device.path, { sip: { expire_seconds: 600 } })).toSucceed()
     await tellEdge(place, edge)
     await isTold()
+    const states = await place.session.admin.get('/v2/edge/states')
+    expect(states.data).toEqual([
+      {
+        host: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+        reachable: true,
+        current: true,
+        version: expect.stringContaining('kamailio'),
+        uptime_s: expect.any(Number),
+        calls: 0,
+      },
+    ])
     expect(outcomeOf(await phone.register())).toBe('200 OK')
     // A change of the account, and then the end of another phone's registration, are in the next answer.
     const { admin } = place.session

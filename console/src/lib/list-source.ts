@@ -28,7 +28,7 @@ export const listOf = <F extends Operation>(list: F, options: OptionsOf<F>): Lis
 }
 
 /**
- * The rows of a list with a text in one of their own, for lists without a search of the server. A file contains all rows,
+ * The rows of a list that contain a text, for lists without a search of the server. A file contains all rows,
  * so a filtered list has none.
  */
 export const filtered = <Row>(

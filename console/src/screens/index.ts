@@ -52,6 +52,7 @@ const screens: readonly Screens[] = [
   { id: 'edge', Routes: opened(() => import('./edge/routes.tsx')) },
   { id: 'carriers', Routes: opened(() => import('./carriers/routes.tsx')) },
   { id: 'trunks', Routes: opened(() => import('./trunks/routes.tsx')) },
+  { id: 'edges', Routes: opened(() => import('./edges/routes.tsx')), isShown: isMaster },
   { id: 'brand', Routes: opened(() => import('./brand/routes.tsx')) },
   { id: 'events', Routes: opened(() => import('./events/routes.tsx')) },
   { id: 'system', Routes: opened(() => import('./system/routes.tsx')), isShown: isMaster },
@@ -172,6 +173,7 @@ const menu: readonly MenuGroup[] = [
       { to: 'trunks', label: 'trunks.title', isShown: isAdmin },
       { to: 'carriers', label: 'carriers.of.account', isShown: isAdmin },
       { to: 'carriers/system', label: 'carriers.of.system', isShown: isMaster },
+      { to: 'edges', label: 'edges.title', isShown: isMaster },
     ],
   },
   {

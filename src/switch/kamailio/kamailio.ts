@@ -17,6 +17,7 @@ import {
 import { ringPhones } from './quickcall.ts'
 import { type Contact, contactsAt, removeRegistration } from './registrations.ts'
 import { notifyRequest, paramsOf } from './requests.ts'
+import { type EdgeState, stateOf } from './states.ts'
 
 interface Deps {
   settings: Settings
@@ -124,6 +125,11 @@ export const createMediaSwitch = ({ settings, outgoing }: Deps) => {
     },
 
     call: callOf,
+
+    async states(): Promise<EdgeState[]> {
+      const { edges } = await edgesNow()
+      return Promise.all(edges.map(stateOf))
+    },
 
     /** False: unknown call. */
     async hangUp(accountId: string, callId: string): Promise<boolean> {

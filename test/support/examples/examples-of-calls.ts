@@ -87,6 +87,7 @@ export const recordCalls = async (world: World, { record }: Recorder) => {
       await record(ada, `POST ${onAccount}/channels/{uuid}`, call, { data: { action: 'hangup' } })
       await record(ada, `GET ${onAccount}/registrations`, ids)
       await record(ada, `DELETE ${onAccount}/registrations/{username}`, { ...ids, username: 'desk' })
+      await record(operator, 'GET /v2/edge/states', {})
     } finally {
       await edge.close()
     }

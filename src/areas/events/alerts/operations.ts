@@ -176,6 +176,11 @@ const createRaising = ({ store, accounts, mail, alerts, isEnabled }: Core) => {
       if (await show(set, cause, doc)) await notifyAdmins(set, doc)
     },
 
+    /** When the server raised the alert of a cause, in Gregorian seconds. Undefined: there is none. */
+    async raisedAt(cause: string) {
+      return (await alerts.holder(causeClaim(cause)))?.created
+    },
+
     async withdraw(set: ChangeSet, cause: string) {
       const alert = await alerts.holder(causeClaim(cause))
       if (alert) alerts.remove(set, alert)

@@ -1,12 +1,15 @@
 import { createFollower } from '../../../events/follower.ts'
 import { inOneLine } from '../../../jobs/queue.ts'
 import type { Scheduler } from '../../../jobs/scheduler.ts'
+import { present } from '../../../lib/json.ts'
 import { type EdgeSettings, edgeSettings, edgesOf, reasonOf } from '../../../switch/kamailio/edges.ts'
 import type { Accounts } from '../../accounts/accounts/operations.ts'
 import type { AreaDeps } from '../../area.ts'
+import type { Alerts } from '../../events/alerts/operations.ts'
 import type { Outages, Watched } from '../../events/alerts/outages.ts'
 import {
   edgeAlert,
+  edgeCause,
   everyRealm,
   everyRecord,
   type FollowedChange,
@@ -102,7 +105,7 @@ export const createEdgeFollower = (deps: Deps) => {
   const outages = deps.alerts.outagesOf({
     requestId: 'sip_edge',
     noun: 'a SIP edge',
-    causeOf: (host) => `sip_edge/${host}`,
+    causeOf: edgeCause,
     alertOf: edgeAlert,
   })
 
@@ -181,5 +184,34 @@ export const createEdgeFollower = (deps: Deps) => {
     },
   )
 
-  return follower.job
+  return {
+    job: follower.job,
+    /** Whether an edge has all changes. Undefined: another process notifies the edges. */
+    isCurrent: (host: string) =>
+      follower
+        .shift()
+        ?.edges.find(({ edge }) => edge.host === host)
+        ?.isCurrent(),
+  }
 }
+
+type StateDeps = Pick<AreaDeps, 'mediaSwitch'> & {
+  alerts: Pick<Alerts, 'raisedAt'>
+  follower: Pick<ReturnType<typeof createEdgeFollower>, 'isCurrent'>
+}
+
+/** The state of all edges, for the operator. */
+export const createEdgeStates =
+  ({ mediaSwitch, alerts, follower }: StateDeps) =>
+  async () => {
+    const states = await mediaSwitch.states()
+    return Promise.all(
+      states.map(async (state) => ({
+        ...state,
+        ...present({
+          current: follower.isCurrent(state.host),
+          alerted: await alerts.raisedAt(edgeCause(state.host)),
+        }),
+      })),
+    )
+  }

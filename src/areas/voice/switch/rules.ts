@@ -90,6 +90,9 @@ const largest = 2 ** 31 - 1
 /** A place in the feed as an edge stores it: different for each change, and never 0, which means none. */
 export const generationOf = (sequence: number) => (sequence % largest) + 1
 
+/** The cause of an alert about an edge. */
+export const edgeCause = (host: string) => `sip_edge/${host}`
+
 export const edgeAlert = (host: string, reason: string, masterId: string): Alert => ({
   title: 'A SIP edge cannot be reached',
   message: `${host} is not notified of changes and does not respond: ${reason}`,

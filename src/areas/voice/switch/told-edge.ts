@@ -85,6 +85,8 @@ export const createEdgeNotifier = (edge: Edge, heard: Heard) => {
   return {
     edge,
     isReached: () => !isBehind,
+    /** It has all changes. */
+    isCurrent: () => !isBehind && pending.size + revoked.size === 0,
 
     /** Answers of realms are stale as of a generation. Those that depend on a revoked record are void. */
     stale(realms: Iterable<string>, generation: number, revokedRecords: Iterable<[string, number]> = []) {
