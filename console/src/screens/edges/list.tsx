@@ -23,7 +23,7 @@ const useColumns = (): readonly Column<StateOfAnEdge>[] => {
       show: ({ reachable, reason }) => (
         <>
           <Badge color={reachable ? 'green' : 'red'}>
-            {t(reachable ? 'edges.reachable' : 'edges.unreachable')}
+            {t(reachable ? 'edges.reachable' : 'edges.notReachable')}
           </Badge>
           {reason !== undefined && (
             <Text span size="xs" c="dimmed" ml={6}>
