@@ -66,8 +66,8 @@ const settled = async (page) => {
 const main = async () => {
   mkdirSync(folder, { recursive: true })
   const { sign_ins: people } = JSON.parse(await run(['demo', '--json', '--password', password]))
-  const operator = { username: 'admin', account: 'master', password }
-  const customer = people.find(({ account, role }) => account === 'Redwood Outfitters' && role === 'admin')
+  const adminOf = (name) => people.find(({ account, role }) => account === name && role === 'admin')
+  const customer = adminOf('Redwood Outfitters')
   const { url, end } = await serve()
   const executablePath = process.env.CROSSPOINT_TEST_BROWSER ?? (await sparticuz.executablePath())
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
@@ -86,10 +86,9 @@ const main = async () => {
     await settled(page)
     await take(page, 'calls')
     const dark = await visit('dark')
-    await signIn(dark, operator, url)
-    await dark.goto(dark.url().replace('overview', 'accounts'))
+    await signIn(dark, adminOf('Harbor Voice'), url)
     await settled(dark)
-    await take(dark, 'accounts')
+    await take(dark, 'reseller')
   } finally {
     await browser.close()
     end()

@@ -123,7 +123,7 @@ describeAnyEngine('the overview of the console', (engine) => {
     await sendLegs(world, [legOf(paid, nowOf(world) - 60, { billing_seconds: 20 })])
     const { page } = await open(await world.admin(top), 'overview')
     const card = (name: string) => page.getByRole('region', { name, exact: true })
-    await card('Accounts below').getByText('2', { exact: true }).waitFor()
+    await card('Sub-accounts').getByText('2', { exact: true }).waitFor()
     await card('Revenue this month').getByText('$5.00', { exact: true }).waitFor()
     await card('Negative balances').getByText('1', { exact: true }).waitFor()
     await card('Calls of all sub-accounts in 30 days (UTC)').getByText('1 answered (100%)').waitFor()
