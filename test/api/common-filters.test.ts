@@ -16,6 +16,7 @@ const timeless = new Set([
   `GET ${onAccount}/parents`,
   `GET ${onAccount}/tree`,
   `GET ${onAccount}/apps_store`,
+  `GET ${onAccount}/figures/children`,
   `GET ${onAccount}/notifications`,
   // The alerts about the account itself.
   `GET ${onAccount}/alerts`,

@@ -45,6 +45,17 @@ describeEngines('quotas', (engine) => {
           'quota_exceeded',
           exceeded('device', 2),
         )
+        const { data } = await admin.get(`${account.path}/quotas`)
+        expect(data).toEqual([
+          { name: 'user', used: 1, limit: 100_000 },
+          { name: 'device', used: 2, limit: 2 },
+          ...['group', 'callflow', 'number'].map((name) => ({ name, used: 0, limit: 100_000 })),
+          { name: 'webhook', used: 0, limit: 100 },
+          { name: 'resource', used: 0, limit: 200 },
+          { name: 'connectivity', used: 0, limit: 200 },
+          { name: 'sub_accounts', used: 0, limit: 1_000_000 },
+          { name: 'file_bytes', used: 0, limit: 1_000_000_000 },
+        ])
         // The account is full for every caller.
         expect(await world.operator.put(devices, { name: 'third' })).toFailWith(403, 'quota_exceeded')
       })

@@ -18,7 +18,7 @@ describeAnyEngine('carriers in the console', (engine) => {
   it('are added with a gateway and a rule by keyboard, and a wrong rule is refused at its field', async () => {
     const { page } = await open(world.operator, 'carriers/system')
     await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'New carrier' }))
+    await pressOn(page, page.getByRole('link', { name: 'New carrier' }).first())
     await typeInto(page, textbox(page, /^Name/), 'North America')
     const gateway = page.getByRole('group', { name: 'Gateway 1' })
     await typeInto(page, gateway.getByRole('textbox', { name: /^Server/ }), '203.0.113.10')

@@ -66,7 +66,7 @@ describe.skipIf(!engines.includes('postgres') || lacksDeps)(`a store of several 
     const { status, errors } = await commands.here('backup', join(folder, 'none'))
     expect(status).toBe(1)
     expect(errors).toMatch(
-      /^crosspoint: no server takes writes \(127\.0\.0\.1:[12]: [^\n]*ECONNREFUSED[^\n]*\)\n$/,
+      /^crosspoint: no server accepts writes \(127\.0\.0\.1:[12]: [^\n]*ECONNREFUSED[^\n]*\)\n$/,
     )
   })
 })

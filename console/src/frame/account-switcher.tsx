@@ -2,7 +2,7 @@ import { type AccountRow, listChildren } from '@crosspoint/client'
 import { Button, Combobox, Loader, Text, useCombobox } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { Building2, ChevronsUpDown } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useLocation } from 'wouter'
 import { useAnswer } from '../lib/answers.ts'
@@ -56,6 +56,10 @@ export const AccountSwitcher = ({ screen }: { screen: string }) => {
     onDropdownOpen: () => combobox.focusSearchInput(),
   })
   const { offered, isFailed } = useOffered(text, combobox.dropdownOpened)
+  // Enter opens the first account found. The position among other rows means nothing in new ones.
+  useEffect(() => {
+    if (text !== '' && offered) combobox.selectFirstOption()
+  }, [text, offered, combobox.selectFirstOption])
   const open = (id: string) => {
     combobox.closeDropdown()
     go(`/a/${id}/${screen}`)

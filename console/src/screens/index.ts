@@ -55,6 +55,7 @@ const screens: readonly Screens[] = [
   { id: 'edges', Routes: opened(() => import('./edges/routes.tsx')), isShown: isMaster },
   { id: 'brand', Routes: opened(() => import('./brand/routes.tsx')) },
   { id: 'events', Routes: opened(() => import('./events/routes.tsx')) },
+  { id: 'quotas', Routes: opened(() => import('./quotas/routes.tsx')), isShown: isAdmin },
   { id: 'system', Routes: opened(() => import('./system/routes.tsx')), isShown: isMaster },
 ]
 
@@ -184,6 +185,7 @@ const menu: readonly MenuGroup[] = [
       { to: 'system/work', label: 'system.work', isShown: isMaster },
       { to: 'system/migrations', label: 'system.migrations', isShown: isMaster },
       { to: 'system/settings', label: 'system.settings', isShown: isMaster },
+      { to: 'quotas', label: 'quotas.title', isShown: isAdmin },
     ],
   },
 ]

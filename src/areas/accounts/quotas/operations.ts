@@ -1,4 +1,4 @@
-import { accountKind } from '../../../auth/identity.ts'
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import { failure, quotaExceeded, recordTooLarge } from '../../../lib/failure.ts'
 import { valuesIn } from '../../../lib/json-values.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../../storage/change-set.ts'
@@ -9,6 +9,9 @@ import { quotaSettings } from './settings.ts'
 import { createQuotaStore } from './store.ts'
 
 type Born = ChangeSet['born']
+
+// Those that people create.
+const shownKinds = ['user', 'device', 'group', 'callflow', 'number', 'webhook', 'resource', 'connectivity']
 
 const quotaKeyOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 
@@ -111,6 +114,20 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
 
   return {
     gate,
+
+    /** What the account uses of its quotas. */
+    async usage({ id, tally }: Pick<AccountRecord, 'id' | 'tally'>) {
+      const { records: limitOf, subAccounts, fileBytes } = quotasOf(await settings.of(quotaSettings), id)
+      const ofKinds = shownKinds.map(async (name) => {
+        const limit = limitOf(name)
+        return { name, used: await rows.count(id, name, limit), limit }
+      })
+      return [
+        ...(await Promise.all(ofKinds)),
+        { name: 'sub_accounts', used: tally, limit: subAccounts },
+        { name: 'file_bytes', used: await rows.fileBytes(id), limit: fileBytes },
+      ]
+    },
 
     async requireRoomForInput(author: Author, accountId: string, bytes: number) {
       const { taskInputBytes: limit } = quotasOf(await settings.of(quotaSettings), accountId)
