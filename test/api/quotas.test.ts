@@ -56,6 +56,8 @@ describeEngines('quotas', (engine) => {
           { name: 'sub_accounts', used: 0, limit: 1_000_000 },
           { name: 'file_bytes', used: 0, limit: 1_000_000_000 },
         ])
+        const ofMaster = await world.operator.get(`${world.master.path}/quotas`)
+        expect(ofMaster.data).toEqual([{ name: 'file_bytes', used: 0, limit: 1_000_000_000 }])
         // The account is full for every caller.
         expect(await world.operator.put(devices, { name: 'third' })).toFailWith(403, 'quota_exceeded')
       })

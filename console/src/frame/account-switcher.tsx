@@ -93,7 +93,7 @@ export const AccountSwitcher = ({ screen }: { screen: string }) => {
               <Text size="sm" dir="auto" truncate>
                 {name}
               </Text>
-              <Text size="xs" c="dimmed" truncate>
+              <Text size="xs" className="option-detail" truncate>
                 {number ?? realm}
               </Text>
             </Combobox.Option>

@@ -115,18 +115,17 @@ export const createQuotas = ({ store, settings, refusals }: DepsOf<'store' | 'se
   return {
     gate,
 
-    /** What the account uses of its quotas. */
-    async usage({ id, tally }: Pick<AccountRecord, 'id' | 'tally'>) {
+    /** What the account uses of its quotas. The master account has one for files only. */
+    async usage({ id, tally, hidden: { tree } }: AccountRecord) {
       const { records: limitOf, subAccounts, fileBytes } = quotasOf(await settings.of(quotaSettings), id)
+      const files = { name: 'file_bytes', used: await rows.fileBytes(id), limit: fileBytes }
+      if (tree.length === 0) return [files]
       const ofKinds = shownKinds.map(async (name) => {
         const limit = limitOf(name)
         return { name, used: await rows.count(id, name, limit), limit }
       })
-      return [
-        ...(await Promise.all(ofKinds)),
-        { name: 'sub_accounts', used: tally, limit: subAccounts },
-        { name: 'file_bytes', used: await rows.fileBytes(id), limit: fileBytes },
-      ]
+      const below = { name: 'sub_accounts', used: tally, limit: subAccounts }
+      return [...(await Promise.all(ofKinds)), below, files]
     },
 
     async requireRoomForInput(author: Author, accountId: string, bytes: number) {
