@@ -136,6 +136,9 @@ export const helpOf = (path: string, part?: Schema) =>
     defaultValue: i18next.language === 'en' ? (part?.description ?? '') : '',
   }) || undefined
 
+/** The marks of passwords and keys. A URL that may contain a password is shown. */
+const hiddenMarks: ReadonlySet<string | undefined> = new Set(['masked', 'readable'])
+
 /** One field as the schema describes it. */
 export const Field = ({ form, path, schema }: FieldProps) => {
   const part = schemaAt(schema, path) ?? {}
@@ -188,7 +191,7 @@ export const Field = ({ form, path, schema }: FieldProps) => {
         maxLength: part.maxLength,
         placeholder: showDefault(path, part),
       }
-      return part.writeOnly || part['x-secret'] ? (
+      return part.writeOnly || hiddenMarks.has(part['x-secret']) ? (
         <PasswordInput {...text} autoComplete="new-password" />
       ) : (
         <TextInput {...text} dir="auto" />
