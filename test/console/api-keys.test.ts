@@ -69,7 +69,7 @@ describeAnyEngine('API keys in the console', (engine) => {
     it('are in the menu of admins only', async () => {
       const user = await world.user(world.acme)
       const { page } = await open(user, 'tasks')
-      await page.getByRole('link', { name: 'Webhooks' }).waitFor()
+      await page.getByRole('link', { name: 'Bulk tasks' }).first().waitFor()
       await page.getByRole('link', { name: 'API keys' }).waitFor({ state: 'detached' })
     })
   })
