@@ -76,8 +76,12 @@ export const valueAt = (record: Json | undefined, path: string): Json | undefine
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
 
 // Items of a list are replaced as a whole: null, which removes a field of a record, is no value there.
-const withoutNulls = (item: JsonObject) =>
-  Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
+const withoutNulls = (item: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(item)
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => [key, isObject(value) ? withoutNulls(value) : value]),
+  )
 
 const withoutEmpty = (value: Json | undefined): Json | undefined => {
   if (value === '' || value === undefined) return undefined

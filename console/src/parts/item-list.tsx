@@ -183,7 +183,8 @@ export const ItemList = (props: ItemListProps) => {
           variant="default"
           leftSection={<Plus size={16} aria-hidden />}
           onClick={() => {
-            form.insertListItem(path, structuredClone(initial))
+            // The record may have no list yet.
+            form.setFieldValue(path, [...items, structuredClone(initial)])
             setAdded(items.length)
           }}
         >

@@ -85,6 +85,7 @@ const MemberRow = ({ member, schema, known, problem, onChange }: MemberRowProps)
                 min={minimum}
                 max={maximum}
                 allowDecimal={false}
+                clampBehavior="none"
                 onChange={set}
               />
             )

@@ -45,6 +45,7 @@ export const figureRoutes = (figures: Figures, { clock }: Pick<Store, 'clock'>):
     query: { sort: `${sortings.join(', ')}; name unless given` },
     answers: ChildFigures,
     list: true,
+    isLong: true,
     run({ account, query }) {
       const sort = sortingIn(query)
       const now = gregorianNow(clock)
