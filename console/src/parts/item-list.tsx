@@ -124,7 +124,7 @@ export const ItemList = (props: ItemListProps) => {
         const detail = about(item)
         return (
           <Paper
-            // biome-ignore lint/suspicious/noArrayIndexKey: items have no id, and their fields keep no state
+            // biome-ignore lint/suspicious/noArrayIndexKey: items have no id, and the values of their fields are in the form
             key={index}
             data-item={index}
             role="group"

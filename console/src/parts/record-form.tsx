@@ -33,7 +33,7 @@ const matching = (revision: string): IfMatch => ({ headers: revision === '' ? {}
 interface RecordFormProps {
   /** Kind of the record, as its events name it: what was read of it is read again after a change. */
   kind: string
-  /** Where the record is, for the tabs "API" and "History". */
+  /** The path of the record, for the tab "History". */
   apiPath: string
   schemaName: string
   groups: readonly FieldGroup[]
